@@ -3,7 +3,7 @@
 // Refunds are compared apart, in three books: a register of this protocol prints no receipt for what is given back.
 import type { BooksView } from '../cabinet/playground/view-schema.ts';
 import type { Queries } from '../database/database.ts';
-import { type Bani, baniToLei, formatLei } from '../kernel/money.ts';
+import { type Bani, baniToLei } from '../kernel/money.ts';
 import type { VirtualDevice } from '../virtual/devices/virtual-device.ts';
 import { namesOf, refundedBani, type Sale } from './erp/sale.ts';
 
@@ -197,6 +197,6 @@ function whatDiffers({ bank, ledger, fiscal, erp }: Record<BookName, Bani>): str
   return fiscal > ledger ? 'receiptMore' : undefined;
 }
 
-function shown(sums: Record<string, Bani>): Record<string, string> {
-  return Object.fromEntries(Object.entries(sums).map(([book, bani]) => [book, formatLei(bani)]));
+function shown(sums: Record<string, Bani>): Record<string, number> {
+  return Object.fromEntries(Object.entries(sums).map(([book, bani]) => [book, baniToLei(bani)]));
 }

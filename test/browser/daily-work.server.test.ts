@@ -62,7 +62,7 @@ describe('Payments', () => {
   it('filters by several states, and keeps the view under a name', async () => {
     await page.getByRole('button', { name: 'State', exact: true }).click();
     await page.getByRole('button', { name: 'Declined', exact: true }).click();
-    await page.getByRole('button', { name: 'Never ran', exact: true }).click();
+    await page.getByRole('button', { name: 'Not executed', exact: true }).click();
     await page.keyboard.press('Escape');
     await page.getByText('Nothing matches').waitFor();
     expect(new URL(page.url()).searchParams.get('state')).toBe('declined,never');
@@ -99,6 +99,29 @@ describe('the search box', () => {
     await page.getByRole('row').filter({ hasText: '218.40' }).waitFor();
   }, 120_000);
 
+  it('opens by Enter what was typed, also before its results have arrived', async () => {
+    await open('/overview');
+    await box().fill(paid.documentNr.slice(0, 5));
+    await page.getByRole('option').filter({ hasText: '218.40 MDL' }).first().waitFor();
+    await page.route('**/cabinet/api/search?*', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      await route.continue();
+    });
+    await box().fill(oid);
+    await box().press('Enter');
+    await page.waitForURL(/\/(invoices|payments)\//);
+    expect(page.url()).toContain(`/invoices/${oid}`);
+    await page.unroute('**/cabinet/api/search?*');
+  });
+
+  it('leads to the list that holds the results: receipts are fiscal operations', async () => {
+    await box().fill('R-0001');
+    await page.getByRole('option').filter({ hasText: 'Fiscal receipt' }).first().waitFor();
+    await page.getByRole('option', { name: 'Show all results' }).click();
+    await heading(page, 'Fiscal operations');
+    await page.getByRole('row').filter({ hasText: '218.40' }).waitFor();
+  });
+
   it('opens pages and actions by Ctrl+K', async () => {
     await page.keyboard.press('Control+k');
     await page.keyboard.type('create k');
@@ -106,6 +129,14 @@ describe('the search box', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
     expect(page.url()).toContain('/keys');
+    // Also where the page is open already.
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('create key');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
   });
 });
 

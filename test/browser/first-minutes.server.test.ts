@@ -74,7 +74,7 @@ describe('an empty sandbox', () => {
     const steps = page.getByRole('region', { name: 'First steps' });
     await steps.waitFor();
     expect(await steps.getByRole('listitem').count()).toBe(3);
-    expect(await page.getByText('Nothing has been sold yet.').isVisible()).toBe(true);
+    expect(await page.getByText('No sales yet.').isVisible()).toBe(true);
     expect(await page.getByText(/everything is|all is well/i).count()).toBe(0);
     expect(await seriousFindings(page)).toEqual([]);
   });
@@ -92,7 +92,7 @@ describe('a payment that is left open', () => {
   it('is sent from Developers, which leads to it', async () => {
     await open('/overview');
     await page.getByRole('link', { name: 'Open Developers' }).click();
-    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByRole('button', { name: 'Send call' }).click();
     await page.getByRole('button', { name: 'Close document' }).waitFor();
     await page.getByRole('link', { name: 'Open this payment' }).click();
     await heading(page, /charged/i);
@@ -101,7 +101,7 @@ describe('a payment that is left open', () => {
 
   it('keeps a story from starting, which says why and accuses no book', async () => {
     await open('/playground');
-    await page.getByRole('button', { name: 'Play the story' }).click();
+    await page.getByRole('button', { name: 'Play story' }).click();
     const outcome = page.getByRole('region', { name: 'What the ERP had to do' });
     await outcome.getByText(/did not start.*waits for CloseDoc/).waitFor();
     expect(await page.getByText('The four books do not agree').count()).toBe(0);
@@ -111,13 +111,13 @@ describe('a payment that is left open', () => {
   it('is closed from the Playground, and the story ends well', async () => {
     await page.getByRole('button', { name: 'Close document' }).click();
     await page.getByText('It takes no new payment until then.').waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Replay' }).click();
+    await page.getByRole('button', { name: 'Replay story' }).click();
     await page.getByRole('region', { name: 'What the ERP had to do' }).getByText('Nothing.', { exact: true }).waitFor({ timeout: 60_000 });
   }, 90_000);
 
   it('is closed from Developers too', async () => {
     await open('/developers?call=pay');
-    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByRole('button', { name: 'Send call' }).click();
     await page.getByRole('button', { name: 'Close document' }).click();
     await page.getByText('The document is closed; the terminal is free.').waitFor();
     // The Overview has something to show now.

@@ -87,7 +87,7 @@ describe('a refund', () => {
 describe('the other steps', () => {
   it('void takes the whole payment back', async () => {
     const sale = await paid(shop, 75);
-    await openStep(sale.path, 'Void…', 'Takes the whole payment back');
+    await openStep(sale.path, 'Void…', 'Cancels the whole payment');
     await dialog().getByRole('button', { name: 'Void payment' }).click();
     await heading(page, /void|taken back/i);
     const rows = await served.commandsOf(sale.documentNr);
@@ -105,7 +105,7 @@ describe('the other steps', () => {
 
   it('ask reads the journal, and the timeline says who asked', async () => {
     await openStep(asked.path, 'Ask the device again', 'Changes nothing.');
-    await dialog().getByRole('button', { name: 'Ask', exact: true }).click();
+    await dialog().getByRole('button', { name: 'Ask device' }).click();
     await dialog().waitFor({ state: 'detached' });
     await page.getByRole('listitem').filter({ hasText: 'Olga Operator' }).first().waitFor();
     await closed(shop, asked);
@@ -121,8 +121,8 @@ describe('the other steps', () => {
     await eventually('the terminal is at it', told, (sale) => sale.includes('"accepted"'));
     shop.device.setFaults({ mqtt: false, queue: false });
     served.clock.leapTo(served.clock.now() + 11 * 60_000);
-    await openStep(`/payments/${id}`, 'Decide with a reason…', 'Settles it for good as you say');
-    const decide = dialog().getByRole('button', { name: 'Decide', exact: true });
+    await openStep(`/payments/${id}`, 'Decide with a reason…', 'Settles the outcome for good');
+    const decide = dialog().getByRole('button', { name: 'Save decision' });
     expect(await decide.isDisabled()).toBe(true);
     await dialog().getByLabel('It did not happen').check();
     expect(await decide.isDisabled()).toBe(true);
@@ -139,7 +139,7 @@ describe('the other steps', () => {
     await open(page, served.cabinet, '/attention');
     const entry = page.getByText('was settled as "refused"').first();
     await entry.waitFor();
-    await openStep(`/payments/${decided.id}`, 'Decide with a reason…', 'settles it as you say, with all effects');
+    await openStep(`/payments/${decided.id}`, 'Decide with a reason…', 'settles it as you choose, with all effects');
     expect(await seriousFindings(page)).toEqual([]);
     await dialog().getByLabel('It was executed').check();
     await dialog().getByLabel('Reason').fill('The bank has charged it');
@@ -168,7 +168,7 @@ describe('after fifteen minutes', () => {
   it('a money step asks for the password first, goes on by itself, and a wrong one does nothing', async () => {
     const sale = await paid(other, 50);
     served.clock.leapTo(served.clock.now() + 111 * 60_000);
-    await openStep(sale.path, 'Void…', 'Takes the whole payment back');
+    await openStep(sale.path, 'Void…', 'Cancels the whole payment');
     await dialog().getByRole('button', { name: 'Void payment' }).click();
     const ask = page.getByRole('dialog', { name: 'Is it still you?' });
     await ask.getByLabel('Password').fill('not the password at all');

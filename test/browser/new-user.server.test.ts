@@ -32,14 +32,14 @@ describe('a new user', () => {
     await page.goto(shop.sandbox.baseUrl);
     await page.getByRole('button', { name: 'Enter the sandbox' }).click();
     await heading(page, 'Overview');
-    await page.getByText('Nothing has been sold yet.').waitFor();
+    await page.getByText('No sales yet.').waitFor();
     await page.getByRole('region', { name: /first/i }).getByRole('link').first().click();
     await heading(page, 'Playground');
 
     const stepByStep = page.getByRole('checkbox', { name: 'Step by step' });
     await stepByStep.click();
     await expect.poll(() => stepByStep.isChecked()).toBe(true);
-    await page.getByRole('button', { name: 'Play the story' }).click();
+    await page.getByRole('button', { name: 'Play story' }).click();
     const next = page.getByRole('button', { name: 'Next step' });
     const verdict = page.getByRole('region', { name: 'What the ERP had to do' });
     for (let step = 0; step < 4; step += 1) {

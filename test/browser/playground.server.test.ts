@@ -71,7 +71,7 @@ const group = (name: string) => page.getByRole('group', { name, exact: true });
 const press = (where: string, name: string) => group(where).getByRole('button', { name, exact: true }).click();
 const terminalShows = (text: string) => page.locator('.pos-verdict', { hasText: text }).waitFor();
 const tillShows = (text: string) => page.locator('.till-state', { hasText: text }).waitFor();
-const heard = (text: string) => page.getByRole('region', { name: 'ERP, what it hears' }).getByText(text).first().waitFor();
+const heard = (text: string) => page.getByRole('region', { name: 'ERP: what it receives' }).getByText(text).first().waitFor();
 const onTheWire = (text: string) =>
   page.getByRole('region', { name: 'On the wire' }).getByRole('listitem').filter({ hasText: text }).first().waitFor();
 
@@ -94,7 +94,7 @@ const sidewaysPx = () => page.evaluate('document.documentElement.scrollWidth - d
 
 describe('the page', () => {
   it('is led to by the bar of the sandbox and by the navigation', async () => {
-    await page.getByRole('link', { name: 'Open the playground' }).click();
+    await page.getByRole('link', { name: 'Open Playground' }).click();
     await page.getByRole('heading', { level: 1, name: 'Playground', exact: true }).waitFor();
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Overview' }).click();
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Playground' }).click();
@@ -102,7 +102,7 @@ describe('the page', () => {
   });
 
   it('says while empty what will appear, with all four terminals and both registers to choose from', async () => {
-    await page.getByText('Nothing has run yet.').waitFor();
+    await page.getByText('No messages yet.').waitFor();
     expect(await group('Card terminal').getByRole('option').count()).toBe(shop.terminals.length);
     expect(await group('Fiscal register').getByRole('option').count()).toBe(shop.registers.length);
     expect([shop.terminals.length, shop.registers.length]).toEqual([4, 2]);
@@ -158,8 +158,8 @@ describe('by hand', () => {
 
 describe('trouble', () => {
   it('loses the answer, shows it lost, and finds it when the terminal comes back', async () => {
-    await press('Card terminal', 'Lose the answer');
-    await page.locator('.terminal-controls [aria-pressed="true"]', { hasText: 'Lose the answer' }).waitFor();
+    await press('Card terminal', 'Lose answer');
+    await page.locator('.terminal-controls [aria-pressed="true"]', { hasText: 'Lose answer' }).waitFor();
     await press('Till', 'New sale');
     await onTheWire('lost');
     await page.locator('.wire-lost', { hasText: 'lost at' }).waitFor();
@@ -184,7 +184,7 @@ describe('trouble', () => {
     await press('Card terminal', 'Answer twice');
     await page.locator('.terminal-controls [aria-pressed="true"]', { hasText: 'Answer twice' }).waitFor();
     await press('Till', 'New sale');
-    await onTheWire('came twice');
+    await onTheWire('arrived twice');
     await tillShows('sold');
     expect((await expectBooksAgree()).bank.count).toBe(4);
   });
@@ -244,7 +244,7 @@ describe('QR and refund', () => {
   });
 
   it('shows the call behind the click, without the key', async () => {
-    const card = page.getByRole('region', { name: 'The call behind the click' }).first();
+    const card = page.getByRole('region', { name: 'The call behind the button' }).first();
     await card.getByRole('button', { name: 'Refund', exact: true }).click();
     const text = await card.innerText();
     expect(text).toContain('/Device/payment/Refund');
@@ -266,7 +266,7 @@ describe('stories', () => {
       const bar = page.getByRole('region', { name: 'Story', exact: true });
       await bar.getByRole('button', { name: title, exact: true }).click();
       await bar.getByRole('heading', { name: title, exact: true }).waitFor();
-      await bar.getByRole('button', { name: /^(Play the story|Replay)$/ }).click();
+      await bar.getByRole('button', { name: /^(Play|Replay) story$/ }).click();
       const outcome = page.getByRole('region', { name: 'What the ERP had to do' });
       await until(async () => {
         const { story } = await state();
@@ -286,7 +286,7 @@ describe('stories', () => {
   );
 
   it('leads to the timeline of its sale', async () => {
-    await page.getByRole('link', { name: 'See this sale’s timeline' }).click();
+    await page.getByRole('link', { name: 'Open timeline of this sale' }).click();
     await page.getByRole('heading', { level: 1 }).filter({ hasNotText: 'Playground' }).waitFor();
     expect(page.url()).toMatch(/\/payments\/[\da-f-]{36}$/);
     await page.goBack();
@@ -300,7 +300,7 @@ describe('what cannot be done now', () => {
     await page.locator('.terminal-controls [aria-pressed="true"]', { hasText: 'By hand' }).waitFor();
     await press('Till', 'New sale');
     await terminalShows('Present the card');
-    await page.getByRole('button', { name: /^(Play the story|Replay)$/ }).click();
+    await page.getByRole('button', { name: /^(Play|Replay) story$/ }).click();
     await page.getByRole('alert').getByText('The till is in the middle of a sale').waitFor();
     await press('Card terminal', 'Cancel');
     await tillShows('not paid');
@@ -308,11 +308,11 @@ describe('what cannot be done now', () => {
   });
 
   it('ends: a story that is stopped claims nothing, and the money is right all the same', async () => {
-    await page.getByRole('button', { name: /^(Play the story|Replay)$/ }).click();
-    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    await page.getByRole('button', { name: /^(Play|Replay) story$/ }).click();
+    await page.getByRole('button', { name: 'Stop story' }).click();
     const outcome = page.getByRole('region', { name: 'What the ERP had to do' });
-    await outcome.getByText('It is not clear.').waitFor();
-    await outcome.getByText('The story broke off: It was stopped.').waitFor();
+    await outcome.getByText('Not clear.').waitFor();
+    await outcome.getByText('The story stopped: It was stopped.').waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
     await expectBooksAgree();
   }, 60_000);
@@ -364,7 +364,7 @@ describe('everybody', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByText('Nothing is deleted').waitFor();
     expect((await state()).books.bank.count).toBeGreaterThan(0);
-    await dialog.getByRole('button', { name: 'Empty them' }).click();
+    await dialog.getByRole('button', { name: 'Empty books' }).click();
     await page.getByText('four empty books').waitFor();
     expect((await state()).books.bank.count).toBe(0);
   });

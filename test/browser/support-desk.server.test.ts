@@ -3,7 +3,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSandboxShop, type SandboxShop } from '../e2e/sandbox-shop.ts';
-import { heading, launchChromium, newPerson, open as openPage, seriousFindings } from './support/chromium.ts';
+import { follow, heading, launchChromium, newPerson, open as openPage, seriousFindings } from './support/chromium.ts';
 import { invitedBy, type Login } from './support/invited.ts';
 
 const deaf = 'http://127.0.0.1:9/erp?oid=#OID#&state=#State#';
@@ -12,7 +12,8 @@ let browser: Browser;
 let operator: Page;
 let [merchant, viewer]: Page[] = [];
 let cabinet: string;
-let [deadOid, paymentId, openId]: string[] = [];
+let merchantName = '';
+let [deadOid, paymentId, openId, earlierId]: string[] = [];
 
 beforeAll(async () => {
   shop = await openSandboxShop({ TILLGATE_CALLBACK_DELAYS_S: '1' });
@@ -24,11 +25,8 @@ beforeAll(async () => {
   deadOid = String(invoice['OID']);
   await shop.till.get('/Invoice/Get', { QR: String(invoice['QR']) });
   await shop.till.get('/Invoice/Payd', { QR: String(invoice['QR']), ReceiptID: 'R-1', DeviceID: first });
-  const documentNr = crypto.randomUUID();
-  const paid = await shop.till.post('/Device/payment/Pay', { DeviceID: first, amount: 75, documentNr });
-  paymentId = String(paid['OID']);
-  const { operationId } = JSON.parse(paid.report ?? '{}') as { operationId: string };
-  await shop.till.post('/Device/payment/CloseDoc', { DeviceID: first, documentNr, operationId });
+  paymentId = await paidAndClosed(first, 75);
+  earlierId = await paidAndClosed(second, 63);
   openId = String((await shop.till.post('/Device/payment/Pay', { DeviceID: second, amount: 64 }))['OID']);
   browser = await launchChromium();
   operator = await (await newPerson(browser)).newPage();
@@ -37,8 +35,9 @@ beforeAll(async () => {
   await heading(operator, 'Overview');
   const { merchants } = (await (
     await fetch(`${cabinet}/api/merchants`, { headers: { authorization: `Bearer ${file.adminToken}` } })
-  ).json()) as { merchants: { id: string }[] };
+  ).json()) as { merchants: { id: string; name: string }[] };
   const merchantId = merchants[0]?.id ?? '';
+  merchantName = merchants[0]?.name ?? '';
   for (const role of ['merchant', 'viewer'] as const) {
     const page = await (await newPerson(browser)).newPage();
     await enter(page, await invitedBy(baseUrl, shop.till.admin, { name: `Some ${role}`, role, merchantId }));
@@ -50,6 +49,14 @@ afterAll(async () => {
   await browser?.close();
   await shop?.close();
 });
+
+async function paidAndClosed(DeviceID: string, amount: number): Promise<string> {
+  const documentNr = crypto.randomUUID();
+  const paid = await shop.till.post('/Device/payment/Pay', { DeviceID, amount, documentNr });
+  const { operationId } = JSON.parse(paid.report ?? '{}') as { operationId: string };
+  await shop.till.post('/Device/payment/CloseDoc', { DeviceID, documentNr, operationId });
+  return String(paid['OID']);
+}
 
 /** The page of a sandbox asks nobody who comes: its API takes a password all the same. */
 async function enter(page: Page, login: Login): Promise<void> {
@@ -153,7 +160,7 @@ describe('a terminal that is switched off during a payment', () => {
     await play('/power', { isOn: false });
     await row.getByText('Not known yet').waitFor({ timeout: 30_000 });
     await row.click();
-    await heading(operator, /Not known yet/);
+    await heading(operator, /Outcome not known/);
     await operator.getByText('Do not charge the customer a second time.').waitFor();
     await open(operator, '/attention');
     await operator.getByRole('article').filter({ hasText: '91.25' }).waitFor();
@@ -166,6 +173,14 @@ describe('the page of a sale', () => {
   it('leads from a locked terminal to the operation that locks it', async () => {
     await open(operator, `/payments/${openId}`);
     await operator.getByText('takes no new payment until the document is closed').waitFor();
+    expect(await operator.locator('.held-by').count()).toBe(0);
+    for (const page of people()) {
+      await open(page, `/payments/${earlierId}`);
+      await page.getByText('takes no new operation until this one has ended').waitFor();
+      await page.locator('.held-by').getByRole('link').click();
+      await page.getByText('64.00').first().waitFor();
+      expect(page.url()).toContain(`/payments/${openId}`);
+    }
     await open(operator, '/playground');
     await operator.getByRole('link', { name: 'Open payment' }).first().click();
     await heading(operator, /charged/i);
@@ -178,7 +193,7 @@ describe('the page of a sale', () => {
     for (let time = 0; time < 3; time += 1) {
       await ask.click();
       const dialog = page.getByRole('dialog');
-      await dialog.getByRole('button', { name: 'Ask', exact: true }).click();
+      await dialog.getByRole('button', { name: 'Ask device' }).click();
       await dialog.waitFor({ state: 'hidden' });
     }
     await page.reload();
@@ -195,13 +210,105 @@ describe('the page of a sale', () => {
 });
 
 describe('the audit log', () => {
-  it('is filtered by deed, and leads to what was changed', async () => {
+  const rows = () => operator.getByRole('row');
+  const choose = async (filter: string, choice: string | RegExp) => {
+    await operator
+      .getByRole('button', { name: filter, exact: true })
+      .or(operator.getByRole('button', { name: new RegExp(`^${filter} `) }))
+      .click();
+    await operator.getByRole('dialog').getByRole('button', { name: choice }).click();
+  };
+  const texts = async () => (await rows().allTextContents()).slice(1);
+
+  it('is filtered by action, and leads to what was changed', async () => {
     await open(operator, '/audit');
-    await operator.getByRole('button', { name: 'Action' }).click();
-    await operator.getByRole('dialog').getByRole('button', { name: 'Asked the device again' }).click();
-    const asked = operator.getByRole('row').filter({ hasText: paymentId?.slice(0, 8) ?? '' });
-    await expect.poll(() => operator.getByRole('row').count()).toBe((await asked.count()) + 1);
+    await choose('Action', 'Asked the device again');
+    const asked = rows().filter({ hasText: paymentId?.slice(0, 8) ?? '' });
+    await expect.poll(() => rows().count()).toBe((await asked.count()) + 1);
     await asked.first().getByRole('link').click();
     await heading(operator, /charged/i);
   });
+
+  it('is filtered by who did it, by both together and by the id of an object', async () => {
+    await open(operator, '/audit');
+    await rows().nth(2).waitFor();
+    const all = await rows().count();
+    await choose('Who', /Some merchant/);
+    await expect.poll(async () => (await texts()).every((text) => text.includes('Some merchant'))).toBe(true);
+    const ofMerchant = await rows().count();
+    expect(ofMerchant).toBeLessThan(all);
+    // Another action can be chosen although none of this page has it, and the two filters hold together.
+    await choose('Action', 'Resent a callback');
+    await expect.poll(async () => (await texts()).every((text) => text.includes('Resent a callback'))).toBe(true);
+    const [entry = ''] = await texts();
+    expect(entry).toContain('Some merchant');
+    await choose('Action', 'Asked the device again');
+    await operator.getByText('Nothing matches').waitFor();
+    await open(operator, `/audit?q=${paymentId}`);
+    await expect.poll(async () => (await texts()).length).toBeGreaterThan(0);
+    expect((await texts()).every((text) => text.includes(paymentId?.slice(0, 8) ?? '-'))).toBe(true);
+    await operator.getByRole('searchbox', { name: 'Id of an object' }).fill('00000000-0000-4000-8000-000000000000');
+    await operator.getByText('Nothing matches').waitFor();
+    expect(await seriousFindings(operator)).toEqual([]);
+  });
+});
+
+describe('every action', () => {
+  const owners = ['operator', 'merchant'];
+  const actions: [path: string, button: string | RegExp, who: string[]][] = [
+    [`/payments/`, 'Refund…', owners],
+    ['/attention', /^(Resend callback|Close document|Ask the device again)/, owners],
+    ['/devices', 'Status', owners],
+    ['/devices', 'Register device', owners],
+    ['/devices', /^Actions for/, owners],
+    ['/callbacks', 'Resend dead callbacks…', owners],
+    ['/day-close', 'Run X, Z or bank-day close', owners],
+    ['/keys', 'Create key', owners],
+    ['/keys', /^Actions for/, owners],
+    ['/merchants', 'Create merchant', ['operator']],
+    ['/users', 'Invite user', owners],
+    ['/users', /^Actions for/, owners],
+    ['/playground', 'New sale', owners],
+  ];
+
+  it.each(['operator', 'merchant', 'viewer'])(
+    'is offered to a %s who may take it, and to no other',
+    async (role) => {
+      const page = { operator, merchant, viewer }[role];
+      if (!page) throw new Error(`There is no ${role}.`);
+      const wrong: string[] = [];
+      await open(page, '/overview');
+      for (const path of new Set(actions.map(([one]) => one))) {
+        await follow(page, cabinet, path === '/payments/' ? `${path}${paymentId}` : path);
+        for (const [, name, who] of actions.filter(([one]) => one === path)) {
+          const button = page.getByRole('button', { name, disabled: false }).first();
+          const isOffered = who.includes(role)
+            ? await button.waitFor().then(
+                () => true,
+                () => false,
+              )
+            : (await button.count()) > 0;
+          if (isOffered !== who.includes(role)) wrong.push(`${path} ${String(name)}`);
+        }
+      }
+      // What the search box offers to do.
+      await page.getByRole('combobox').first().fill('create');
+      const offered = await page.getByRole('option').allTextContents();
+      expect(offered.filter((text) => text.startsWith('Create'))).toEqual(
+        { operator: ['Create key', 'Create merchant'], merchant: ['Create key'], viewer: [] }[role],
+      );
+      await page.keyboard.press('Escape');
+      expect(await page.getByRole('link', { name: 'Gateways' }).count()).toBe(role === 'operator' ? 1 : 0);
+      expect(wrong).toEqual([]);
+      // An address opens no dialog that the role does not have, and merchants have names.
+      await follow(page, cabinet, '/merchants?new=1');
+      await page.getByRole('row').nth(1).waitFor();
+      expect(await page.getByRole('dialog').count()).toBe(role === 'operator' ? 1 : 0);
+      await page.keyboard.press('Escape');
+      await follow(page, cabinet, '/keys');
+      await page.getByRole('row').nth(1).waitFor();
+      expect(await page.getByRole('row').nth(1).textContent()).toContain(merchantName);
+    },
+    60_000,
+  );
 });

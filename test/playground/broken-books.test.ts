@@ -154,7 +154,7 @@ describe('a terminal that somebody else holds', () => {
     expect(performance.now() - startedAtMs).toBeLessThan(10_000);
     expect(story?.verdict).toEqual({
       key: 'playground.verdict.documentOpen',
-      params: { device: expect.any(String), amount: '77.00' },
+      params: { device: expect.any(String), amount: 77 },
       erpHadToDo: { key: 'playground.erpHadToDo.notStarted', params: {} },
     });
     const { devices } = await room.read();

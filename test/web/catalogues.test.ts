@@ -129,3 +129,31 @@ describe('what the playground says', () => {
     expect(keys.filter((key) => !english.has(key))).toEqual([]);
   });
 });
+
+describe('the words of the cabinet', () => {
+  /** Words that mean several things, or are no established terms of the field. */
+  const avoided = {
+    en: /\b(told|tells?|hears?|heard|whoever|befalls?|at work|the deed|come in|comes in|taken back|give back|heals|riddle)\b/i,
+    ro: /\b(anunțat\w*|făcut\.|un om|unui om|necaz\w*|fapta|se mișcă singură|aude|auzi|i s-a spus)\b|încasat o singură/i,
+    ru: /сесси|(?<!про)читан[а-я]* |продавц|установлен|(?<![а-я])книг|вызов|услыш|слышит|сказано|реестр|неприятн|карта списана|заперт/i,
+  };
+
+  it.each(Object.entries(avoided))('avoid what is not established in %s', (language, words) => {
+    const found = [...read(language)].filter(([, text]) => words.test(text));
+    expect(found).toEqual([]);
+  });
+
+  it('take an ERP as feminine in Russian', () => {
+    expect([...read('ru')].filter(([, text]) => /ERP[^.;:,]* (он|узнал|вернулся|отключился|принял|спросил)(?![а-я])/.test(text))).toEqual(
+      [],
+    );
+  });
+
+  it('are plain in the sources as well', () => {
+    const sources = globSync('**/*.{ts,tsx,css}', { cwd: root }).map((path) => [path, readFileSync(`${root}${path}`, 'utf8')] as const);
+    const found = sources.flatMap(([path, text]) =>
+      [...text.matchAll(/\b(told|heard|whoever|befalls?|newcomers?|he|him|his)\b/gi)].map(([word]) => `${path}: ${word}`),
+    );
+    expect(found).toEqual([]);
+  });
+});

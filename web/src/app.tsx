@@ -31,7 +31,7 @@ const pages: [path: string, component: ComponentType][] = [
   ['/developers', deferred(() => import('./pages/developers.tsx'), 'Developers')],
   ['/account', Account],
 ];
-/** Where the money is real there is no such page. */
+/** Only in the sandbox. */
 const Playground = deferred(() => import('./pages/playground/playground.tsx'), 'Playground');
 const LinkPage = deferred(() => import('./shell/link-page.tsx'), 'LinkPage');
 

@@ -19,7 +19,7 @@ import { reloadWhenReachable } from './shell/recovery.ts';
 try {
   await startLanguages();
 } catch (error) {
-  // Without a catalogue there are no words to show: the page comes again as soon as the gateway has it.
+  // Without a catalogue there is no text to show: the page reloads as soon as the gateway answers.
   reloadWhenReachable();
   throw error;
 }

@@ -11,7 +11,7 @@ import { Type } from '../../kernel/schema-type.ts';
 import { merchantField, scopeOfView, textShown } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
-import { readAttention } from '../views/figures/attention.ts';
+import { type Attention, readAttention } from '../views/figures/attention.ts';
 import { attentionKinds } from '../views/figures/attention-kinds.ts';
 import type { Mismatches } from '../views/figures/mismatches.ts';
 import { notedKinds, writeNote } from '../views/figures/notes.ts';
@@ -24,6 +24,8 @@ const noneOfEach = Object.fromEntries(attentionKinds.map((kind) => [kind, 0]));
 export function inLei(sums: Record<string, number>): Record<string, number> {
   return Object.fromEntries(Object.entries(sums).map(([kind, bani]) => [kind, baniToLei(bani)]));
 }
+
+export const salesInLei = ({ count, bani }: Attention['sales']) => ({ count, amount: baniToLei(bani) });
 
 export interface AttentionDeps {
   database: Database;
@@ -65,6 +67,10 @@ export function registerAttentionRoutes(app: RouteApp, { database, clock, mismat
             }),
             counts: figures,
             sums: figures,
+            sales: Type.Object(
+              { count: Type.Integer(), amount: Type.Number() },
+              { description: 'Each sale once, however many kinds list it.' },
+            ),
             isCut: Type.Boolean({ description: 'There is more of some kind than the list holds.' }),
           },
           example: {
@@ -84,6 +90,7 @@ export function registerAttentionRoutes(app: RouteApp, { database, clock, mismat
             ],
             counts: { ...noneOfEach, notClosed: 1 },
             sums: { ...noneOfEach, notClosed: 186.2 },
+            sales: { count: 1, amount: 186.2 },
             isCut: false,
           },
         }),
@@ -92,13 +99,14 @@ export function registerAttentionRoutes(app: RouteApp, { database, clock, mismat
     async (request) => {
       const found = await readAttention(database.queries, scopeOfView(request, request.query.merchantId), clock.now(), mismatches);
       return {
-        items: found.items.map(({ sinceMs, amountBani, ...item }) => ({
+        items: found.items.map(({ sinceMs, amountBani, saleKey: _saleKey, ...item }) => ({
           ...item,
           since: isoTime(sinceMs),
           amount: amountBani === null ? undefined : baniToLei(amountBani),
         })),
         counts: found.counts,
         sums: inLei(found.sumsBani),
+        sales: salesInLei(found.sales),
         isCut: found.isCut,
       };
     },

@@ -14,7 +14,7 @@ import { apiPath, exampleTime, moment, tags } from '../shared-schemas.ts';
 import type { Mismatches } from '../views/figures/mismatches.ts';
 import { createOverviewBook, type Overview } from '../views/figures/overview.ts';
 import { isZone } from '../views/figures/period.ts';
-import { inLei } from './attention-routes.ts';
+import { inLei, salesInLei } from './attention-routes.ts';
 
 export interface OverviewDeps {
   database: Database;
@@ -33,7 +33,7 @@ export function registerOverviewRoutes(
 
   function shown({ fromMs, toMs, hours, devices, callbacks, attention, ...figures }: Overview) {
     const { nextAttemptAtMs, ...counts } = callbacks;
-    const { sumsBani, oldestSinceMs, ...needs } = attention;
+    const { sumsBani, sales, oldestSinceMs, ...needs } = attention;
     return {
       from: isoTime(fromMs),
       to: isoTime(toMs),
@@ -50,7 +50,7 @@ export function registerOverviewRoutes(
         };
       }),
       callbacks: { ...counts, nextAttemptAt: isoTime(nextAttemptAtMs) },
-      attention: { ...needs, sums: inLei(sumsBani), oldestSince: isoTime(oldestSinceMs) },
+      attention: { ...needs, sums: inLei(sumsBani), sales: salesInLei(sales), oldestSince: isoTime(oldestSinceMs) },
     };
   }
 

@@ -32,7 +32,8 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
     const printed = await readPrinted(database.queries, day);
     const { lines, groups, equation, canCompare, unexplained, operations } = compareDay(day.sources, printed);
     const own: Scope = { merchantId: day.merchantId };
-    const note = await readNote(database.queries, 'dayClose', closeId);
+    const closeIds = day.sources.map(({ commandId }) => commandId);
+    const note = await readNote(database.queries, 'dayClose', closeIds);
     return {
       merchantId: day.merchantId,
       shop: day.shop ?? undefined,

@@ -25,6 +25,9 @@ export type ShownState = (typeof shownStates)[number];
 export const cardNames = namesWhere(({ mode }) => mode === 'POS');
 export const fiscalNames = namesWhere(({ mode }) => mode === 'Fiscal');
 
+/** Money that goes back to a customer, or out of the drawer: lists show it with a minus. */
+export const outgoingNames = namesWhere(({ effect }) => effect === 'refund' || effect === 'void').concat('MoneyOut');
+
 export interface StateFacts extends Pick<Command, 'name' | 'state' | 'outcome' | 'documentState' | 'amountBani'> {
   /** Of a payment: what refers to it. */
   followers: readonly Follower[];

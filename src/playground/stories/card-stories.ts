@@ -1,7 +1,7 @@
 // Four unhappy card sales: the answer is lost, the power goes, the button is pressed twice, more is to be refunded than is left.
 import type { WireView } from '../../cabinet/playground/view-schema.ts';
 import { sleep } from '../../kernel/clock.ts';
-import { formatLei } from '../../kernel/money.ts';
+import { baniToLei } from '../../kernel/money.ts';
 import type { BankEntry } from '../../virtual/books/bank.ts';
 import type { Sale } from '../erp/sale.ts';
 import { amountParams, chargesOf, customerPays, isThrough, nothing, type Script, type Stage } from './stage.ts';
@@ -129,20 +129,20 @@ export const refundOverRest: Script = {
     await stage.step(
       'partRefunded',
       () => refund(partBani, (code) => code === 0),
-      () => ({ amount: formatLei(partBani) }),
+      () => ({ amount: baniToLei(partBani) }),
     );
     await stage.step(
       'moreRefused',
       () => refund(restBani + 100, (code) => code === 40),
-      ({ errorCode }) => ({ amount: formatLei(restBani + 100), left: formatLei(restBani), errorCode }),
+      ({ errorCode }) => ({ amount: baniToLei(restBani + 100), left: baniToLei(restBani), errorCode }),
     );
     await stage.step(
       'restRefunded',
       () => refund(restBani, (code) => code === 0),
-      () => ({ amount: formatLei(restBani) }),
+      () => ({ amount: baniToLei(restBani) }),
     );
     await booksAgree(stage, sale);
-    const erpHadToDo = { key: 'playground.erpHadToDo.smallerRefund', params: { left: formatLei(restBani) } };
+    const erpHadToDo = { key: 'playground.erpHadToDo.smallerRefund', params: { left: baniToLei(restBani) } };
     return { sales: [sale], erpHadToDo, params: amountParams(sale) };
   },
 };

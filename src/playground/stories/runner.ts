@@ -3,7 +3,7 @@
 import { type BooksView, type StoryName, type StoryView, storyNames } from '../../cabinet/playground/view-schema.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Logger } from '../../kernel/logger.ts';
-import { formatLei } from '../../kernel/money.ts';
+import { baniToLei } from '../../kernel/money.ts';
 import type { Random } from '../../kernel/random.ts';
 import type { Sale } from '../erp/sale.ts';
 import { doubleClick, lostAnswer, powerCut, refundOverRest } from './card-stories.ts';
@@ -132,12 +132,12 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
 }
 
 /** A device that an earlier operation holds takes nothing new, so no story could be played on it. */
-async function findObstacle(shop: StoryDeps['shop']): Promise<{ key: string; params: Record<string, string> } | undefined> {
+async function findObstacle(shop: StoryDeps['shop']): Promise<{ key: string; params: Record<string, string | number> } | undefined> {
   for (const { device } of [shop.first('terminal'), shop.first('register')]) {
     const holder = await shop.heldBy(device);
     if (!holder) continue;
     const key = `playground.verdict.${holder.documentState === 'open' ? 'documentOpen' : 'deviceHeld'}`;
-    return { key, params: { device: device.name, amount: formatLei(holder.amountBani ?? 0) } };
+    return { key, params: { device: device.name, amount: baniToLei(holder.amountBani ?? 0) } };
   }
   return undefined;
 }

@@ -2,7 +2,7 @@
 // A step is done when what it tells of has been seen; one that is not seen in time is trouble, and the story ends there and says so.
 import type { StoryView, WireView } from '../../cabinet/playground/view-schema.ts';
 import { type Clock, sleep } from '../../kernel/clock.ts';
-import { formatLei } from '../../kernel/money.ts';
+import { baniToLei } from '../../kernel/money.ts';
 import type { BankEntry } from '../../virtual/books/bank.ts';
 import type { VirtualDevice } from '../../virtual/devices/virtual-device.ts';
 import type { Changes } from '../changes.ts';
@@ -114,7 +114,7 @@ export function createStage(deps: StageDeps, run: StoryView, isStopped: () => bo
 export const nothing = { key: 'playground.erpHadToDo.nothing', params: {} };
 
 export function amountParams(sale: Sale): Params {
-  return { amount: formatLei(sale.totalBani) };
+  return { amount: baniToLei(sale.totalBani) };
 }
 
 export function chargesOf(device: VirtualDevice, name: string): BankEntry[] {

@@ -53,12 +53,18 @@ export function watch(page: Page): Watched {
   return watched;
 }
 
+/** A theme changes contrasts alone; a language or a width changes everything else. */
+const rules = {
+  all: {},
+  contrast: { runOnly: ['color-contrast'] },
+  structure: { rules: { 'color-contrast': { enabled: false } } },
+};
+
 /** Impacts that a person would feel; each with where it was found. */
-export async function seriousFindings(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const found = (await page.evaluate(
-    "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)",
-  )) as axe.Result[];
+export async function seriousFindings(page: Page, which: keyof typeof rules = 'all'): Promise<string[]> {
+  if ((await page.evaluate("typeof axe === 'undefined'")) === true) await page.evaluate(axe.source);
+  const options = JSON.stringify({ resultTypes: ['violations'], ...rules[which] });
+  const found = (await page.evaluate(`axe.run(document, ${options}).then(({ violations }) => violations)`)) as axe.Result[];
   return found
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`);
@@ -79,4 +85,12 @@ export function heading(page: Page, name: string | RegExp): Promise<void> {
 export async function open(page: Page, cabinet: string, path: string): Promise<void> {
   await page.goto(`${cabinet}${path}`);
   await page.getByRole('heading', { level: 1 }).waitFor();
+}
+
+/** Inside the running page, as a link does: quicker than loading it again. The page of the same kind of object is not another page. */
+export async function follow(page: Page, cabinet: string, path: string): Promise<void> {
+  const address = JSON.stringify(`${new URL(cabinet).pathname}${path}`);
+  await page.evaluate(`document.querySelector('h1')?.setAttribute('data-old', ''); history.pushState(null, '', ${address})`);
+  await page.locator('h1:not([data-old])').waitFor();
+  await page.locator('.loading').first().waitFor({ state: 'detached' });
 }

@@ -66,6 +66,24 @@ describe.each(engines)('what needs attention on %s', (engine) => {
     expect(sumsBani).toMatchObject({ notClosed: 18_620 });
   });
 
+  it('counts a sale once that is listed twice, and its money', async () => {
+    const documentNr = randomUUID();
+    const [terminal, register] = [await device(), await device('register')];
+    const open = { state: 'done' as const, document_state: 'open' as const, amount_bani: 5_000 };
+    await seed(terminal, { ...settled(30), ...open, document_nr: documentNr });
+    await seed(register, {
+      ...settled(20),
+      name: 'PrintReceipt',
+      state: 'refused',
+      receipt_uid: documentNr.toUpperCase(),
+      amount_bani: 5_000,
+    });
+    await seed(await device(), { ...settled(40), ...open, amount_bani: 700 });
+    const { items, sales } = await read();
+    expect(items.map(({ kind }) => kind).sort()).toEqual(['notClosed', 'notClosed', 'paymentWithoutReceipt']);
+    expect(sales).toEqual({ count: 2, bani: 5_700 });
+  });
+
   it('has money that an invoice could not take, and an ERP that was not told of money, until somebody notes why', async () => {
     const deviceId = await device();
     const { oid } = await seedInvoice(database.queries, merchantId, { state: 3, ended_at: nowMs, valid_to: nowMs, amount_bani: 31_250 });

@@ -9,7 +9,7 @@ interface Page {
   marks: { key: string }[];
   timeline: (Step & { sinceStartMs: number })[];
   unclear: { fromMs: number; toMs?: number }[];
-  raw: { request?: { body: object }; report?: Record<string, unknown>; told?: Record<string, unknown> };
+  raw: { request?: { body: object }; report?: Record<string, unknown>; answer?: Record<string, unknown> };
   related: { closes: object[]; linked: { name: string }[] };
   receipt?: { items: object[]; total: number };
   errorCode: number;
@@ -62,7 +62,7 @@ describe('the page of a sale', () => {
     expect(shown.receipt).toMatchObject({ items: [{ name: 'Pâine', quantity: 2, price: 6.25 }], total: 12.5 });
     expect(shown.raw.request?.body).toEqual({ DeviceID: terminal.id, amount: 12.5, documentNr });
     expect(shown.raw.report).toMatchObject({ amount: 12.5, token: '***' });
-    expect(shown.raw.told).toMatchObject({ errorCode: 0, OID: paid['OID'] });
+    expect(shown.raw.answer).toMatchObject({ errorCode: 0, OID: paid['OID'] });
     expect(JSON.stringify(shown)).not.toContain(world.key);
     const print = await world.lastCommand('PrintReceipt');
     const printed = await page(print.id);

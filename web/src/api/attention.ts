@@ -1,4 +1,4 @@
-// What nothing could settle by itself, as the gateway tells it.
+// Sales that the gateway could not settle by itself, as the API returns them.
 import type { Said } from './views.ts';
 
 export const attentionKinds = [
@@ -30,5 +30,7 @@ export interface AttentionItem {
 
 export interface Attention {
   items: AttentionItem[];
+  /** Each sale once, however many kinds list it. */
+  sales: { count: number; amount: number };
   isCut: boolean;
 }

@@ -1,4 +1,4 @@
-// The one way to the gateway: every call goes to this origin, with the session's cookie, and comes back as its fields or as an ApiError.
+// All calls to the gateway: each goes to this origin, with the session's cookie, and comes back as its fields or as an ApiError.
 // A call that needs a fresh confirmation asks for it and is then sent again once, with the same headers, so with the same Idempotency-Key.
 
 export const basePath = document.documentElement.dataset['basePath'] ?? '';
@@ -20,7 +20,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The gateway could not be reached at all: nothing is known about what happened. */
+/** The gateway could not be reached: whether the call was executed is unknown. */
 export class ConnectionLost extends Error {
   override name = 'ConnectionLost';
 }
@@ -28,7 +28,7 @@ export class ConnectionLost extends Error {
 let askConfirmation: (() => Promise<boolean>) | undefined;
 let onSignedOut: (() => void) | undefined;
 
-/** The shell hands in how a person is asked, and what happens when the session has ended. */
+/** The shell provides the confirmation dialog, and the reaction to an ended session. */
 export function connectClient(hooks: { askConfirmation: () => Promise<boolean>; onSignedOut: () => void }): void {
   ({ askConfirmation, onSignedOut } = hooks);
 }
@@ -52,7 +52,7 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** A page that nobody has touched for this long says so, and what it reads by itself does not keep the session alive. */
+/** After this long without input, background reads are marked so that they do not extend the session. */
 const untouchedMs = 5 * 60_000;
 let touchedAtMs = Date.now();
 for (const event of ['pointerdown', 'keydown', 'wheel']) addEventListener(event, () => (touchedAtMs = Date.now()), { passive: true });
@@ -64,7 +64,7 @@ export async function call<Fields>(method: Method, path: string, options: CallOp
     return await send<Fields>(method, path, options);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    // Only where the door itself asks (403): a wrong password (401) is told where it was typed.
+    // Only for 403: a wrong password (401) is reported in the form where it was entered.
     const isAsked = error.needsConfirmation && error.status === 403;
     if (isAsked && askConfirmation && (await askConfirmation())) return send<Fields>(method, path, options);
     if (error.status === 401 && !path.startsWith('/session') && !path.startsWith('/links')) onSignedOut?.();

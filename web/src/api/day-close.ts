@@ -1,4 +1,4 @@
-// The day of a shop, three books side by side, as the gateway tells it. Amounts are in lei.
+// The day of a shop, three books side by side, as the API returns it. Amounts are in lei.
 import type { CommandRow } from './views.ts';
 
 export type Line = 'cardSales' | 'cardRefunds' | 'cardNet' | 'cashSales' | 'cashIn' | 'cashOut' | 'drawer';
@@ -34,7 +34,7 @@ export interface DayLine {
 export interface DayGroup {
   kind: 'noReceipt' | 'otherRegister' | 'otherCode' | 'byTerminal' | 'byRegister' | 'suspect';
   sum: number;
-  /** What it adds to bank minus Z. */
+  /** Its part of bank minus Z. */
   effect: number;
   count: number;
   operations: CommandRow[];

@@ -1,6 +1,6 @@
 // Hints from the gateway: what changed, never how. Pages read their own queries again.
-// Tabs share one stream: whoever holds the lock listens and tells the others; when that tab closes, the lock passes on by itself.
-// Where there are no locks (plain HTTP on a network), each tab listens for itself. After every reconnect everything is read anew.
+// Tabs share one stream: the tab that holds the lock listens and informs the others; when it closes, another tab gets the lock.
+// Where there are no locks (plain HTTP on a network), each tab listens for itself. After every reconnect everything is read again.
 import type { QueryClient } from '@tanstack/react-query';
 import { addressOf } from './client.ts';
 import { refresh } from './query.ts';
@@ -73,14 +73,14 @@ export function listenForHints(client: QueryClient, onState: (state: StreamState
       let source: EventSource | undefined;
       let retryMs = firstRetryMs;
       let retry: ReturnType<typeof setTimeout> | undefined;
-      // Taken over from a tab that closed: what was said in between nobody heard.
+      // Taken over from a tab that closed: hints sent in between were lost.
       let wasLive = performance.now() - begunMs > takenOverAfterMs;
       const open = () => {
         source = new EventSource(addressOf('/events'));
         source.addEventListener('open', () => {
           retryMs = firstRetryMs;
           tell({ type: 'state', state: 'live' });
-          // Whatever happened while nobody listened is found by reading anew, also on another instance.
+          // Changes made while no tab was listening are found by reading again, also on another instance.
           if (wasLive) tell({ type: 'resync' });
           wasLive = true;
         });

@@ -1,5 +1,5 @@
-// The gateway looks through a bounded part of its books for one page of a list, so a page may be empty and still have a next one. Here it is
-// asked on, a short question at a time, until something is found, everything was looked through, or the reader would wait too long.
+// The gateway scans a bounded part of the ledger for one page of a list, so a page may be empty and still have a next one. This follows
+// the cursor with short requests until a row is found, everything was scanned, or the wait becomes too long.
 
 export interface Paged {
   next?: string;

@@ -1,4 +1,4 @@
-// The overview: what the gateway tells, and how the page reads it. Money is in lei, times are ISO, a day begins at the viewer's midnight.
+// The overview, as the API returns it. Money is in lei, times are ISO, a day begins at the viewer's midnight.
 
 export type Mode = 'card' | 'qr' | 'cash';
 export const modes: readonly Mode[] = ['card', 'qr', 'cash'];
@@ -63,7 +63,13 @@ export interface Overview {
   histogram: { fromMs: number; count: number }[];
   devices: OverviewDevice[];
   callbacks: { delivered: number; waiting: number; dead: number; steps: { attempts: number; count: number }[]; nextAttemptAt?: string };
-  attention: { counts: Record<string, number>; sums: Record<string, number>; isCut: boolean; oldestSince?: string };
+  attention: {
+    counts: Record<string, number>;
+    sums: Record<string, number>;
+    sales: { count: number; amount: number };
+    isCut: boolean;
+    oldestSince?: string;
+  };
   settledAlone: { recall: number; lateAnswer: number; lastTransaction: number; person: number; longestMs: number };
 }
 

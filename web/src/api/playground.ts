@@ -1,5 +1,5 @@
-// The Playground of the sandbox as the gateway tells it: devices with their screens, the till, the wire, the four books, the story.
-// Nothing here is played by the page: whatever moves or changes was seen by the server.
+// The Playground of the sandbox as the API returns it: devices with their screens, the till, the wire, the four books, the story.
+// The page plays nothing itself: it shows what the server has observed.
 import type { Said } from './views.ts';
 
 export type Via = 'mqtt' | 'queue';
@@ -55,7 +55,7 @@ export interface PlaySale {
   total: number;
   paid: number;
   refunded: number;
-  /** Of the payment, or of the receipt: its page tells the rest. */
+  /** Of the payment, or of the receipt. */
   commandId?: string;
   oid?: string;
   message?: string;
@@ -119,7 +119,7 @@ export interface Books {
   fiscal: Book;
   erp: Book;
   agree: boolean;
-  /** While something is under way the books may differ for a moment. */
+  /** While an operation is in progress, the books may differ for a moment. */
   underWay: number;
   differences: Said[];
   since: string;
@@ -138,7 +138,7 @@ export interface Story {
   of: number;
   runId: string;
   isRunning: boolean;
-  /** The next step has not been asked for. */
+  /** The story waits for the next step to be requested. */
   isWaiting?: boolean;
   startedAt: string;
   steps: StoryStep[];

@@ -1,4 +1,4 @@
-// Reads by path and query, kept by TanStack Query under exactly those, so that a hint from the event stream finds what it concerns.
+// Reads by path and query. TanStack Query caches them under both, so that a hint from the event stream finds the affected reads.
 import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { ApiError, type CallOptions, call, type Method, type Query } from './client.ts';
 import { type Paged, readUntilFound } from './follow.ts';
@@ -9,7 +9,7 @@ export function createQueryClient(): QueryClient {
       queries: {
         staleTime: 5_000,
         gcTime: 10 * 60_000,
-        // What the gateway has answered will not change by asking again; a lost connection may.
+        // A retry helps after a lost connection, not after an answer.
         retry: (failures, error) => !(error instanceof ApiError) && failures < 3,
         refetchOnWindowFocus: true,
       },
@@ -19,12 +19,12 @@ export function createQueryClient(): QueryClient {
 
 export interface ReadOptions {
   isEnabled?: boolean;
-  /** The rows of before stay until the new ones are there. */
+  /** The previous rows stay until the new ones have arrived. */
   keepsPrevious?: boolean;
   everyMs?: number | undefined;
 }
 
-/** A page of a list, asked on past pages in which nothing was found. */
+/** A page of a list. Pages without a match are skipped. */
 export function useListRead<Fields extends Paged>(path: string, query: Query, isEmpty: (fields: Fields) => boolean) {
   return useQuery<Fields>({
     queryKey: [path, query],
@@ -53,7 +53,7 @@ export interface Change {
   headers?: Record<string, string> | undefined;
 }
 
-/** A change; afterwards everything whose path begins with one of `refreshes` is read anew. */
+/** A change; afterwards everything whose path begins with one of `refreshes` is read again. */
 export function useChange<Fields = object>(refreshes: readonly string[], onDone?: (fields: Fields) => void) {
   const client = useQueryClient();
   return useMutation<Fields, Error, Change>({
@@ -62,7 +62,7 @@ export function useChange<Fields = object>(refreshes: readonly string[], onDone?
       return call<Fields>(method, path, options);
     },
     onSuccess: (fields) => onDone?.(fields),
-    // Also after a failure: an error may hide that it was done.
+    // Also after a failure: the change may have been made all the same.
     onSettled: () => refresh(client, refreshes),
   });
 }

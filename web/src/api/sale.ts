@@ -1,4 +1,4 @@
-// One sale or one invoice as the gateway tells it.
+// One sale or one invoice, as the API returns it.
 import type { CommandRow, Mark, NextStep, Said, Step, UnclearSpan } from './views.ts';
 
 export interface ReceiptLine {
@@ -19,7 +19,7 @@ export interface ShownReceipt {
 export interface RawTexts {
   request?: unknown;
   report?: unknown;
-  told?: unknown;
+  answer?: unknown;
 }
 
 export interface StoryPage {

@@ -1,4 +1,4 @@
-// Who is looking, and at which merchant. Everything that depends on it asks here.
+// The signed-in user, the chosen merchant, and what the role allows.
 import { useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from 'react';
 import type { Query } from './client.ts';
@@ -19,7 +19,7 @@ export interface User {
 export interface Session {
   user?: User;
   confirmedUntil?: string;
-  /** Nothing else is open before one-time codes are set up. */
+  /** No other page opens before one-time codes are set up. */
   needsTotp?: boolean;
   isSandbox: boolean;
   version: string;
@@ -32,7 +32,7 @@ interface SessionContext {
   session: Session & { user: User };
   merchantId: string | undefined;
   chooseMerchant: (id: string | undefined) => void;
-  /** The chosen merchant as part of a query; nothing for those who have only one. */
+  /** The chosen merchant as part of a query; empty for users of a single merchant. */
   scope: Query;
   may: (what: 'money' | 'setup' | 'users' | 'merchants') => boolean;
 }
@@ -73,7 +73,7 @@ export function SessionProvider({ session, children }: { session: Session & { us
   return <Context value={value}>{children}</Context>;
 }
 
-/** A bank by its name; a code that nobody knows is shown as it is. */
+/** A bank by its name; an unknown code is shown as it is. */
 export function useBankName(): (code: string | undefined) => string | undefined {
   const { session } = useViewer();
   return (code) => session.banks.find((bank) => bank.code === code)?.name ?? code;

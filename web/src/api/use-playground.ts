@@ -1,4 +1,4 @@
-// How the page reads the Playground and does something with it.
+// Reads the Playground and sends its actions.
 import type { Playground } from './playground.ts';
 import { useChange, useRead } from './query.ts';
 
@@ -8,7 +8,7 @@ export function usePlayground() {
   return useRead<Playground>(path);
 }
 
-/** Something is done with the playground; the page reads anew afterwards, also after a failure. */
+/** Sends an action; afterwards the page reads again, also after a failure. */
 export function usePlay(onDone?: () => void) {
   return useChange([path], onDone);
 }

@@ -101,7 +101,7 @@ export interface NextStep {
   maxAmount?: number;
   /** It is settled and contradicted: decided is only whether it may be tried again. */
   closesReview?: boolean;
-  /** Of `resend`: which callback, and what it tells. */
+  /** Of `resend`: which callback, and its notice. */
   callbackId?: string;
   notice?: string;
   consequence: Said;
@@ -112,7 +112,7 @@ export interface Mark {
   state: 'good' | 'waiting' | 'bad' | 'neutral';
 }
 
-/** It happened, and nobody here knew for a while. */
+/** Its outcome was unknown for a while. */
 export function wasLearnedLater({ at, learnedAt }: Step): boolean {
   return learnedAt !== undefined && Date.parse(learnedAt) - Date.parse(at) > 2_000;
 }

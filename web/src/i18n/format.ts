@@ -3,7 +3,7 @@
 import type { TFunction } from 'i18next';
 
 const numberFormats = new Map<string, Intl.NumberFormat>();
-/** English as it is written on receipts. Thousands from 1.000 on, which Romanian writes without being asked twice only from 10.000 on. */
+/** English as it is written on receipts. Thousands are grouped from 1.000 on; by default Romanian groups from 10.000 on. */
 const numberTags: Readonly<Record<string, string>> = { en: 'en-US', ro: 'ro-RO', ru: 'ru-RU' };
 
 function numberFormat(places: number): Intl.NumberFormat {
@@ -27,6 +27,18 @@ export function lei(amount: number): string {
 
 export function decimal(value: number, places: number): string {
   return numberFormat(places).format(value);
+}
+
+/** Weights and numbers of pieces: as many places as there are, at most three. */
+export function quantity(value: number): string {
+  return decimal(value, [0, 1, 2].find((places) => Math.abs(value - Number(value.toFixed(places))) < 1e-9) ?? 3);
+}
+
+/** An amount to be edited: the decimal sign of the language, no groups. */
+export function editable(amount: number): string {
+  return lei(amount)
+    .replaceAll(/[^\d.,]/g, '')
+    .replace(/[.,](?=.*[.,])/g, '');
 }
 
 export function duration(ms: number, t: TFunction): string {

@@ -1,8 +1,8 @@
-// Languages: one catalogue each, loaded when it is wanted, remembered in this browser. Nothing that a person reads stands in the code.
+// Languages: one catalogue each, loaded when it is wanted, remembered in this browser. The code contains no text for people.
 // Texts that the gateway sends are keys of the same catalogues with their values.
 import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
-import { duration, exactTime, lei } from './format.ts';
+import { duration, exactTime, lei, quantity } from './format.ts';
 
 export const languages = ['en', 'ro', 'ru'] as const;
 export type Language = (typeof languages)[number];
@@ -18,7 +18,7 @@ function isLanguage(text: string | null | undefined): text is Language {
   return languages.some((language) => language === text);
 }
 
-/** What was chosen here before, else the browser's first that we speak, else English. */
+/** The language chosen here before, else the browser's first that is supported, else English. */
 function wantedLanguage(): Language {
   const kept = localStorage.getItem(storageKey);
   if (isLanguage(kept)) return kept;
@@ -34,6 +34,7 @@ export async function startLanguages(): Promise<void> {
     returnEmptyString: false,
   });
   const formatter = i18next.services.formatter;
+  formatter?.add('decimal', (value: unknown) => quantity(Number(value)));
   formatter?.add('lei', (value: unknown) => lei(Number(value)));
   formatter?.add('duration', (value: unknown) => duration(Number(value), i18next.t));
   formatter?.add('time', (value: unknown, language) => exactTime(String(value), language ?? 'en'));

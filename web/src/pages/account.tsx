@@ -1,4 +1,4 @@
-// One's own account: password, one-time codes, and the browsers in which one is signed in.
+// The own account: password, one-time codes, and open sessions.
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChange, useRead } from '../api/query.ts';

@@ -1,4 +1,4 @@
-// Sales that nothing could settle by itself: what is known, what is not, how long and how much, and the safe next step.
+// Sales that the gateway could not settle by itself: what is known, what is not, for how long, how much, and the safe next step.
 import './attention.css';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -19,7 +19,7 @@ import { useNowMs } from '../parts/values.tsx';
 import { StepDialog } from './sale-steps.tsx';
 
 const timeZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-const erpIsUnaware = new Set<AttentionKind>(['erpNotTold', 'paydRefused', 'contradiction']);
+const erpIsUnaware = new Set<AttentionKind>(['erpNotTold', 'paydRefused']);
 
 export function Attention() {
   const { t } = useTranslation();
@@ -34,7 +34,7 @@ export function Attention() {
     <>
       <PageHead name={t('page.attention')} sub={t('attention.sub')} />
       <Read of={list}>
-        {({ items, isCut }) => {
+        {({ items, sales, isCut }) => {
           // By weight, and in each kind the oldest first: the first one has the page's primary button.
           const shown = attentionKinds
             .filter((kind) => chosen === undefined || chosen === kind)
@@ -46,7 +46,7 @@ export function Attention() {
             </Blank>
           ) : (
             <>
-              <SumLine items={items} settledToday={settledToday} />
+              <SumLine items={items} sales={sales} settledToday={settledToday} />
               {isCut && <p className="note">{t('attention.isCut')}</p>}
               <div className="filters">
                 <ChoiceFilter
@@ -73,7 +73,7 @@ export function Attention() {
   );
 }
 
-function SumLine({ items, settledToday }: { items: AttentionItem[]; settledToday: number }) {
+function SumLine({ items, sales, settledToday }: Pick<Answer, 'items' | 'sales'> & { settledToday: number }) {
   const { t } = useTranslation();
   const nowMs = useNowMs();
   const sum = (some: AttentionItem[]) => some.reduce((all, { amount = 0 }) => all + amount, 0);
@@ -81,8 +81,8 @@ function SumLine({ items, settledToday }: { items: AttentionItem[]; settledToday
   return (
     <div className="sum-line">
       <div>
-        <b>{lei(sum(items))} MDL</b>
-        <span>{t('attention.inSales', { count: items.length })}</span>
+        <b>{lei(sales.amount)} MDL</b>
+        <span>{t('attention.inSales', { count: sales.count })}</span>
       </div>
       <div>
         <b>{duration(Math.max(0, nowMs - oldestMs), t)}</b>

@@ -1,4 +1,4 @@
-// Who did what, newest first. What is written here is written in one transaction with the deed.
+// Who did what, newest first. Each entry is written in one transaction with the action.
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { useRead } from '../api/query.ts';
@@ -20,16 +20,17 @@ interface Entry {
   detail: Record<string, unknown>;
 }
 
-/** Where the thing that was changed has a page of its own. */
+/** The page of the changed object, if it has one. */
 function pathOf({ action, subject }: Entry): string | undefined {
   const [kind] = action.split('.');
-  if (kind === 'command') return `/payments/${subject}`;
+  if (kind === 'command' || kind === 'document') return `/payments/${subject}`;
   if (kind === 'invoice') return `/invoices/${subject}`;
   if (kind === 'device') return `/devices?device=${subject}`;
   return kind === 'callback' && isId.test(subject) ? `/callbacks?callback=${subject}` : undefined;
 }
 
 const pageSize = 50;
+const choiceEntries = 200;
 
 export function Audit() {
   const { t } = useTranslation();
@@ -48,12 +49,13 @@ export function Audit() {
     { keepsPrevious: true },
   );
   const wordOf = (action: string) => t(`audit.action.${action.replaceAll('.', '-')}`, { defaultValue: action });
-  // What this page shows, and what is chosen.
+  // From the newest entries without a filter, and what is chosen: a choice must not remove the others.
+  const recent = useRead<{ audit: Entry[] }>('/audit', { ...scope, limit: choiceEntries });
   const choicesOf = (field: 'actor' | 'action', word: (value: string) => string): Choice[] =>
-    [...new Set([filters.get(field) ?? '', ...(audit.data?.audit ?? []).map((entry) => entry[field])])]
+    [...new Set([filters.get(field) ?? '', ...(recent.data?.audit ?? []).map((entry) => entry[field])])]
       .filter((value) => value !== '')
-      .sort()
-      .map((value) => ({ value, word: word(value) }));
+      .map((value) => ({ value, word: word(value) }))
+      .sort((one, other) => one.word.localeCompare(other.word));
   const columns: Column<Entry>[] = [
     { head: t('list.when'), cell: (entry) => <Moment at={entry.at} /> },
     { head: t('audit.who'), cell: (entry) => <span className="strong">{entry.actor}</span> },
@@ -104,7 +106,7 @@ export function Audit() {
   );
 }
 
-/** The merchant has the list's own filter; a session says nothing to a reader. */
+/** The merchant has the list's own filter; the id of a session carries no information. */
 const leftOut = new Set(['merchantId', 'sessionId']);
 
 /** Each value with its name in words; moments as moments, amounts as lei. */

@@ -1,4 +1,4 @@
-// One callback: where it went, and every try with status, duration and the head of the ERP's answer; sending it again beside it.
+// One callback: its address, every try with status, duration and the head of the ERP's answer, and the button to resend it.
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { useChange, useRead } from '../api/query.ts';

@@ -1,4 +1,4 @@
-// Callbacks: what the ERP was told or is still to be told, each try with its answer, and how an ERP verifies them.
+// Callbacks: notices to the ERP, delivered or waiting, each try with its answer, and how an ERP verifies them.
 import './callbacks.css';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -145,7 +145,7 @@ function panelOf(id: string): string {
   return `/callbacks?${query.toString()}`;
 }
 
-/** The host first: who was told. The rest tells what, as far as there is room. */
+/** The host first, then as much of the address as fits. */
 function Address({ url }: { url: string }) {
   if (!URL.canParse(url)) return <span className="mono cut">{url}</span>;
   const { host, pathname, search } = new URL(url);

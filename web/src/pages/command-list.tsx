@@ -1,4 +1,4 @@
-// The list of ledger commands, for Payments and for Fiscal operations: filters, rows that stay, pages by cursor, export.
+// The list of ledger commands, for Payments and for Fiscal operations: filters, stable rows, pages by cursor, export.
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { addressOf } from '../api/client.ts';
@@ -28,7 +28,7 @@ const names: Record<Mode, string[]> = {
   fiscal: ['PrintReceipt', 'MoneyIn', 'MoneyOut', 'Report'],
 };
 const receiptMarks = { printed: 'printed', none: 'warn', notRequested: 'none' } as const;
-const erpMarks = { notified: 'told', waiting: 'pending', dead: 'dead' } as const;
+const erpMarks = { notified: 'notified', waiting: 'pending', dead: 'dead' } as const;
 const moneyLess = new Set(['declined', 'busy', 'never', 'voided']);
 
 export function CommandList({ mode, base }: { mode: Mode; base: string }) {
@@ -45,7 +45,7 @@ export function CommandList({ mode, base }: { mode: Mode; base: string }) {
     ...scope,
     q: filters.get('q'),
     state: filters.get('state'),
-    // A sale is its payment; what closed, refunded or voided it is shown on it.
+    // A sale is its payment. Its close, refunds and voids are shown on its page.
     name: filters.get('name') ?? (mode === 'cards' ? 'Pay' : undefined),
     deviceId: filters.get('deviceId'),
     bank: filters.get('bank'),
@@ -83,7 +83,11 @@ export function CommandList({ mode, base }: { mode: Mode; base: string }) {
           filters={filters}
           name="state"
           label={t('list.state')}
-          choices={states[mode].map((state) => ({ value: state, word: t(`state.${state}`), mark: <StateShape state={state} /> }))}
+          choices={states[mode].map((state) => ({
+            value: state,
+            word: t(`state.${state}`, { context: mode === 'fiscal' ? mode : undefined }),
+            mark: <StateShape state={state} />,
+          }))}
         />
         <ChoiceFilter
           filters={filters}

@@ -211,7 +211,7 @@ function BookLine({ line: { line, bank, z, ledger, difference } }: { line: DayLi
     const isOther = amount !== undefined && Math.round(amount * 100) !== Math.round(ledger * 100);
     return (
       <td className={amount === undefined ? 'none' : isOther ? 'differs' : ''} data-label={t(`dayClose.book.${name}`)}>
-        {amount === undefined ? t(name === 'bank' && notTheBanks.has(line) ? 'dayClose.notBanks' : 'dayClose.notTold') : signed(amount)}
+        {amount === undefined ? t(name === 'bank' && notTheBanks.has(line) ? 'dayClose.notBanks' : 'dayClose.notReported') : signed(amount)}
       </td>
     );
   };
@@ -318,6 +318,9 @@ function Group({ group }: { group: DayGroup }) {
           <Icon name="down" size={14} />
           {t('dayClose.more', { count: hidden })}
         </button>
+      )}
+      {isWhole && group.count > group.operations.length && (
+        <p className="second">{t('dayClose.notListed', { count: group.count - group.operations.length })}</p>
       )}
     </>
   );

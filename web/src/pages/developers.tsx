@@ -1,4 +1,4 @@
-// For whoever writes the ERP's side: the API with a place to try each call, error codes, magic amounts, and the device protocol.
+// For ERP developers: the API with a form to try each call, error codes, magic amounts, and the device protocol.
 import './developers.css';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -133,7 +133,7 @@ function OperationView({ operation, facts, isSandbox }: { operation: Operation; 
 
 function Errors({ facts, api }: { facts: DeveloperFacts | undefined; api: OpenApi }) {
   const { t } = useTranslation();
-  const told = facts?.errors ?? errorsIn(api.info.description);
+  const errors = facts?.errors ?? errorsIn(api.info.description);
   return (
     <section className="card">
       <header>
@@ -151,7 +151,7 @@ function Errors({ facts, api }: { facts: DeveloperFacts | undefined; api: OpenAp
             </tr>
           </thead>
           <tbody>
-            {told.map((error) => (
+            {errors.map((error) => (
               <tr key={error.code}>
                 <td className="num strong">{error.code}</td>
                 <td className="mono break">{error.name}</td>

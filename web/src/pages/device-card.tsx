@@ -1,4 +1,4 @@
-// One device: its channels, its health, its last command, and what may be asked of it.
+// One device: its channels, its health, its last command, and its actions.
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { useViewer } from '../api/session.tsx';

@@ -1,4 +1,4 @@
-// What one does with a device, each with its consequence said before: register, pair, new secret, rename, disable, and ask.
+// Actions on a device, each with its consequence shown first: register, pair, new secret, rename, disable, and ask.
 import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChange } from '../api/query.ts';
@@ -191,7 +191,7 @@ export function AskDevice({ device, ask, onClose }: { device: Pick<Device, 'id' 
   const run = useChange(refreshed, setAnswer);
   const reads = ask === 'status';
   const send = useEffectEvent(() => run.mutate({ path: `/devices/${device.id}/${ask}`, headers: { 'idempotency-key': key } }));
-  // Reading changes nothing, so nothing is asked first.
+  // Reading changes nothing, so it needs no confirmation.
   const isSent = useRef(false);
   useEffect(() => {
     if (!reads || isSent.current) return;

@@ -1,4 +1,4 @@
-// Devices: who is live on which channel, how they are, what they did last; pairing, secrets, and the questions that one may ask them.
+// Devices: which channel each is connected by, its health and last command; pairing, secrets, and queries to the device.
 import './devices.css';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -7,7 +7,7 @@ import { useViewer } from '../api/session.tsx';
 import { ChoiceFilter, TextFilter } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Blank, PageHead, Read } from '../parts/page.tsx';
-import { useFilters } from '../parts/use-filters.ts';
+import { useFilters, useNewDialog } from '../parts/use-filters.ts';
 import { DeviceCard } from './device-card.tsx';
 import { type Device, DeviceDialog, type DeviceTask } from './device-dialogs.tsx';
 
@@ -21,14 +21,13 @@ export function Devices() {
   const { scope, may } = useViewer();
   const filters = useFilters();
   const list = useRead<DeviceList>('/devices', { ...scope }, { everyMs: 15_000 });
-  const [task, setTask] = useState<DeviceTask | undefined>(() =>
-    new URLSearchParams(location.search).has('new') ? { kind: 'register' } : undefined,
-  );
+  const [isRegistering, setIsRegistering] = useNewDialog(may('setup'));
+  const [task, setTask] = useState<DeviceTask>();
   return (
     <>
       <PageHead name={t('page.devices')} sub={list.data && t('devices.sub', countsOf(list.data.devices))}>
         {may('setup') && (
-          <button type="button" className="btn primary" onClick={() => setTask({ kind: 'register' })}>
+          <button type="button" className="btn primary" onClick={() => setIsRegistering(true)}>
             <Icon name="plus" />
             {t('devices.register.button')}
           </button>
@@ -76,6 +75,7 @@ export function Devices() {
           ));
         }}
       </Read>
+      {isRegistering && <DeviceDialog task={{ kind: 'register' }} banks={list.data?.banks ?? []} onClose={() => setIsRegistering(false)} />}
       {task && <DeviceDialog task={task} banks={list.data?.banks ?? []} onClose={() => setTask(undefined)} />}
     </>
   );

@@ -1,4 +1,4 @@
-// Inviting somebody: name, address, role, and what they will see.
+// Invites a user: name, e-mail, role, and the merchants that the user sees.
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChange } from '../api/query.ts';

@@ -24,7 +24,7 @@ import { NextSteps } from './sale-steps.tsx';
 
 interface InvoicePage extends StoryPage {
   invoice: InvoiceRow;
-  /** What the QR says. */
+  /** The text of the QR. */
   qr: string;
   /** Relative to the base path. */
   qrImage: string;

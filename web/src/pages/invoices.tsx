@@ -1,4 +1,4 @@
-// Every invoice: who waits for a scan, who paid, which ran out.
+// All invoices: new, scanned, paid, expired, cancelled.
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { addressOf } from '../api/client.ts';

@@ -1,4 +1,4 @@
-// API keys: made, rotated with an overlap, revoked. A key is shown once; afterwards only its name is known.
+// API keys: created, rotated with an overlap, revoked. A key is shown once; afterwards only its name is known.
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChange, useRead } from '../api/query.ts';
@@ -12,6 +12,7 @@ import { RowMenu } from '../parts/row-menu.tsx';
 import { SecretDialog } from '../parts/secret-dialog.tsx';
 import { State } from '../parts/state-mark.tsx';
 import { type Column, Table } from '../parts/table.tsx';
+import { useNewDialog } from '../parts/use-filters.ts';
 import { Copyable, Moment } from '../parts/values.tsx';
 
 type Module = 'POS' | 'QR' | 'Fiscal';
@@ -38,7 +39,7 @@ export function Keys() {
   const { scope, may } = useViewer();
   const keys = useRead<{ keys: Key[] }>('/keys', { ...scope });
   const merchantName = useMerchantNames();
-  const [isCreating, setIsCreating] = useState(() => new URLSearchParams(location.search).has('new'));
+  const [isCreating, setIsCreating] = useNewDialog(may('setup'));
   const [rotating, setRotating] = useState<Key>();
   const [revoking, setRevoking] = useState<Key>();
   const [fresh, setFresh] = useState<FreshKey>();

@@ -1,22 +1,23 @@
 // Merchants: each has its own keys, devices, users and signing secret.
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useChange } from '../api/query.ts';
+import { useChange, useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { AskDialog } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { Icon } from '../parts/icons.tsx';
-import { type Merchant, useMerchants } from '../parts/merchant-field.tsx';
+import type { Merchant } from '../parts/merchant-field.tsx';
 import { Blank, PageHead, Read } from '../parts/page.tsx';
 import { SecretDialog } from '../parts/secret-dialog.tsx';
 import { type Column, Table } from '../parts/table.tsx';
+import { useNewDialog } from '../parts/use-filters.ts';
 import { Copyable, Moment } from '../parts/values.tsx';
 
 export function Merchants() {
   const { t } = useTranslation();
   const { may, merchantId, chooseMerchant, session } = useViewer();
-  const merchants = useMerchants();
-  const [isCreating, setIsCreating] = useState(() => new URLSearchParams(location.search).has('new'));
+  const merchants = useRead<{ merchants: Merchant[] }>('/merchants');
+  const [isCreating, setIsCreating] = useNewDialog(may('merchants'));
   const [secret, setSecret] = useState<string>();
   const columns: Column<Merchant>[] = [
     { head: t('merchants.name'), cell: (merchant) => <span className="strong">{merchant.name}</span> },

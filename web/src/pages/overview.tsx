@@ -27,7 +27,7 @@ export function Overview() {
   const filters = useFilters();
   const period = filters.get('period') ?? 'today';
   const day = useRead<Day>('/overview', { ...scope, period, timeZone }, { keepsPrevious: true, everyMs: 30_000 });
-  const waiting = Object.values(day.data?.attention.counts ?? {}).reduce((sum, count) => sum + count, 0);
+  const waiting = day.data?.attention.sales.count ?? 0;
   return (
     <>
       <PageHead
@@ -80,7 +80,7 @@ export function Overview() {
 
 function AttentionStrip({ day, waiting }: { day: Day; waiting: number }) {
   const { t } = useTranslation();
-  const { counts, sums, isCut, oldestSince } = day.attention;
+  const { counts, sums, sales, isCut, oldestSince } = day.attention;
   if (waiting === 0) {
     return (
       <p className="calm">
@@ -89,7 +89,6 @@ function AttentionStrip({ day, waiting }: { day: Day; waiting: number }) {
       </p>
     );
   }
-  const sum = Object.values(sums).reduce((all, one) => all + one, 0);
   return (
     <section className="strip" aria-label={t('page.attention')}>
       <Link href="/attention">
@@ -98,7 +97,7 @@ function AttentionStrip({ day, waiting }: { day: Day; waiting: number }) {
           {t('overview.needsAttention')}
         </b>
         <small>
-          {t('overview.sales', { count: waiting })} {isCut && t('overview.orMore')} · {lei(sum)} MDL
+          {t('overview.sales', { count: waiting })} {isCut && t('overview.orMore')} · {lei(sales.amount)} MDL
           {oldestSince !== undefined && (
             <>
               {' · '}

@@ -1,8 +1,8 @@
-// A receipt as paper: what the customer would hold.
+// A receipt as paper: as the customer gets it.
 import './paper.css';
 import { useTranslation } from 'react-i18next';
 import type { ShownReceipt } from '../api/sale.ts';
-import { lei } from '../i18n/format.ts';
+import { lei, quantity } from '../i18n/format.ts';
 
 export function Paper({ receipt, title }: { receipt: ShownReceipt; title: string }) {
   const { t } = useTranslation();
@@ -17,7 +17,7 @@ export function Paper({ receipt, title }: { receipt: ShownReceipt; title: string
             <p>{line.name}</p>
             <p className="line">
               <span>
-                {line.quantity} × {lei(line.price)}
+                {quantity(line.quantity)} × {lei(line.price)}
               </span>
               <span>{lei(line.price * line.quantity)}</span>
             </p>

@@ -1,10 +1,10 @@
-// The raw request and answer, one click away; without the key and with card numbers masked, as the gateway keeps them.
+// The raw request, report and answer, without the key and with masked card numbers, as the gateway stores them.
 import { Fragment, type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { RawTexts } from '../api/sale.ts';
 
-type Part = 'request' | 'report' | 'told';
-const parts: Part[] = ['request', 'report', 'told'];
+type Part = 'request' | 'report' | 'answer';
+const parts: Part[] = ['request', 'report', 'answer'];
 
 export function RawCard({ raw }: { raw: RawTexts }) {
   const { t } = useTranslation();

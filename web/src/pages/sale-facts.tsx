@@ -1,10 +1,10 @@
-// What is known about a sale: where, on what, by whom, and every number that somebody may ask for. Ids copy on click.
+// What is known about a sale: shop, device, caller, and all numbers. Ids copy on click.
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { SalePage, ShownReceipt } from '../api/sale.ts';
 import { useBankName } from '../api/session.tsx';
-import { lei } from '../i18n/format.ts';
+import { lei, quantity } from '../i18n/format.ts';
 import { Copyable, ExactMoment } from '../parts/values.tsx';
 import { PrintPaper } from './print-sheet.tsx';
 
@@ -91,7 +91,7 @@ export function ReceiptFacts({ receipt }: { receipt: ShownReceipt }) {
           <li key={`${line.name} ${index}`}>
             <span className="break">
               {line.name}
-              {line.quantity !== 1 && ` × ${line.quantity}`}
+              {line.quantity !== 1 && ` × ${quantity(line.quantity)}`}
             </span>
             <span className="num">{lei(line.price * line.quantity)}</span>
           </li>

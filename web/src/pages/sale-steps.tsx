@@ -1,11 +1,11 @@
-// Safe next steps: each says what will happen before it happens, and goes out under a key that was made when its dialog opened,
+// Safe next steps: each shows its consequence first, and is sent with an Idempotency-Key made when its dialog opened,
 // so that a second click, a lost answer or a repeated call moves the money once.
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChange } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import type { NextStep, StepAction } from '../api/views.ts';
-import { lei } from '../i18n/format.ts';
+import { editable, lei } from '../i18n/format.ts';
 import { AskDialog } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
@@ -22,7 +22,7 @@ const icons: Record<StepAction, IconName> = {
   resend: 'send',
 };
 
-/** One primary button: what finishes the sale comes first, and what undoes it whole never does. */
+/** One primary button: the step that finishes the sale comes first; a void is never primary. */
 const byWeight: StepAction[] = ['close', 'decide', 'resend', 'refund', 'ask'];
 
 interface NextStepsProps {
@@ -31,7 +31,7 @@ interface NextStepsProps {
   path: string;
 }
 
-/** What can be done, each with its consequence; what cannot is folded away, with its reason. */
+/** Possible steps with their consequences; the others are folded away with their reasons. */
 export function NextSteps({ steps, path }: NextStepsProps) {
   const { t } = useTranslation();
   const said = useSaid();
@@ -97,7 +97,7 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
   const { t } = useTranslation();
   const said = useSaid();
   const [key] = useState(() => newKey());
-  const [amount, setAmount] = useState(step.maxAmount === undefined ? '' : step.maxAmount.toFixed(2));
+  const [amount, setAmount] = useState(step.maxAmount === undefined ? '' : editable(step.maxAmount));
   const [reason, setReason] = useState('');
   const [decision, setDecision] = useState<'done' | 'refused' | ''>('');
   const run = useChange(['/commands', '/invoices', '/callbacks', '/attention', '/overview', '/search'], onClose);

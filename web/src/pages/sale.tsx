@@ -1,4 +1,4 @@
-// One sale on one page: what became of it in a sentence, its facts, its whole timeline, the raw request and answer, and what may be done next.
+// One sale on one page: its outcome in a sentence, its facts, its timeline, the raw request and answer, and the next steps.
 import './sale.css';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -58,7 +58,7 @@ function SaleView({ sale }: { sale: SalePage }) {
       {sale.holder && (
         <p className="note tone-warn held-by">
           {t('sale.heldBy', { device: sale.command.deviceName })}{' '}
-          <Link className="link" href={`/payments/${sale.holder.id}`}>
+          <Link className="link" href={`${base}/${sale.holder.id}`}>
             {t(`command.${sale.holder.name}`, { defaultValue: sale.holder.name })} {sale.holder.id.slice(0, 8)}
           </Link>
         </p>

@@ -1,5 +1,5 @@
 // Trying a call: in the sandbox with key and device filled in; in production with a key that is pasted and stays in this tab,
-// and a call that moves money asks first.
+// and a call that moves money asks for confirmation.
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -147,7 +147,7 @@ async function sendCall({ method, path }: Pick<Operation, 'method' | 'path'>, fi
   return { status: response.status, ms: Math.round(performance.now() - startedMs), body: await response.json() };
 }
 
-/** Where the call's object is shown, and after a payment what the terminal waits for. */
+/** Where the call's object is shown, and after a payment the CloseDoc that the terminal waits for. */
 function Follow({ operation, answer, apiKey, sent }: { operation: Operation; answer: Answer; apiKey: string; sent: Fields }) {
   const { t } = useTranslation();
   const close = useMutation({ mutationFn: (fields: Fields) => sendCall({ method: 'POST', path: closePath }, fields, apiKey) });
@@ -198,7 +198,7 @@ function filled(operation: Operation, facts: DeveloperFacts | undefined): Fields
   return {
     ...fields,
     ...('DeviceID' in fields && device !== undefined ? { DeviceID: device } : {}),
-    // Every try is a sale of its own; who wants a repeat sends the same text again.
+    // Every try is a new sale; sending the same text again repeats the call.
     ...('documentNr' in fields ? { documentNr: newUuid() } : {}),
   };
 }

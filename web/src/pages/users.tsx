@@ -1,4 +1,4 @@
-// Who may come in: invited by a one-time link, changed, sent away. Nobody gives more than they have; the last operator stays.
+// Users: invited by a one-time link, changed, removed. No user can grant more than the own role; the last operator stays.
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChange, useRead } from '../api/query.ts';

@@ -1,4 +1,4 @@
-// A line that a person types, with its name and what went wrong or well: signing in, links and the own account are made of these.
+// A text field with its label and its error or success message, for sign-in, links and the account.
 import type { HTMLInputAutoCompleteAttribute, ReactNode } from 'react';
 import { Field } from './field.tsx';
 
@@ -29,7 +29,7 @@ export function Entry({ label, hint, type = 'text', autoComplete, value, onChang
   );
 }
 
-/** Six digits of an app; spaces that were copied along do no harm. */
+/** Six digits of an app; spaces are ignored. */
 export function CodeEntry({ label, hint, value, onChange }: Pick<EntryProps, 'label' | 'hint' | 'value' | 'onChange'>) {
   return (
     <Field label={label} {...(hint === undefined ? {} : { hint })}>

@@ -3,6 +3,7 @@ import { Popover } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useViewer } from '../api/session.tsx';
+import { lei } from '../i18n/format.ts';
 import { Icon } from './icons.tsx';
 import { Library } from './library.tsx';
 import { useSettled } from './settled.ts';
@@ -53,7 +54,7 @@ export function ChoiceFilter({
   label: string;
   choices: Choice[];
   none?: string;
-  /** Something is always chosen, so it is said. */
+  /** Something is always chosen, so the choice is shown. */
   showsDefault?: boolean;
 }) {
   const { t } = useTranslation();
@@ -100,7 +101,8 @@ export function AmountFilter({ filters }: { filters: Filters }) {
   const [isOpen, setIsOpen] = useState(false);
   const [least, most] = [filters.get('minAmount'), filters.get('maxAmount')];
   const isOn = least !== undefined || most !== undefined;
-  const word = least !== undefined && most !== undefined ? `${least} – ${most}` : least !== undefined ? `≥ ${least}` : `≤ ${most ?? ''}`;
+  const [from, to] = [least, most].map((amount) => lei(Number(amount)));
+  const word = least !== undefined && most !== undefined ? `${from} – ${to}` : least !== undefined ? `≥ ${from}` : `≤ ${to}`;
   return (
     <Library>
       <Popover opened={isOpen} onChange={setIsOpen} position="bottom-start" transitionProps={{ duration: 0 }} trapFocus>

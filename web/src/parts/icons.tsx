@@ -1,4 +1,4 @@
-// Line icons of 16 by 16, drawn with one pen; decoration only, the word beside them speaks.
+// Line icons of 16 by 16, with one stroke width; decoration only, the meaning is in the word beside them.
 import type { ReactNode } from 'react';
 
 const shapes = {

@@ -1,5 +1,5 @@
-// A list that flows, whole: read page by page, rows that stay where they are, j and k, and how it looks empty, loading, in trouble,
-// on a desk and on a phone. What its rows say is the page's own.
+// A list that flows, whole: read page by page, rows that stay where they are, j and k, and how it looks empty, loading, after an error,
+// on a desk and on a phone. The page supplies the content of the rows.
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
@@ -29,7 +29,7 @@ export function useListPage<Row extends { id: string }, Fields extends { next?: 
   const fresh = list.data && rowsOf(list.data);
   const scope = JSON.stringify({ wanted, cursor: filters.cursor });
   const steady = useSteadyRows(scope, list.isPlaceholderData ? undefined : fresh, filters.cursor === undefined);
-  // While another page is fetched, the rows of before stay.
+  // While another page is fetched, the previous rows stay.
   const rows = list.isPlaceholderData ? (fresh ?? []) : steady.rows;
   const ids = rows.map(({ id }) => id);
   return { list, filters, hrefOf, ...steady, rows, ...useRowKeys(base, ids, steady.showNew, hrefOf) };
@@ -43,7 +43,7 @@ type ListPage<Row> = Omit<ReturnType<typeof useListPage>, 'rows' | 'list'> & {
 interface ListViewProps<Row> {
   page: ListPage<Row>;
   icon: IconName;
-  /** The key of what an empty list says: its title and its hint. */
+  /** The key of the empty list’s title and hint. */
   empty: string;
   phone: (row: Row) => PhoneRow;
   /** The table. */

@@ -1,4 +1,4 @@
-// The merchant that something belongs to: chosen by those who see several, given for the others.
+// The merchant that something belongs to: a choice for users who see several merchants, given for the others.
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useRead } from '../api/query.ts';
@@ -11,7 +11,7 @@ export interface Merchant {
   createdAt: string;
 }
 
-/** Of those who see several; the others belong to one and may not list them. */
+/** For users who see several merchants; the others have nothing to choose. */
 export function useMerchants() {
   const { session } = useViewer();
   return useRead<{ merchants: Merchant[] }>('/merchants', {}, { isEnabled: session.user.merchantId === undefined });
@@ -19,7 +19,9 @@ export function useMerchants() {
 
 export function useMerchantNames(): (id: string) => string {
   const merchants = useMerchants();
-  return (id) => merchants.data?.merchants.find((merchant) => merchant.id === id)?.name ?? id.slice(0, 8);
+  const { merchantId, merchantName } = useViewer().session.user;
+  return (id) =>
+    (id === merchantId ? merchantName : merchants.data?.merchants.find((merchant) => merchant.id === id)?.name) ?? id.slice(0, 8);
 }
 
 export function MerchantField({ value, onChange }: { value: string; onChange: (id: string) => void }) {

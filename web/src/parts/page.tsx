@@ -4,13 +4,15 @@ import { useTranslation } from 'react-i18next';
 import { ApiError, ConnectionLost } from '../api/client.ts';
 import { Icon, type IconName } from './icons.tsx';
 
-/** The one h1. It takes the focus when its page opens, so that a screen reader says where one is. */
+/** The one h1. It takes the focus when its page opens, so that a screen reader announces the page; never from a field that is being filled. */
 export function PageName({ name }: { name: string }) {
   const head = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${name} · Tillgate`;
   }, [name]);
-  useEffect(() => head.current?.focus({ preventScroll: true }), []);
+  useEffect(() => {
+    if (!(document.activeElement instanceof HTMLInputElement)) head.current?.focus({ preventScroll: true });
+  }, []);
   return (
     <h1 ref={head} tabIndex={-1}>
       {name}

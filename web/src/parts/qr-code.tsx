@@ -1,4 +1,4 @@
-// A QR as a drawing: drawn here, so that what it says goes nowhere.
+// A QR as a drawing: drawn here, so that its content is sent nowhere.
 import encodeQR from 'qr';
 
 export function QrCode({ text, label, size = 160 }: { text: string; label: string; size?: number }) {

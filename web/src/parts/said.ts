@@ -1,5 +1,5 @@
 // Texts that the gateway sends as key and values, in the language of the page. A key that the catalogue lacks is shown as it is.
-// A sentence takes the values that it names; what else was sent along is said in a second line, so that nothing is lost.
+// A sentence takes the values that it names; further values are shown in a second line.
 import i18next from 'i18next';
 import { useTranslation } from 'react-i18next';
 import type { Said } from '../api/views.ts';
@@ -14,7 +14,7 @@ function optionsOf({ params = {} }: Said): Record<string, unknown> {
   return params['amount'] === undefined ? params : { ...params, context: 'amount' };
 }
 
-/** In the order in which they are said. */
+/** In the order in which they are shown. */
 const sideValues = [
   'name',
   'actor',

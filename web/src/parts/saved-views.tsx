@@ -1,4 +1,4 @@
-// Filters under a name, kept in this browser: a list that somebody looks at every day is one click away.
+// Filters under a name, kept in this browser: a list for daily use is one click away.
 import { Popover } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';

@@ -1,4 +1,4 @@
-// A value that is taken only when it has stopped changing: typing asks once, not at every letter.
+// A value that is taken only when it has stopped changing: typing sends one request, not one per letter.
 import { useEffect, useState } from 'react';
 
 export function useSettled<Value>(value: Value, ms: number): Value {

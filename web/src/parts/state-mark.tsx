@@ -1,4 +1,4 @@
-// Every state has a form, a colour that repeats it, and always its word.
+// Every state has a shape, a colour that repeats it, and its word.
 import { useTranslation } from 'react-i18next';
 
 export type Tone = 'ok' | 'warn' | 'bad' | 'run' | 'off' | 'faint';
@@ -9,7 +9,7 @@ const looks: Readonly<Record<string, { shape: Shape; tone: Tone }>> = {
   done: { shape: 'tick', tone: 'ok' },
   delivered: { shape: 'tick', tone: 'ok' },
   agrees: { shape: 'tick', tone: 'ok' },
-  told: { shape: 'tick', tone: 'ok' },
+  notified: { shape: 'tick', tone: 'ok' },
   active: { shape: 'tick', tone: 'ok' },
   closed: { shape: 'tick', tone: 'ok' },
   printed: { shape: 'tick', tone: 'ok' },
@@ -20,7 +20,6 @@ const looks: Readonly<Record<string, { shape: Shape; tone: Tone }>> = {
   Scanned: { shape: 'half', tone: 'run' },
   unknown: { shape: 'question', tone: 'warn' },
   notClosed: { shape: 'exclaim', tone: 'warn' },
-  notTold: { shape: 'exclaim', tone: 'warn' },
   erpNotTold: { shape: 'exclaim', tone: 'warn' },
   paidByCard: { shape: 'exclaim', tone: 'warn' },
   open: { shape: 'exclaim', tone: 'warn' },

@@ -1,4 +1,4 @@
-// A list that does not move under the reader's hand: rows change where they stand, new ones wait until they are asked for.
+// A list that does not move while it is read: rows change in place, new rows wait until they are requested.
 import { useState } from 'react';
 
 interface Steady<Row> {
@@ -21,7 +21,7 @@ export function useSteadyRows<Row extends { id: string }>(
   const byId = new Map(fresh.map((row) => [row.id, row]));
   const known = new Set(kept.shown.map(({ id }) => id));
   return {
-    // Those that fell off the page because new ones came stay as they were last seen.
+    // Rows pushed off the page by new ones stay as they were.
     rows: kept.shown.map((row) => byId.get(row.id) ?? row),
     newCount: fresh.filter(({ id }) => !known.has(id)).length,
     showNew: show,

@@ -10,7 +10,7 @@ export interface Filters {
   hasAny: boolean;
 }
 
-const apart = new Set(['cursor', 'merchant']);
+const apart = new Set(['cursor', 'merchant', 'new']);
 
 export function useFilters(): Filters {
   const [params, setParams] = useSearchParams();
@@ -33,4 +33,10 @@ export function useFilters(): Filters {
     cursor: params.get('cursor') ?? undefined,
     hasAny: [...params.keys()].some((name) => !apart.has(name)),
   };
+}
+
+/** A dialog that creates something. It is in the address, so that the search box opens it on every page, this one included. */
+export function useNewDialog(isAllowed: boolean): [isOpen: boolean, setIsOpen: (isOpen: boolean) => void] {
+  const filters = useFilters();
+  return [isAllowed && filters.get('new') !== undefined, (isOpen) => filters.set({ new: isOpen ? '1' : undefined })];
 }

@@ -3,7 +3,7 @@ import { useEffect, useState, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ago, exactTime } from '../i18n/format.ts';
 
-// One ticking for all relative times of the page.
+// One timer for all relative times of the page.
 let nowMs = Date.now();
 const watchers = new Set<() => void>();
 setInterval(() => {

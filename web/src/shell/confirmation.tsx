@@ -1,5 +1,5 @@
 // "Is it still you?" before steps with money, secrets, keys and users, when the last answer is more than 15 minutes old.
-// A call that needs it waits here and goes on by itself; whoever closes the dialog has done nothing.
+// A call that needs it waits here and then continues; closing the dialog cancels the call.
 import { type ReactNode, Suspense, useCallback, useEffect, useRef, useState } from 'react';
 import { connectClient } from '../api/client.ts';
 import { useSignedOut } from '../api/session.tsx';

@@ -1,5 +1,5 @@
 // Keys: `/` search, `?` help, `g` and a letter to a page, j and k through a list, Enter opens, n shows what is new.
-// Never while somebody types, and never with a modifier that belongs to the browser.
+// Not while a field has the focus, and never with a modifier that belongs to the browser.
 import { useEffect, useEffectEvent } from 'react';
 
 type KeyActions = Partial<Record<string, () => void>>;
@@ -10,7 +10,7 @@ function isTyping(target: EventTarget | null): boolean {
 
 const isDialogOpen = () => document.querySelector('[role="dialog"]') !== null;
 
-// One for all who listen: the g that one hook sees is the g of every other.
+// Shared by all hooks: a g that one of them sees counts for every other.
 let firstAtMs = -Infinity;
 
 /** `actions` by key; `g p` stands for g, then p within a second. */

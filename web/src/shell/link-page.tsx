@@ -13,7 +13,7 @@ interface LinkFacts {
   purpose: 'invitation' | 'reset';
   /** One-time codes are on, and stay on. */
   needsCode: boolean;
-  /** Absent for the first operator, who says it here. */
+  /** Absent for the first operator, who enters it here. */
   email?: string;
   name?: string;
   expiresAt: string;

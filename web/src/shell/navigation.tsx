@@ -7,7 +7,7 @@ import { Icon, Mark } from '../parts/icons.tsx';
 import { placeGroupsOf } from './places.ts';
 
 interface AttentionCount {
-  counts?: Record<string, number>;
+  sales?: { count: number };
   /** There may be more than are counted. */
   isCut?: boolean;
 }
@@ -23,7 +23,7 @@ export function Navigation({ isNarrow, isDrawer = false, onLeave }: NavigationPr
   const { session, scope } = useViewer();
   const [path] = useLocation();
   const attention = useRead<AttentionCount>('/attention', { ...scope });
-  const waiting = Object.values(attention.data?.counts ?? {}).reduce((sum, one) => sum + one, 0);
+  const waiting = attention.data?.sales?.count ?? 0;
   return (
     <nav className="nav" aria-label={isDrawer ? t('shell.menu') : t('shell.pages')}>
       <Link href="/overview" className="brand">

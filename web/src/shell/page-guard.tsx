@@ -1,4 +1,4 @@
-// What keeps the frame when a page fails: navigation, search and the rest stay, and the page says what happened in its own place.
+// Keeps the frame when a page fails: navigation and search stay, and the error is shown in place of the page.
 import { Component, type ReactNode, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Icon } from '../parts/icons.tsx';

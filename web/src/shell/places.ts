@@ -7,7 +7,7 @@ export interface Place {
   path: string;
   icon: IconName;
   letter: string;
-  /** There is no such page where the money is real. */
+  /** Only in the sandbox. */
   isSandboxOnly?: true;
   isOperatorOnly?: true;
 }

@@ -1,6 +1,6 @@
-// A file of the build that cannot be loaded: the network is away, or a new build has replaced the one that this page came from.
-// Importing it again is no way out (a browser may keep the failure, and the loader skips style sheets that it has tried), so the
-// page waits until the gateway answers and is then loaded anew, in the address where the person is.
+// A file of the build that cannot be loaded: the network is down, or a new build has replaced the one that this page came from.
+// Importing it again does not help (a browser may keep the failure, and the loader skips style sheets that it has tried), so the
+// page waits until the gateway answers and is then loaded anew, at the current address.
 import { basePath } from '../api/client.ts';
 
 const storageKey = 'tillgate.reloadedAtMs';

@@ -1,4 +1,4 @@
-// One box for every number that somebody may have in hand: document, rrn, operation, OID, receipt, device, amount.
+// One box for every number of a sale: document, rrn, operation, OID, receipt, device, amount.
 import { useEffect, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
@@ -14,6 +14,8 @@ import { placesOf } from './places.ts';
 
 const icons: Record<Found['kind'], IconName> = { command: 'payments', invoice: 'invoices', device: 'devices', callback: 'callbacks' };
 
+const fiscalNames = new Set(['PrintReceipt', 'MoneyIn', 'MoneyOut', 'Report']);
+
 export function pathOf(found: Pick<Found, 'kind' | 'id'>): string {
   if (found.kind === 'command') return `/payments/${found.id}`;
   return found.kind === 'invoice'
@@ -21,6 +23,16 @@ export function pathOf(found: Pick<Found, 'kind' | 'id'>): string {
     : found.kind === 'device'
       ? `/devices?device=${found.id}`
       : `/callbacks?callback=${found.id}`;
+}
+
+/** The list with all of them: of payments, of another operation, of receipts and reports, or of invoices. */
+function listPathOf(results: readonly Found[], text: string): string | undefined {
+  const names = results.flatMap(({ kind, title }) => (kind === 'command' ? [String(title.params?.['name'])] : []));
+  const name = names.includes('Pay') ? 'Pay' : names[0];
+  const q = `q=${encodeURIComponent(text)}`;
+  if (name === undefined) return results.some(({ kind }) => kind === 'invoice') ? `/invoices?${q}` : undefined;
+  if (fiscalNames.has(name)) return `/fiscal?${q}`;
+  return name === 'Pay' ? `/payments?${q}` : `/payments?${q}&name=${name}`;
 }
 
 /** What the box opens: something found, a page, an action, or the whole list. */
@@ -57,20 +69,16 @@ function useCommands(text: string): Entry[] {
   return [...places, ...actions].filter(({ title }) => title.toLowerCase().includes(wanted));
 }
 
-export function Search({ onDone }: { onDone: () => void }) {
+/** What the text finds, pages and actions included. */
+function useEntries(text: string): { entries: Entry[]; isCurrent: boolean; isFetching: boolean } {
   const { t } = useTranslation();
   const { scope } = useViewer();
   const said = useSaid();
-  const [, go] = useLocation();
-  const listId = useId();
-  const [text, setText] = useState('');
-  const [isOpen, setIsOpen] = useState(false);
-  const [chosen, setChosen] = useState(0);
-  const wanted = useSettled(text.trim(), 200);
+  const wanted = useSettled(text, 200);
   const found = useRead<{ results: Found[] }>('/search', { q: wanted, ...scope }, { isEnabled: wanted.length >= 2, keepsPrevious: true });
-  const commands = useCommands(text.trim());
+  const commands = useCommands(text);
   const results = wanted.length >= 2 ? (found.data?.results ?? []) : [];
-  const isShown = isOpen;
+  const listPath = listPathOf(results, wanted);
   const entries: Entry[] = [
     ...results.map((one) => ({
       key: `${one.kind} ${one.id}`,
@@ -79,11 +87,23 @@ export function Search({ onDone }: { onDone: () => void }) {
       title: said(one.title),
       found: one,
     })),
-    ...(results.some(({ kind }) => kind === 'command')
-      ? [{ key: 'all', path: `/payments?q=${encodeURIComponent(wanted)}`, icon: 'search' as const, title: t('search.all') }]
-      : []),
+    ...(listPath === undefined ? [] : [{ key: 'all', path: listPath, icon: 'search' as const, title: t('search.all') }]),
     ...commands.slice(0, results.length > 0 ? 3 : 20),
   ];
+  // The list on the screen belongs to this text, not to the one before.
+  const isCurrent = wanted === text && (wanted.length < 2 || (!found.isPlaceholderData && !found.isLoading));
+  return { entries, isCurrent, isFetching: found.isFetching };
+}
+
+export function Search({ onDone }: { onDone: () => void }) {
+  const { t } = useTranslation();
+  const [, go] = useLocation();
+  const listId = useId();
+  const [text, setText] = useState('');
+  const [isOpen, setIsOpen] = useState(false);
+  const [chosen, setChosen] = useState(0);
+  const [isEntered, setIsEntered] = useState(false);
+  const { entries, isCurrent, isFetching } = useEntries(text.trim());
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
@@ -96,7 +116,9 @@ export function Search({ onDone }: { onDone: () => void }) {
 
   const leave = () => {
     setIsOpen(false);
+    setIsEntered(false);
     setText('');
+    document.querySelector<HTMLInputElement>('#search')?.blur();
     onDone();
   };
   const openOne = (one: Entry | undefined) => {
@@ -104,6 +126,14 @@ export function Search({ onDone }: { onDone: () => void }) {
     go(one.path);
     leave();
   };
+  const firstPath = entries[0]?.path;
+  // Enter before the results have arrived opens the first of them, never one of the text before.
+  useEffect(() => {
+    if (!isEntered || !isCurrent || firstPath === undefined) return;
+    go(firstPath);
+    leave();
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- only the arrival of the results may open one
+  }, [isEntered, isCurrent, firstPath]);
   return (
     <search className="search">
       <div className="search-box">
@@ -115,37 +145,40 @@ export function Search({ onDone }: { onDone: () => void }) {
           autoComplete="off"
           spellCheck={false}
           aria-label={t('search.label')}
-          aria-expanded={isShown}
+          aria-expanded={isOpen}
           aria-controls={listId}
-          aria-activedescendant={isShown && entries[chosen] ? `${listId}-${chosen}` : undefined}
+          aria-activedescendant={isOpen && entries[chosen] ? `${listId}-${chosen}` : undefined}
           placeholder={t('search.label')}
           value={text}
           onChange={(event) => {
             setText(event.target.value);
             setIsOpen(true);
             setChosen(0);
+            setIsEntered(false);
           }}
           onFocus={() => setIsOpen(true)}
-          onBlur={() => setTimeout(() => setIsOpen(false), 150)}
+          onBlur={() => {
+            setIsEntered(false);
+            setIsOpen(false);
+          }}
           onKeyDown={(event) => {
             if (event.key === 'ArrowDown') setChosen(Math.min(chosen + 1, entries.length - 1));
             else if (event.key === 'ArrowUp') setChosen(Math.max(chosen - 1, 0));
-            else if (event.key === 'Enter') openOne(entries[chosen]);
-            else if (event.key === 'Escape') {
-              event.currentTarget.blur();
-              leave();
-            } else return;
+            else if (event.key === 'Enter' && isCurrent) openOne(entries[chosen]);
+            else if (event.key === 'Enter') setIsEntered(true);
+            else if (event.key === 'Escape') leave();
+            else return;
             event.preventDefault();
           }}
         />
         <kbd>/</kbd>
       </div>
-      {isShown && (
+      {isOpen && (
         <div className="found" id={listId} role="listbox" aria-label={t('search.results')}>
           {entries.map((one, index) => (
             <Option key={one.key} id={`${listId}-${index}`} entry={one} isChosen={index === chosen} onOpen={() => openOne(one)} />
           ))}
-          {entries.length === 0 && !found.isFetching && <p>{t('search.nothing', { text: wanted })}</p>}
+          {entries.length === 0 && !isFetching && <p>{t('search.nothing', { text: text.trim() })}</p>}
         </div>
       )}
     </search>

@@ -42,7 +42,7 @@ export function Shell({ children }: { children: ReactNode }) {
     isBack.current = false;
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- it is about the path, and nothing else
   }, [path]);
-  // While the stream is away the page asks by itself, less often.
+  // While the stream is lost the page polls, less often.
   useEffect(() => {
     if (stream !== 'lost') return undefined;
     const timer = setInterval(() => void client.invalidateQueries({ refetchType: 'active' }), 15_000);

@@ -1,4 +1,4 @@
-// What stands around signing in and setting a password: no data, no navigation, only who speaks here.
+// The frame of the sign-in and password pages: no data, no navigation.
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Icon, Mark } from '../parts/icons.tsx';

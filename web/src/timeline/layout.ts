@@ -8,7 +8,7 @@ export const laneWidth = 40;
 export const rowHeight = 38;
 export const pxPerS = 4.2;
 const longestDrawnMs = 60_000;
-/** Where everything is known, a long wait is cut sooner: nobody studies it. */
+/** Where everything is known, a long wait is cut sooner: it carries no information. */
 const longestQuietMs = 45_000;
 const cutHeight = 34;
 const firstY = 16;

@@ -1,4 +1,4 @@
-// The same story on a narrow page: one line, the actor as an icon on it, gaps to scale, the hatch behind what nobody knew.
+// The same story on a narrow page: one line, the actor as an icon on it, gaps to scale, unknown spans hatched.
 import { useTranslation } from 'react-i18next';
 import type { Step, UnclearSpan } from '../api/views.ts';
 import { duration } from '../i18n/format.ts';
@@ -21,7 +21,7 @@ export interface TimelineProps {
   unclear: UnclearSpan[];
   /** Since the start, while the story goes on. */
   nowMs?: number | undefined;
-  /** The command whose story it is: its name is not said again in every line. */
+  /** The command whose story it is: its name is not repeated in every line. */
   ownName?: string | undefined;
 }
 

@@ -1,5 +1,5 @@
-// The story of one sale: one lane an actor, a message is an arrow, gaps are to scale, what nobody knew is hatched.
-// The drawing is for the eye; the words beside it are an ordered list that tells the same.
+// The story of one sale: one lane an actor, a message is an arrow, gaps are to scale, unknown spans are hatched.
+// The drawing is for the eye; the words beside it are an ordered list with the same content.
 import './timeline.css';
 import { useTranslation } from 'react-i18next';
 import { wasLearnedLater } from '../api/views.ts';

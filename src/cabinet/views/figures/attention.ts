@@ -24,6 +24,8 @@ export interface AttentionItem {
   subjectId: string;
   commandId?: string | undefined;
   oid?: string | undefined;
+  /** The same for a payment, its receipt and its invoice, which one document links [D80]. */
+  saleKey: string;
   callbackId?: string | undefined;
   merchantId: string;
   sinceMs: number;
@@ -39,6 +41,8 @@ export interface Attention {
   items: AttentionItem[];
   counts: Record<AttentionKind, number>;
   sumsBani: Record<AttentionKind, number>;
+  /** Each sale once, however many kinds list it. */
+  sales: { count: number; bani: number };
   /** Some kind has more than the list holds. */
   isCut: boolean;
 }
@@ -63,7 +67,17 @@ export async function readAttention(queries: Queries, scope: Scope, nowMs: numbe
     .flat()
     .filter((item) => !seen.has(`${item.kind} ${item.subjectId}`) && seen.add(`${item.kind} ${item.subjectId}`))
     .sort((one, other) => one.sinceMs - other.sinceMs);
-  return { items, ...sumUp(items), isCut: isCut || parts.some((part) => part.length >= maxOfEach) };
+  return { items, ...sumUp(items), sales: salesOf(items), isCut: isCut || parts.some((part) => part.length >= maxOfEach) };
+}
+
+/** A sale that is listed twice is one sale, and its money counts once. */
+export function salesOf(items: readonly Pick<AttentionItem, 'merchantId' | 'saleKey' | 'amountBani'>[]): Attention['sales'] {
+  const sums = new Map<string, number>();
+  for (const { merchantId, saleKey, amountBani } of items) {
+    const key = `${merchantId} ${saleKey}`;
+    sums.set(key, Math.max(sums.get(key) ?? 0, amountBani ?? 0));
+  }
+  return { count: sums.size, bani: [...sums.values()].reduce((sum, bani) => sum + bani, 0) };
 }
 
 /** As what a sale or an invoice is listed: by the same conditions, looked up by its ids. */
@@ -92,6 +106,8 @@ export function sumUp(items: readonly Pick<AttentionItem, 'kind' | 'amountBani'>
   return { counts, sumsBani };
 }
 
+const saleKeyOf = (number: string) => number.toLowerCase();
+
 function itemOf(kind: AttentionKind, command: ListedCommand, sinceMs: number, action: AttentionItem['nextStep']['action']): AttentionItem {
   const params = {
     name: command.name,
@@ -104,6 +120,7 @@ function itemOf(kind: AttentionKind, command: ListedCommand, sinceMs: number, ac
     kind,
     subjectId: command.id,
     commandId: command.id,
+    saleKey: saleKeyOf(command.documentNr ?? command.receiptUid ?? command.id),
     merchantId: command.merchantId,
     sinceMs,
     amountBani: command.amountBani,
@@ -161,6 +178,7 @@ async function orphanItems(queries: Queries, scope: Scope, about?: About): Promi
     kind: 'paydRefused',
     subjectId: String(row.id),
     oid: row.oid,
+    saleKey: row.oid,
     merchantId: row.merchant_id,
     sinceMs: row.at,
     amountBani: row.amount_bani,
@@ -191,6 +209,7 @@ async function paidByCardItems(queries: Queries, scope: Scope, about?: About): P
     kind: 'paidByCard',
     subjectId: row.oid,
     oid: row.oid,
+    saleKey: row.oid,
     merchantId: row.merchant_id,
     sinceMs: row.due_at,
     amountBani: row.amount_bani,
@@ -209,6 +228,7 @@ async function untoldItems(queries: Queries, scope: Scope, about?: About): Promi
     .leftJoin('devices as d', (join) => join.on(sql<SqlBool>`d.id = coalesce(c.device_id, i.paid_device_id)`))
     .select(['k.id', 'k.merchant_id', 'k.subject_kind', 'k.subject_id', 'k.host', 'k.attempts', 'k.ended_at', 'k.created_at'])
     .select([sql<number | null>`coalesce(c.amount_bani, i.amount_bani)`.as('amount_bani'), 'd.id as device_id', 'd.name as device_name'])
+    .select(sql<string>`coalesce(c.document_nr, c.receipt_uid, k.subject_id)`.as('sale_key'))
     .where('k.state', '=', sql.lit('dead'))
     .where(isAbout(sql`k.subject_id`, about && [...about.commandIds, ...about.oids]))
     .where(sql<SqlBool>`(i.state = 2 or ${standingConditions('c').done})`)
@@ -223,6 +243,7 @@ async function untoldItems(queries: Queries, scope: Scope, about?: About): Promi
     subjectId: row.id,
     callbackId: row.id,
     ...(row.subject_kind === 'invoice' ? { oid: row.subject_id } : { commandId: row.subject_id }),
+    saleKey: saleKeyOf(row.sale_key),
     merchantId: row.merchant_id,
     sinceMs: row.created_at,
     amountBani: row.amount_bani,

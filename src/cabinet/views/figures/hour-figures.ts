@@ -149,17 +149,18 @@ async function readCards({ queries, span, own }: Asked): Promise<Part[]> {
   });
 }
 
-/** A receipt whose payment is known is counted as that payment. */
+/** The card part of a receipt whose payment is known is counted as that payment; its cash is counted here. */
 async function readFiscal({ queries, span, own }: Asked): Promise<Part[]> {
   const { rows } = await sql<{ merchant_id: string; cash_count: number; cash: number; card_count: number; card: number }>`
-    select c.merchant_id,
-      cast(coalesce(sum(case when c.cash_bani > 0 then 1 else 0 end), 0) as bigint) as cash_count, cast(coalesce(sum(c.cash_bani), 0) as bigint) as cash,
-      cast(coalesce(sum(case when c.card_bani > 0 then 1 else 0 end), 0) as bigint) as card_count, cast(coalesce(sum(c.card_bani), 0) as bigint) as card
-    from commands c where ${fiscalCommands} and c.name = 'PrintReceipt' and ${card.done}
-      and ${span(sql`c.issued_at`)}${own(sql`c.merchant_id`)}
-      and (c.receipt_uid is null or not exists (select 1 from commands p where p.merchant_id = c.merchant_id and p.document_nr = lower(c.receipt_uid)
-        and p.document_nr is not null and p.name = 'Pay' and ${payment.done}))
-    group by c.merchant_id`.execute(queries);
+    select r.merchant_id,
+      cast(coalesce(sum(case when r.cash > 0 then 1 else 0 end), 0) as bigint) as cash_count, cast(coalesce(sum(r.cash), 0) as bigint) as cash,
+      cast(coalesce(sum(case when r.card > 0 then 1 else 0 end), 0) as bigint) as card_count, cast(coalesce(sum(r.card), 0) as bigint) as card
+    from (select c.merchant_id, c.cash_bani as cash,
+        case when c.receipt_uid is null or not exists (select 1 from commands p where p.merchant_id = c.merchant_id and p.document_nr = lower(c.receipt_uid)
+          and p.document_nr is not null and p.name = 'Pay' and ${payment.done}) then c.card_bani end as card
+      from commands c where ${fiscalCommands} and c.name = 'PrintReceipt' and ${card.done}
+        and ${span(sql`c.issued_at`)}${own(sql`c.merchant_id`)}) as r
+    group by r.merchant_id`.execute(queries);
   return rows.map((row) => [
     row.merchant_id,
     {

@@ -72,15 +72,18 @@ async function isOrphan(queries: Queries, subjectId: string): Promise<boolean> {
   return (await query.executeTakeFirst()) !== undefined;
 }
 
+/** The first note about any of them: a day has several closes. */
 export async function readNote(
   queries: Queries,
   kind: NotedKind,
-  subjectId: string,
+  subjectIds: readonly string[],
 ): Promise<{ atMs: number; actor: string; reason: string } | undefined> {
   return await queries
     .selectFrom('notes')
     .select(['at as atMs', 'actor', 'reason'])
     .where('kind', '=', kind)
-    .where('subject_id', '=', subjectId)
+    .where('subject_id', 'in', [...subjectIds])
+    .orderBy('id')
+    .limit(1)
     .executeTakeFirst();
 }

@@ -43,7 +43,7 @@ export interface Overview {
     steps: { attempts: number; count: number }[];
     nextAttemptAtMs: number | undefined;
   };
-  attention: Pick<Attention, 'counts' | 'sumsBani' | 'isCut'> & { oldestSinceMs: number | undefined };
+  attention: Pick<Attention, 'counts' | 'sumsBani' | 'sales' | 'isCut'> & { oldestSinceMs: number | undefined };
   settledAlone: ReturnType<typeof settledAloneOf>;
 }
 
@@ -67,7 +67,7 @@ export function createOverviewBook(mismatches: Mismatches): OverviewBook {
     const dayBefore = name === 'today' ? await sums.read(database, scope, before.fromMs, dayEndMs, nowMs) : earlier;
     const whole = addUp(hours);
     const devices = await readDevices(queries, scope);
-    const { counts, sumsBani, isCut, items } = await readAttention(queries, scope, nowMs, mismatches);
+    const { counts, sumsBani, sales, isCut, items } = await readAttention(queries, scope, nowMs, mismatches);
     return {
       isNew: await hasNothing(queries, scope),
       fromMs,
@@ -83,7 +83,7 @@ export function createOverviewBook(mismatches: Mismatches): OverviewBook {
       histogram: histogramOf(whole.durations),
       devices,
       callbacks: { ...(await readCallbackCounts(queries, scope)), delivered: await countDelivered(queries, scope, fromMs, toMs) },
-      attention: { counts, sumsBani, isCut, oldestSinceMs: items[0]?.sinceMs },
+      attention: { counts, sumsBani, sales, isCut, oldestSinceMs: items[0]?.sinceMs },
       settledAlone: settledAloneOf([whole]),
     };
   }

@@ -1,15 +1,16 @@
-// How many a list has and what they come to: over the rows that the list would walk, up to a bound, so that no filter sums a whole ledger.
+// How many a list has and the sum of their amounts, as its rows show them: over the rows that the list would walk, up to a bound, so that no filter sums a whole ledger.
 import { sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import type { Bani } from '../../../kernel/money.ts';
 import { standingConditions } from '../../../ledger/standing-sql.ts';
 import type { Scope } from '../scope.ts';
+import { outgoingNames } from '../shown-state.ts';
 import type { CommandFilter } from './command-filter.ts';
 import { readPlan } from './commands-list.ts';
 
 export interface CommandTotal {
   count: number;
-  /** Those that were done and not voided, and their money. */
+  /** Those that were done and not voided, and their money: what goes back or out counts negative. */
   doneCount: number;
   doneBani: Bani;
   /** There are more; the figures are of the newest. */
@@ -17,6 +18,7 @@ export interface CommandTotal {
 }
 
 const maxWalked = 20_000;
+const signedBani = sql`case when c.name in (${sql.join(outgoingNames.map((name) => sql.lit(name)))}) then -c.amount_bani else c.amount_bani end`;
 
 export async function totalOfCommands(queries: Queries, scope: Scope, filter: CommandFilter): Promise<CommandTotal> {
   const { sources, walked, sieve } = await readPlan(queries, scope, filter);
@@ -24,7 +26,7 @@ export async function totalOfCommands(queries: Queries, scope: Scope, filter: Co
   const isHit = sieve.length === 0 ? sql`1` : sql`case when ${sql.join(sieve, sql` and `)} then 1 else 0 end`;
   const walks = sources.map(
     ({ where, isOrdered }) =>
-      sql`select * from (select c.id as id, ${isHit} as hit, c.amount_bani as bani,
+      sql`select * from (select c.id as id, ${isHit} as hit, ${signedBani} as bani,
         case when ${standingConditions('c').keepsMoney} then 1 else 0 end as done
         from commands c where ${sql.join([where, ...walked], sql` and `)} order by ${isOrdered ? sql`c.issued_at` : sql`c.issued_at + 0`} desc, c.id desc
         limit ${sql.lit(maxWalked)}) as source`,

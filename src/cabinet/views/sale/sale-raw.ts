@@ -1,4 +1,4 @@
-// The call as it came, the device's report as it came, and what the caller was told, each as JSON to look at. Pure.
+// The call as it came, the device's report as it came, and the answer to the caller, each as JSON. Pure.
 
 import { maskReport } from '../../../kernel/card-mask.ts';
 import { errorCodes, GatewayError } from '../../../kernel/error-codes.ts';
@@ -10,7 +10,7 @@ import { starred } from './starred.ts';
 export interface RawSale {
   request?: Record<string, unknown> | undefined;
   report?: Record<string, unknown> | undefined;
-  told?: Record<string, unknown> | undefined;
+  answer?: Record<string, unknown> | undefined;
 }
 
 export function rawOf(sale: Pick<Sale, 'command' | 'followers'>): RawSale {
@@ -18,7 +18,7 @@ export function rawOf(sale: Pick<Sale, 'command' | 'followers'>): RawSale {
   return {
     request: requestOf(command),
     report: command.report === null ? undefined : starred(JSON.parse(command.report) as Record<string, unknown>),
-    told: isOpen(command) && command.unheardAtMs === null ? undefined : toldOf(sale),
+    answer: isOpen(command) && command.unheardAtMs === null ? undefined : answerToCaller(sale),
   };
 }
 
@@ -30,8 +30,8 @@ function requestOf({ request, args, name }: StoryCommand): Record<string, unknow
   return { ...call, body: starred({ ...body, ...receipt }) };
 }
 
-/** Derived, because an answer is a function of the command: the same for whoever asks, today as then. */
-function toldOf({ command, followers }: Pick<Sale, 'command' | 'followers'>): Record<string, unknown> {
+/** Derived, because an answer is a function of the command: every caller gets the same one, at any time. */
+function answerToCaller({ command, followers }: Pick<Sale, 'command' | 'followers'>): Record<string, unknown> {
   try {
     const { report, ...answer } = answerOf(command, { followers });
     return { errorCode: 0, errorMessage: '', ...answer, ...(report === undefined ? {} : { report: 'as above' }) };

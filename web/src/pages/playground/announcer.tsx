@@ -1,4 +1,4 @@
-// Says aloud what happens on the stage: what the terminal shows, what got lost, how the story ended. One sentence at a time.
+// Announces to screen readers what happens on the stage: the terminal's screen, lost messages, the end of the story. One sentence at a time.
 import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { PlayDevice, Playground } from '../../api/playground.ts';

@@ -1,4 +1,4 @@
-// The four books, each summed from its own place, and whether they agree. If they do not, it says where.
+// The four books, each summed from its own place, and whether they agree. If they do not, it names the sale.
 import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Books as AllBooks } from '../../api/playground.ts';
@@ -21,7 +21,7 @@ const shownDifferences = 3;
 export function Books({ books }: { books: AllBooks }) {
   const { t } = useTranslation();
   const say = useSaid();
-  // While the till is in the middle of something the books may differ for a moment.
+  // While the till has an operation in progress, the books may differ for a moment.
   const verdict = books.agree ? 'agree' : books.underWay > 0 ? 'settling' : 'differ';
   const isEmpty = kept.every(([name]) => books[name].count === 0);
   return (

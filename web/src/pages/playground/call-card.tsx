@@ -1,4 +1,4 @@
-// The call behind the click: as curl, as it was sent, and what came back. The key is never in it.
+// The call behind the button: as curl, as it was sent, with its answer. The key is never shown.
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { PlayCall } from '../../api/playground.ts';

@@ -1,5 +1,5 @@
-// What a person can do on the stage: choose the device, play its customer, and make trouble for the next command. Each button is a
-// call to the sandbox; whether it is pressed is what the sandbox says, not what was clicked.
+// What a person can do on the stage: choose the device, play its customer, and set a fault for the next command. Each button is a
+// call to the sandbox; the pressed state comes from the sandbox, not from the click.
 import { useTranslation } from 'react-i18next';
 import { type Faults, type Play, type PlayDevice, vias } from '../../api/playground.ts';
 import { Icon, type IconName } from '../../parts/icons.tsx';

@@ -1,4 +1,4 @@
-// What the ERP hears: answers to its calls and the callbacks, as they arrived, with whether the signature was right.
+// What the ERP receives: answers to its calls and callbacks, as they arrived, and whether the signature is valid.
 import { useTranslation } from 'react-i18next';
 import type { Play, PlayCall, PlayCallback, Playground } from '../../api/playground.ts';
 import { duration } from '../../i18n/format.ts';
@@ -9,15 +9,15 @@ import { errorCodeOf, nameOf } from './round.ts';
 
 const shownLines = 8;
 
-type Heard = { at: string; key: string } & ({ call: PlayCall } | { callback: PlayCallback });
+type Received = { at: string; key: string } & ({ call: PlayCall } | { callback: PlayCallback });
 
 export function ErpPanel({ play, calls, callbacks, erp }: Pick<Playground, 'calls' | 'callbacks' | 'erp'> & { play: Play | undefined }) {
   const { t } = useTranslation();
-  const heard: Heard[] = [
-    ...calls.flatMap((call): Heard[] =>
+  const received: Received[] = [
+    ...calls.flatMap((call): Received[] =>
       call.tookMs === undefined ? [] : [{ at: new Date(Date.parse(call.at) + call.tookMs).toISOString(), key: `call ${call.id}`, call }],
     ),
-    ...callbacks.map((callback): Heard => ({ at: callback.at, key: `${callback.id} ${callback.attempt}`, callback })),
+    ...callbacks.map((callback): Received => ({ at: callback.at, key: `${callback.id} ${callback.attempt}`, callback })),
   ]
     .sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
     .slice(0, shownLines);
@@ -43,9 +43,9 @@ export function ErpPanel({ play, calls, callbacks, erp }: Pick<Playground, 'call
           {t('playground.erp.down')}
         </button>
       </header>
-      {heard.length === 0 && <p className="inside second">{t('playground.erp.none')}</p>}
+      {received.length === 0 && <p className="inside second">{t('playground.erp.none')}</p>}
       <ol>
-        {heard.map((one) => (
+        {received.map((one) => (
           <li key={one.key}>
             <StateShape state={looksOf(one)} />
             <b>{'call' in one ? <AnswerHead call={one.call} /> : <CallbackHead callback={one.callback} />}</b>
@@ -70,7 +70,7 @@ export function ErpPanel({ play, calls, callbacks, erp }: Pick<Playground, 'call
   );
 }
 
-function looksOf(one: Heard): string {
+function looksOf(one: Received): string {
   if ('call' in one) return errorCodeOf(one.call) === 0 ? 'ok' : 'declined';
   if (!one.callback.isVerified) return 'bad';
   return one.callback.answered >= 200 && one.callback.answered < 300 ? 'ok' : 'warn';

@@ -17,7 +17,7 @@ export function GatewayNode({ messages, unknown }: GatewayNodeProps) {
   const answers = messages.filter(({ key }) => key.startsWith('answer '));
   const last = answers.at(-1);
   const isRunning = asked.length > answers.length;
-  // A customer at the terminal is no riddle; an answer that got lost is one, until it is found.
+  // A customer at the terminal is normal; a lost answer makes the outcome unknown until it is found.
   const isUnclear = isRunning ? hasLost(messages) : unknown > 0;
   const state = isUnclear ? 'unknown' : isRunning ? 'waiting' : !last ? 'none' : isNo(last) ? 'refused' : 'done';
   return (
@@ -32,7 +32,7 @@ export function GatewayNode({ messages, unknown }: GatewayNodeProps) {
 
 function hasLost(messages: readonly Message[]): boolean {
   const lost = messages.findLast(({ line, fate }) => line !== 'tell' && fate === 'lost');
-  // Told to the till, or said again by the device: then it is known.
+  // Answered to the till, or reported again by the device: the outcome is known.
   return (
     lost !== undefined &&
     !messages.some(({ number, direction, about }) => number > lost.number && direction === 'back' && about === lost.about)

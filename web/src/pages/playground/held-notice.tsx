@@ -1,4 +1,4 @@
-// A device that waits for CloseDoc, or whose outcome is open, takes no new operation: it says so, and offers the way out.
+// A device that waits for CloseDoc, or whose outcome is open, takes no new operation: this notice explains it and offers to close the document.
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
@@ -9,7 +9,7 @@ import { newKey } from '../sale-steps.tsx';
 
 interface HeldNoticeProps {
   devices: readonly PlayDevice[];
-  /** While the till is at work its own operation holds the device. */
+  /** While the till has an operation in progress, that operation locks the device. */
   isIdle: boolean;
   mayClose: boolean;
 }

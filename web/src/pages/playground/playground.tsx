@@ -1,4 +1,4 @@
-// The Playground: a till, a terminal and a register on the real wire, and the four books below. Break something and watch the money.
+// The Playground: a till, a terminal and a register on the real wire, and the four books below. A fault can be set at every device.
 import './playground.css';
 import './stage.css';
 import './wires.css';

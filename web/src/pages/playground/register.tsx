@@ -12,7 +12,7 @@ export function Register({ device }: { device: PlayDevice }) {
     <div className="register" role="group" aria-label={device.name}>
       <div className="roll" data-wire="paper">
         {paper && (
-          // A new print is a new piece of paper: it comes out anew.
+          // A new print is a new piece of paper: its animation starts again.
           <div className="print-wrap" key={paper.at}>
             {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls, so the keyboard must reach it */}
             <div className="print" tabIndex={0} role="region" aria-label={t('playground.register.paper')}>

@@ -1,5 +1,5 @@
 // One round of the play: everything that ran since the till last began something, in the order in which it happened, numbered.
-// It is read from what the gateway has seen; the page adds nothing of its own.
+// It is read from what the gateway has seen; the page adds nothing.
 import type { PlayCall, Playground, Via } from '../../api/playground.ts';
 
 /** `ask`: till to gateway; `tell`: gateway to till (answers and callbacks); the others are a device's channels. */
@@ -22,7 +22,7 @@ export interface Message {
   isRepeat: boolean;
 }
 
-/** More would not be read. */
+/** A longer list is not readable. */
 const longestRound = 40;
 /** With these the till begins something new; every other call goes on with what is there. */
 const openings = new Set(['pay', 'create', 'refund']);
@@ -144,8 +144,8 @@ export function onLines(messages: readonly Message[]): Map<LineName, OnLine> {
     const own = messages.filter(({ line }) => line === name);
     const lost = own.findLast(({ fate }) => fate === 'lost');
     // Callbacks that were not taken are tried again on the same line: there the last one counts.
-    const told = lost && name !== 'tell' ? own.filter(({ about, number }) => about === lost.about && number <= lost.number) : own;
-    const last = (direction: Message['direction']) => told.findLast((message) => message.direction === direction);
+    const relevant = lost && name !== 'tell' ? own.filter(({ about, number }) => about === lost.about && number <= lost.number) : own;
+    const last = (direction: Message['direction']) => relevant.findLast((message) => message.direction === direction);
     const [out, back] = [last('out'), last('back')];
     lines.set(name, {
       ...(out ? { out } : {}),

@@ -1,4 +1,4 @@
-// The stage: till, gateway, terminal and register as things, the lines between them, and what one can do with each.
+// The stage: till, gateway, terminal and register as things, the lines between them, and the controls of each.
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Play, PlayDevice, Playground } from '../../api/playground.ts';

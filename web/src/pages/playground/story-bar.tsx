@@ -1,4 +1,4 @@
-// Six unhappy cases, one after the other: what was tried, what was seen at each step, and the next one.
+// Six failures, one after the other: each with its steps and what was observed at each of them.
 import { useTranslation } from 'react-i18next';
 import type { Play, Playground, StoryStep } from '../../api/playground.ts';
 import { duration } from '../../i18n/format.ts';
@@ -7,7 +7,7 @@ import { Icon, type IconName } from '../../parts/icons.tsx';
 interface StoryBarProps {
   stories: Playground['stories'];
   story: Playground['story'];
-  /** Which one is looked at while none has been played. */
+  /** The story that is shown before one has been played. */
   chosen: string;
   onChoose: (name: string) => void;
   /** Stories wait before each step. */
@@ -15,7 +15,7 @@ interface StoryBarProps {
   play: Play | undefined;
 }
 
-/** What goes wrong on purpose: it is marked, although the story goes on. */
+/** Steps that fail on purpose: marked, although the story continues. */
 const mishaps = new Set(['answerLost', 'powerLost', 'erpDown', 'notTold', 'scanRefused', 'moreRefused']);
 
 type Look = StoryStep['state'] | 'mishap';

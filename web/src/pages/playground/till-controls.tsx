@@ -1,8 +1,9 @@
-// The hands of the cashier: a sale by card, an invoice with its QR, a refund, the same call once more.
+// Actions of the cashier: a sale by card, an invoice with its QR, a refund, a repeat of the last call.
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Play, Playground } from '../../api/playground.ts';
+import { editable } from '../../i18n/format.ts';
 
 interface TillControlsProps {
   till: Playground['till'];
@@ -30,7 +31,7 @@ export function TillControls({ till, terminalId, registerId, isFree, hasCalls, p
           <input
             className="input num"
             inputMode="decimal"
-            placeholder={till.sale.total.toFixed(2)}
+            placeholder={editable(till.sale.total)}
             value={typed}
             aria-invalid={isWrong}
             onChange={(event) => setTyped(event.target.value)}

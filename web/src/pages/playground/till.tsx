@@ -1,7 +1,7 @@
 // The till of the ERP as a thing: the basket, the sum, how it is paid and how far that is; or the QR that the customer scans.
 import { useTranslation } from 'react-i18next';
 import type { Playground, PlayInvoice, PlaySale } from '../../api/playground.ts';
-import { exactTime, lei } from '../../i18n/format.ts';
+import { exactTime, lei, quantity } from '../../i18n/format.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { QrCode } from '../../parts/qr-code.tsx';
 import { State } from '../../parts/state-mark.tsx';
@@ -35,7 +35,7 @@ export function Till({ till }: { till: Playground['till'] }) {
                   <li key={`${item.name} ${index}`}>
                     <span className="cut">
                       {item.name}
-                      {item.quantity === 1 ? '' : ` ${Number.isInteger(item.quantity) ? `× ${item.quantity}` : item.quantity.toFixed(3)}`}
+                      {item.quantity === 1 ? '' : ` × ${quantity(item.quantity)}`}
                     </span>
                     <span>{lei(item.total)}</span>
                   </li>

@@ -1,5 +1,5 @@
 // The lines of the stage with what ran over them: each message stands on the line of its channel with its number and name, and runs
-// along it when it is new. A lost one ends with a cross, a doubled one is two. The list below the stage says the same in words.
+// along it when it is new. A lost one ends with a cross, a doubled one is two. The list below the stage has the same content as text.
 import { type CSSProperties, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { PlayDevice } from '../../api/playground.ts';
@@ -132,7 +132,7 @@ interface Runner {
 const mostRunners = 12;
 const betweenMs = 260;
 
-/** Messages that came since the page last looked, one after the other. What was there before does not run again. */
+/** Messages that arrived since the last read, one after the other. Earlier ones do not run again. */
 function useRunners(messages: readonly Message[]) {
   const [runners, setRunners] = useState<Runner[]>([]);
   const seen = useRef<Set<string> | undefined>(undefined);
@@ -148,7 +148,7 @@ function useRunners(messages: readonly Message[]) {
   return { runners, finish };
 }
 
-/** The round in words: for those who cannot or do not want to see things move. */
+/** The round as text, for readers without the animation. */
 export function WireLog({ messages }: { messages: readonly Message[] }) {
   const { t } = useTranslation();
   return (
