@@ -1,4 +1,4 @@
-// A generated and committed JSON file: written, or with --check compared. Scripts stay importable, so that tests can ask for the document.
+// A generated and committed file: written, or with --check compared. Scripts stay importable, so that tests can ask for the document.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,11 +8,16 @@ export function textOf(document: object): string {
 }
 
 /** Acts only when the script that calls it is the one that was started. `script` is its import.meta.url. */
-export async function runGenerator(script: string, path: string, create: () => object | Promise<object>): Promise<void> {
+export function runGenerator(script: string, path: string, create: () => object | Promise<object>): Promise<void> {
+  return runTextGenerator(script, path, async () => textOf(await create()));
+}
+
+/** The same of any text. */
+export async function runTextGenerator(script: string, path: string, create: () => string | Promise<string>): Promise<void> {
   const scriptFile = fileURLToPath(script);
   if (process.argv[1] !== scriptFile) return;
   const file = fileURLToPath(new URL(`../${path}`, import.meta.url));
-  const text = textOf(await create());
+  const text = await create();
   if (!process.argv.includes('--check')) {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);

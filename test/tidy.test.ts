@@ -199,6 +199,7 @@ describe('the check itself', () => {
         new Map([
           ['a.ts', lines(401)],
           ['b.ts', lines(400)],
+          ['made.ts', `// Made by scripts/x.ts\n${lines(401)}`],
         ]),
       ),
     ).toEqual(['a.ts has 401 lines, more than 400']);

@@ -1,12 +1,13 @@
 // What the lists of the cabinet have in common: cursor, limit, merchant, span of time, and how a row of a list is shown.
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { adminAnswers, dateTimeField, textField, uuidField } from '../http/schemas.ts';
+import { adminAnswers, dateTimeField, named, textField, uuidField } from '../http/schemas.ts';
 import { type ErrorName, invalidRequest } from '../kernel/error-codes.ts';
 import { parseMoment } from '../kernel/moments.ts';
 import { type Bani, parseAmount } from '../kernel/money.ts';
 import { Type } from '../kernel/schema-type.ts';
 import { scopeOf } from './own-rows.ts';
+import { mapOf } from './shared-schemas.ts';
 import { csvType } from './views/lists/csv.ts';
 import { type Place, readCursor } from './views/lists/cursor.ts';
 import type { Scope } from './views/scope.ts';
@@ -28,10 +29,10 @@ export const spanFields = {
 
 export const nextField = { next: Type.Optional(Type.String({ description: 'Where the next page begins; absent: there is none.' })) };
 
-export const textShown = Type.Object({
-  key: Type.String({ description: 'Of a sentence in the catalogue.' }),
-  params: Type.Object({}, { additionalProperties: true }),
-});
+export const textShown = named(
+  'Said',
+  Type.Object({ key: Type.String({ description: 'Of a sentence in the catalogue.' }), params: mapOf<string | number>('string', 'number') }),
+);
 
 /** `schema.response` of a route that answers CSV. */
 export function csvAnswers(description: string, ...names: ErrorName[]) {

@@ -26,3 +26,10 @@ export const moment = dateTimeField('Date and time in ISO 8601.');
 export function listOf(fields: TProperties) {
   return Type.Array(Type.Object(fields));
 }
+
+/** Values of these types under any names. */
+export function mapOf<Value>(...types: string[]) {
+  const [only] = types;
+  const values = types.length === 1 ? { type: only } : { anyOf: types.map((type) => ({ type })) };
+  return Type.Unsafe<Record<string, Value>>({ type: 'object', additionalProperties: values });
+}

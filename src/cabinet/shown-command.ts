@@ -1,5 +1,6 @@
 // How a command is shown wherever the cabinet lists some: payments, fiscal operations, those of a device, of an invoice, of a day.
 
+import { named } from '../http/schemas.ts';
 import { isoTime } from '../kernel/moments.ts';
 import { baniToLei } from '../kernel/money.ts';
 import { Type } from '../kernel/schema-type.ts';
@@ -8,7 +9,7 @@ import type { ListedCommand } from './views/lists/commands-list.ts';
 import { erpStates, receiptStates } from './views/lists/sale-columns.ts';
 import { shownStates } from './views/shown-state.ts';
 
-export const listedCommandFields = {
+const listedCommandFields = {
   id: Type.String(),
   name: Type.String(),
   state: Type.Enum(['sent', 'unknown', 'done', 'refused', 'never', 'disputed']),
@@ -35,6 +36,8 @@ export const listedCommandFields = {
   settledBy: Type.Optional(Type.String()),
   review: Type.Optional(Type.Object({ since: moment, reason: Type.String() })),
 };
+
+export const listedCommand = named('CommandRow', Type.Object(listedCommandFields));
 
 export const exampleListed = {
   id: 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55',

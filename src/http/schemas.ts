@@ -214,7 +214,7 @@ export const deviceErrors = [
 
 /** `schema.response` of a route that is open to everybody. */
 export function openAnswers(success: SuccessAnswer, ...names: ErrorName[]): Answers {
-  return describeAnswers(success, names, statusInCatalogue);
+  return describeAnswers(success, names, statusInCatalogue, certainOf(success));
 }
 
 /** `schema.response` of a route of the cabinet: 401 for a stranger, 403 for a role that may not. */
@@ -224,11 +224,12 @@ export function adminAnswers(success: SuccessAnswer, ...names: ErrorName[]): Ans
     success,
     ['Invalid_API_Key', 'API_Key_Wrong_Product', ...names],
     (name) => statuses[name] ?? statusInCatalogue(name),
+    certainOf(success),
   );
 }
 
-function describeAnswers(success: SuccessAnswer, names: ErrorName[], statusOf: (name: ErrorName) => number): Answers {
-  const schema = success.name === undefined ? looseAnswer(success) : namedAnswer(success.name, success);
+function describeAnswers(success: SuccessAnswer, names: ErrorName[], statusOf: (name: ErrorName) => number, more = {}): Answers {
+  const schema = success.name === undefined ? looseAnswer(success, more) : namedAnswer(success.name, success);
   const result: Answers = {};
   addExample(result, 200, schema, 'Success', { summary: '0 NoError', value: successBody(success.example) });
   if (result[200]) result[200].description = success.description;
@@ -240,7 +241,14 @@ function namedAnswer(name: string, { fields = {} }: SuccessAnswer): TSchema {
   return Type.Unsafe<unknown>({ oneOf: [named(name, Type.Object({ ...successFields, ...fields })), failure] });
 }
 
-function looseAnswer({ fields = {} }: SuccessAnswer): TSchema {
+/** A failure may come with the same HTTP status, so no field is required. */
+function looseAnswer({ fields = {} }: SuccessAnswer, more: Record<string, unknown>): TSchema {
   const optionalFields = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, Type.Optional(field)]));
-  return Type.Object({ ...envelopeFields, report: rawReport, ...optionalFields });
+  return Type.Object({ ...envelopeFields, report: rawReport, ...optionalFields }, more);
+}
+
+/** `x-certain`: fields that every success has. The types of the cabinet's pages are made by it (scripts/web-types.ts). */
+function certainOf({ fields = {} }: SuccessAnswer): Record<string, unknown> {
+  const { required } = Type.Object(fields) as { required?: string[] };
+  return required === undefined ? {} : { 'x-certain': required };
 }

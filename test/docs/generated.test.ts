@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { deviceDocument } from '../../scripts/asyncapi.ts';
 import { textOf } from '../../scripts/generated-file.ts';
 import { apiDocument, cabinetDocument } from '../../scripts/openapi.ts';
+import { answerTypes } from '../../scripts/web-types.ts';
 import { errorCodes } from '../../src/kernel/error-codes.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -21,6 +22,12 @@ interface Operation {
   requestBody?: { content: Record<string, { example?: object; examples?: object; schema: { example?: object } }> };
   responses: Record<string, { content: Record<string, { examples?: Record<string, { value: { errorCode: number } }> }> }>;
 }
+
+describe('web/src/api/answers.ts', () => {
+  it('is what openapi/cabinet.json says', slow, () => {
+    expect(committed('web/src/api/answers.ts') === answerTypes(), 'stale: run npm run openapi').toBe(true);
+  });
+});
 
 describe('openapi/v1.json', () => {
   it('is what the routes generate', slow, async () => {

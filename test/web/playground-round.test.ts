@@ -10,6 +10,7 @@ const call = (ms: number, label: string, name: string, tookMs?: number): PlayCal
   at: at(ms),
   label,
   method: 'POST',
+  headers: {},
   path: `/Device/payment/${name}`,
   curl: 'curl',
   ...(tookMs === undefined ? {} : { tookMs, status: 200, answer: { errorCode: 0 } }),

@@ -9,7 +9,7 @@ const step = (kind: string, changes: Partial<Step> = {}): Step => ({
   actor: 'gateway',
   kind,
   isMoney: false,
-  text: { key: `step.${kind}` },
+  text: { key: `step.${kind}`, params: {} },
   ...changes,
 });
 const shown = (steps: Step[]) => foldSteps(steps).map(({ kind, repeats }) => (repeats === undefined ? kind : `${kind} x${repeats}`));

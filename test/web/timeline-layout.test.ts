@@ -9,7 +9,7 @@ const at = (sinceStartMs: number, more: Partial<Step> = {}): Step => ({
   actor: 'gateway',
   kind: 'step',
   isMoney: false,
-  text: { key: 'x' },
+  text: { key: 'x', params: {} },
   ...more,
 });
 

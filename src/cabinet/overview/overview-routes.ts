@@ -10,7 +10,7 @@ import { Type } from '../../kernel/schema-type.ts';
 import type { Link } from '../../link/link.ts';
 import { merchantField, scopeOfView } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
-import { apiPath, exampleTime, moment, tags } from '../shared-schemas.ts';
+import { apiPath, exampleTime, listOf, mapOf, moment, tags } from '../shared-schemas.ts';
 import type { Mismatches } from '../views/figures/mismatches.ts';
 import { createOverviewBook, type Overview } from '../views/figures/overview.ts';
 import { isZone } from '../views/figures/period.ts';
@@ -22,8 +22,57 @@ export interface OverviewDeps {
   link: Pick<Link, 'presence'>;
 }
 
-const anyObject = Type.Object({}, { additionalProperties: true });
-const anyList = Type.Array(anyObject);
+const count = Type.Integer();
+const lei = Type.Number();
+const optional = Type.Optional;
+const sums = Type.Object({ amount: lei, count });
+const total = Type.Object({ amount: lei, count, refunded: lei });
+const tries = Type.Object({ paid: count, declined: count });
+const milliseconds = Type.Object({ p50Ms: optional(Type.Number()), p95Ms: optional(Type.Number()) });
+const figures = {
+  isNew: Type.Boolean({ description: 'There is no operation and no invoice yet.' }),
+  from: moment,
+  to: moment,
+  total,
+  before: total,
+  modes: Type.Object({ card: sums, qr: sums, cash: sums }),
+  hours: listOf({ at: moment, card: lei, qr: lei, cash: lei, before: lei, tries, triesBefore: tries }),
+  banks: listOf({
+    bank: optional(Type.String()),
+    paid: count,
+    amount: lei,
+    success: optional(Type.Number()),
+    p95Ms: optional(Type.Number()),
+  }),
+  success: Type.Object({ tries: count, paid: count, declined: count, unknown: count, rate: optional(Type.Number()) }),
+  answers: milliseconds,
+  ownShare: milliseconds,
+  histogram: listOf({ fromMs: Type.Number(), count }),
+  devices: listOf({
+    id: Type.String(),
+    name: Type.String(),
+    kind: Type.Enum(['terminal', 'register']),
+    bank: optional(Type.String()),
+    shop: optional(Type.String()),
+    liveOn: Type.Array(Type.Enum(['mqtt', 'queue'])),
+    lastSeenAt: optional(moment),
+  }),
+  callbacks: Type.Object({
+    delivered: count,
+    waiting: count,
+    dead: count,
+    steps: listOf({ attempts: count, count }),
+    nextAttemptAt: optional(moment),
+  }),
+  attention: Type.Object({
+    counts: mapOf<number>('integer'),
+    sums: mapOf<number>('number'),
+    sales: Type.Object({ count, amount: lei }, { description: 'Each sale once, however many kinds list it.' }),
+    isCut: Type.Boolean(),
+    oldestSince: optional(moment),
+  }),
+  settledAlone: Type.Object({ recall: count, lateAnswer: count, lastTransaction: count, person: count, longestMs: Type.Number() }),
+};
 
 export function registerOverviewRoutes(
   app: RouteApp,
@@ -31,13 +80,13 @@ export function registerOverviewRoutes(
 ): void {
   const book = createOverviewBook(mismatches);
 
-  function shown({ fromMs, toMs, hours, devices, callbacks, attention, ...figures }: Overview) {
+  function shown({ fromMs, toMs, hours, devices, callbacks, attention, ...others }: Overview) {
     const { nextAttemptAtMs, ...counts } = callbacks;
     const { sumsBani, sales, oldestSinceMs, ...needs } = attention;
     return {
       from: isoTime(fromMs),
       to: isoTime(toMs),
-      ...figures,
+      ...others,
       hours: hours.map(({ atMs, ...hour }) => ({ at: isoTime(atMs), ...hour })),
       devices: devices.map(({ lastSeenAtMs, bank, shop, ...device }) => {
         const seen = link.presence.of(device.id);
@@ -70,24 +119,7 @@ export function registerOverviewRoutes(
         response: adminAnswers({
           description:
             'Money in lei by mode, hour and bank, the same span a week before, how many tries succeeded and how long answers took, devices, callbacks, and what needs attention.',
-          fields: {
-            isNew: Type.Boolean({ description: 'There is no operation and no invoice yet.' }),
-            from: moment,
-            to: moment,
-            total: anyObject,
-            before: anyObject,
-            modes: anyObject,
-            hours: anyList,
-            banks: anyList,
-            success: anyObject,
-            answers: anyObject,
-            ownShare: anyObject,
-            histogram: anyList,
-            devices: anyList,
-            callbacks: anyObject,
-            attention: anyObject,
-            settledAlone: anyObject,
-          },
+          fields: figures,
           example: {
             isNew: false,
             from: exampleTime,

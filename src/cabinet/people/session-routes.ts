@@ -34,7 +34,7 @@ const whoCameIn = {
 
 const whoCameInOrCode = {
   description: 'Who has come in, with the cookie set; or needsCode, and the same call is made again with a code.',
-  fields: { user: Type.Object(userFields), needsCode: Type.Boolean() },
+  fields: { user: Type.Optional(Type.Object(userFields)), needsCode: Type.Optional(Type.Boolean()) },
   example: { user: exampleUser },
 };
 
@@ -58,9 +58,9 @@ function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
         response: openAnswers({
           description: 'Without a user: nobody is signed in.',
           fields: {
-            user: Type.Object(userFields),
-            confirmedUntil: dateTimeField('Until then no password is asked for.'),
-            needsTotp: Type.Boolean({ description: 'true: nothing else is open before one-time codes are set up.' }),
+            user: Type.Optional(Type.Object(userFields)),
+            confirmedUntil: Type.Optional(dateTimeField('Until then no password is asked for.')),
+            needsTotp: Type.Optional(Type.Boolean({ description: 'true: nothing else is open before one-time codes are set up.' })),
             isSandbox: Type.Boolean(),
             version: Type.String(),
             basePath: Type.String(),
@@ -281,8 +281,8 @@ function registerLinks(app: RouteApp, deps: PeopleRoutesDeps): void {
             fields: {
               purpose: Type.Enum(['invitation', 'reset']),
               needsCode: Type.Boolean({ description: 'true: a code of the authenticator app is needed, too.' }),
-              email: Type.String(),
-              name: Type.String(),
+              email: Type.Optional(Type.String()),
+              name: Type.Optional(Type.String()),
               expiresAt: moment,
             },
             example: { purpose: 'invitation', needsCode: false, email: 'ana@shop.md', name: 'Ana', expiresAt: exampleTime },

@@ -3,7 +3,7 @@
 import type { Static, TSchema } from 'typebox';
 import { Type } from '../../kernel/schema-type.ts';
 import { textShown } from '../list-fields.ts';
-import { moment } from '../shared-schemas.ts';
+import { mapOf, moment } from '../shared-schemas.ts';
 
 export const storyNames = ['lostAnswer', 'powerCut', 'doubleClick', 'deadErp', 'expiredQr', 'refundOverRest'] as const;
 export type StoryName = (typeof storyNames)[number];
@@ -136,8 +136,7 @@ const books = Type.Object({
   since: moment,
 });
 
-const params = Type.Unsafe<Record<string, string | number>>({ type: 'object' });
-const sentence = Type.Object({ key: Type.String(), params });
+const params = mapOf<string | number>('string', 'number');
 
 const story = Type.Object({
   name: storyName,
@@ -159,7 +158,7 @@ const story = Type.Object({
     Type.Object({
       key: Type.String(),
       params,
-      erpHadToDo: sentence,
+      erpHadToDo: textShown,
       booksAgree: may(Type.Boolean({ description: 'Absent when the story did not reach its end: then nothing was compared.' })),
       saleCommandId: may(Type.String()),
       oid: may(Type.String()),

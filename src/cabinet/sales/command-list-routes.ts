@@ -23,7 +23,7 @@ import {
 } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
-import { exampleListed, listedCommandFields, shownCommand } from '../shown-command.ts';
+import { exampleListed, listedCommand, shownCommand } from '../shown-command.ts';
 import type { CommandFilter } from '../views/lists/command-filter.ts';
 import { type ListedCommand, listCommands } from '../views/lists/commands-list.ts';
 import { totalOfCommands } from '../views/lists/commands-total.ts';
@@ -135,7 +135,7 @@ export function registerCommandListRoutes(app: RouteApp, { database, csvExports 
         querystring: listQuery,
         response: adminAnswers({
           description: 'One page.',
-          fields: { commands: listOf(listedCommandFields), ...nextField },
+          fields: { commands: Type.Array(listedCommand), ...nextField },
           example: { commands: [exampleListed], next: 'MTc2' },
         }),
       },

@@ -10,7 +10,7 @@ import { Type } from '../../kernel/schema-type.ts';
 import { csvAnswers, merchantField, scopeOfView, sendCsv } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
-import { exampleListed, listedCommandFields, shownCommand } from '../shown-command.ts';
+import { exampleListed, listedCommand, shownCommand } from '../shown-command.ts';
 import { readPrinted, readShopDay, readShops } from '../views/figures/day-close.ts';
 import { compareDay, groupKinds, lineNames } from '../views/figures/day-compare.ts';
 import { readNote } from '../views/figures/notes.ts';
@@ -152,7 +152,7 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
                 sum: Type.Number(),
                 effect: Type.Number({ description: 'What the group adds to bank minus Z; the equation’s rest is what no group explains.' }),
                 count: Type.Integer(),
-                operations: listOf(listedCommandFields),
+                operations: Type.Array(listedCommand),
               }),
               equation: optional(
                 Type.Object(

@@ -13,7 +13,7 @@ import { Type } from '../../kernel/schema-type.ts';
 import { csvAnswers, listFields, nextField, pageOfQuery, scopeOfView, sendCsv, spanFields, spanOf } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
-import { listedCommandFields, shownCommand } from '../shown-command.ts';
+import { listedCommand, shownCommand } from '../shown-command.ts';
 import { writeCursor } from '../views/lists/cursor.ts';
 import type { CsvExports } from '../views/lists/export.ts';
 import { type InvoiceFilter, type ListedInvoice, listInvoices } from '../views/lists/invoices-list.ts';
@@ -21,7 +21,7 @@ import { hideLogin } from '../views/sale/hidden-login.ts';
 import { type InvoicePage, readInvoicePage } from '../views/sale/invoice-page.ts';
 import { resendSteps } from '../views/sale/next-steps.ts';
 import { text } from '../views/texts.ts';
-import { pageParts, shownCallback, shownReceipt, shownSteps } from './sale-page-routes.ts';
+import { callbackFields, pageParts, shownCallback, shownReceipt, shownSteps } from './sale-page-routes.ts';
 
 export interface InvoiceViewDeps {
   database: Database;
@@ -219,9 +219,9 @@ export function registerInvoiceViewRoutes(
               qrImage: Type.String(),
               ...pageParts,
               related: Type.Object({
-                payments: listOf(listedCommandFields),
+                payments: Type.Array(listedCommand),
                 orphans: listOf({ receiptId: Type.String(), deviceId: Type.String(), reason: Type.String(), at: moment }),
-                callbacks: Type.Array(Type.Object({}, { additionalProperties: true })),
+                callbacks: listOf(callbackFields),
               }),
             },
             example: {

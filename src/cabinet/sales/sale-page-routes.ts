@@ -1,7 +1,7 @@
 // The page of one sale. No logic: the views put it together, here it gets its spelling.
 
 import type { Database, Queries } from '../../database/database.ts';
-import { adminAnswers } from '../../http/schemas.ts';
+import { adminAnswers, named } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
@@ -12,8 +12,8 @@ import { findHolder } from '../../ledger/device-lock.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { scopeOfView, textShown } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
-import { apiPath, exampleTime, idParams, listOf, moment, tags } from '../shared-schemas.ts';
-import { exampleListed, listedCommandFields, shownCommand } from '../shown-command.ts';
+import { apiPath, exampleTime, idParams, listOf, mapOf, moment, tags } from '../shared-schemas.ts';
+import { exampleListed, listedCommand, shownCommand } from '../shown-command.ts';
 import type { Mismatches, MismatchKind } from '../views/figures/mismatches.ts';
 import { hideLogin } from '../views/sale/hidden-login.ts';
 import type { Step, StoryCallback, StoryInvoice, Unclear } from '../views/sale/sale-model.ts';
@@ -29,7 +29,7 @@ export interface SalePageDeps {
 
 const optional = Type.Optional;
 const lane = Type.Enum(['erp', 'gateway', 'mqtt', 'queue', 'device', 'bank', 'person']);
-const anyObject = Type.Object({}, { additionalProperties: true });
+const unknownValue = Type.Unsafe<unknown>({});
 
 export const stepFields = {
   at: moment,
@@ -49,7 +49,7 @@ export const stepFields = {
 
 export const unclearFields = { fromMs: Type.Integer({ description: 'Since the start.' }), toMs: optional(Type.Integer()) };
 
-const callbackFields = {
+export const callbackFields = {
   id: Type.String(),
   sequence: Type.Integer(),
   url: Type.String(),
@@ -72,21 +72,28 @@ export const pageParts = {
   outcome: textShown,
   advice: textShown,
   marks: listOf({ key: Type.String(), state: Type.Enum(['good', 'waiting', 'bad', 'neutral']) }),
-  facts: anyObject,
+  facts: mapOf<string | number>('string', 'number'),
   receipt: optional(Type.Object(receiptFields)),
-  timeline: listOf(stepFields),
+  timeline: Type.Array(named('Step', Type.Object(stepFields))),
   unclear: listOf(unclearFields),
-  raw: anyObject,
-  steps: listOf({
-    action: Type.String(),
-    isAllowed: Type.Boolean(),
-    whyNot: optional(textShown),
-    maxAmount: optional(Type.Number()),
-    closesReview: optional(Type.Boolean()),
-    callbackId: optional(Type.String({ description: 'Of `resend`: which callback.' })),
-    notice: optional(Type.String({ description: 'Of `resend`: what it tells.' })),
-    consequence: textShown,
-  }),
+  raw: Type.Object({ request: optional(unknownValue), report: optional(unknownValue), answer: optional(unknownValue) }),
+  steps: Type.Array(
+    named(
+      'NextStep',
+      Type.Object({
+        action: Type.Enum(['refund', 'void', 'close', 'closeByHand', 'ask', 'decide', 'cancel', 'resend']),
+        isAllowed: Type.Boolean(),
+        whyNot: optional(textShown),
+        maxAmount: optional(Type.Number()),
+        closesReview: optional(
+          Type.Boolean({ description: 'It is settled and contradicted: decided is only whether it may be tried again.' }),
+        ),
+        callbackId: optional(Type.String({ description: 'Of `resend`: which callback.' })),
+        notice: optional(Type.String({ description: 'Of `resend`: what it tells.' })),
+        consequence: textShown,
+      }),
+    ),
+  ),
 };
 
 const exampleStep = {
@@ -169,7 +176,7 @@ export function registerSalePageRoutes(
   app: RouteApp,
   { database, clock, ledger, mismatches }: SalePageDeps & { mismatches: Mismatches },
 ): void {
-  const commands = listOf(listedCommandFields);
+  const commands = Type.Array(listedCommand);
   app.get(
     `${apiPath}/commands/:id`,
     {
@@ -185,7 +192,7 @@ export function registerSalePageRoutes(
           {
             description: 'The page.',
             fields: {
-              command: Type.Object(listedCommandFields),
+              command: listedCommand,
               holder: optional(
                 Type.Object(
                   { id: Type.String(), name: Type.String() },
@@ -194,12 +201,12 @@ export function registerSalePageRoutes(
               ),
               ...pageParts,
               related: Type.Object({
-                payment: optional(Type.Object(listedCommandFields)),
+                payment: optional(listedCommand),
                 refunds: commands,
                 closes: commands,
                 voids: commands,
                 linked: commands,
-                invoice: optional(anyObject),
+                invoice: optional(Type.Object({ oid: Type.String(), state: Type.Integer(), amount: optional(Type.Number()), at: moment })),
                 callbacks: listOf(callbackFields),
               }),
             },

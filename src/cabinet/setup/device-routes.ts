@@ -12,7 +12,7 @@ import { deviceKinds } from '../../link/protocol.ts';
 import { scopeOfView } from '../list-fields.ts';
 import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, exampleTime, idParams, listOf, merchantQuery, moment, tags } from '../shared-schemas.ts';
-import { listedCommandFields, shownCommand } from '../shown-command.ts';
+import { listedCommand, shownCommand } from '../shown-command.ts';
 import { deviceFacts, readLastOfDevices } from '../views/device-facts.ts';
 
 export interface DeviceAdminDeps {
@@ -101,7 +101,7 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: DeviceAd
               signal: Type.Optional(Type.Number()),
               firmware: Type.Optional(Type.String()),
               clockOffsetMs: Type.Optional(Type.Integer()),
-              lastCommand: Type.Optional(Type.Object(listedCommandFields)),
+              lastCommand: Type.Optional(listedCommand),
               dropped: listOf({ reason: Type.String(), count: Type.Integer(), lastAt: moment }),
               createdAt: moment,
               lastSeenAt: Type.Optional(moment),

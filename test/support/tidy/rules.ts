@@ -110,8 +110,12 @@ export function findViolations(files: Files): string[] {
 }
 
 /** The rule for every TypeScript file of the repository. */
+/** What a script makes is as long as what it is made of. */
+const isGenerated = (text: string) => text.startsWith('// Made by scripts/');
+
 export function findLongFiles(files: Files): string[] {
   return [...files].flatMap(([path, text]) => {
+    if (isGenerated(text)) return [];
     const lines = text.split('\n').length - 1;
     return lines > maxFileLines ? [`${path} has ${lines} lines, more than ${maxFileLines}`] : [];
   });

@@ -1,5 +1,5 @@
 // Sales that the gateway could not settle by itself, as the API returns them.
-import type { Said } from './views.ts';
+import type { Answers } from './answers.ts';
 
 export const attentionKinds = [
   'unknown',
@@ -11,26 +11,8 @@ export const attentionKinds = [
   'receiptWithoutPayment',
   'paymentWithoutReceipt',
   'voidedAfterReceipt',
-] as const;
-export type AttentionKind = (typeof attentionKinds)[number];
+] as const satisfies AttentionKind[];
 
-export interface AttentionItem {
-  kind: AttentionKind;
-  subjectId: string;
-  commandId?: string;
-  oid?: string;
-  callbackId?: string;
-  since: string;
-  amount?: number;
-  deviceName?: string;
-  known: Said;
-  unknown: Said;
-  nextStep: { action: 'ask' | 'decide' | 'close' | 'note' | 'resend'; closesReview?: boolean; consequence: Said };
-}
-
-export interface Attention {
-  items: AttentionItem[];
-  /** Each sale once, however many kinds list it. */
-  sales: { count: number; amount: number };
-  isCut: boolean;
-}
+export type Attention = Answers['readAttention'];
+export type AttentionItem = Attention['items'][number];
+export type AttentionKind = AttentionItem['kind'];

@@ -1,76 +1,18 @@
 // The overview, as the API returns it. Money is in lei, times are ISO, a day begins at the viewer's midnight.
+import type { Answers } from './answers.ts';
 
-export type Mode = 'card' | 'qr' | 'cash';
+export type Overview = Answers['readOverview'];
+export type Mode = keyof Overview['modes'];
 export const modes: readonly Mode[] = ['card', 'qr', 'cash'];
-
-interface Sums {
-  amount: number;
-  count: number;
-}
-
-export interface HourSums {
-  /** Beginning of the hour, or of the day in a longer view. */
-  at: string;
-  card: number;
-  qr: number;
-  cash: number;
-  /** The same hour a week before, all modes. */
-  before: number;
-  tries: Tries;
-  triesBefore: Tries;
-}
-
-export interface Tries {
-  paid: number;
-  declined: number;
-}
+/** `at`: beginning of the hour, or of the day in a longer view. `before`: the same hour a week before, all modes. */
+export type HourSums = Overview['hours'][number];
+export type Tries = HourSums['tries'];
+export type BankSums = Overview['banks'][number];
+export type OverviewDevice = Overview['devices'][number];
 
 /** Undefined where nothing was tried. */
 export function rateOf({ paid, declined }: Tries): number | undefined {
   return paid + declined === 0 ? undefined : paid / (paid + declined);
-}
-
-export interface BankSums {
-  bank?: string;
-  paid: number;
-  amount: number;
-  success?: number;
-  p95Ms?: number;
-}
-
-export interface OverviewDevice {
-  id: string;
-  name: string;
-  kind: 'terminal' | 'register';
-  shop?: string;
-  liveOn: string[];
-  lastSeenAt?: string;
-}
-
-export interface Overview {
-  /** No operation and no invoice yet. */
-  isNew: boolean;
-  from: string;
-  to: string;
-  total: Sums;
-  before: Sums;
-  modes: Record<Mode, Sums>;
-  hours: HourSums[];
-  banks: BankSums[];
-  success: { tries: number; paid: number; declined: number; unknown: number; rate?: number };
-  answers: { p50Ms?: number; p95Ms?: number };
-  ownShare: { p50Ms?: number; p95Ms?: number };
-  histogram: { fromMs: number; count: number }[];
-  devices: OverviewDevice[];
-  callbacks: { delivered: number; waiting: number; dead: number; steps: { attempts: number; count: number }[]; nextAttemptAt?: string };
-  attention: {
-    counts: Record<string, number>;
-    sums: Record<string, number>;
-    sales: { count: number; amount: number };
-    isCut: boolean;
-    oldestSince?: string;
-  };
-  settledAlone: { recall: number; lateAnswer: number; lastTransaction: number; person: number; longestMs: number };
 }
 
 /** Devices with one point-of-sale code are a shop. */

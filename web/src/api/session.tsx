@@ -1,32 +1,15 @@
 // The signed-in user, the chosen merchant, and what the role allows.
 import { useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from 'react';
+import type { Answers } from './answers.ts';
 import type { Query } from './client.ts';
 import { useRead } from './query.ts';
 
-export type Role = 'operator' | 'merchant' | 'viewer';
+export type Role = User['role'];
 
-export interface User {
-  id: string;
-  name: string;
-  email: string;
-  role: Role;
-  merchantId?: string;
-  merchantName?: string;
-  hasTotp?: boolean;
-}
+export type User = NonNullable<Session['user']>;
 
-export interface Session {
-  user?: User;
-  confirmedUntil?: string;
-  /** No other page opens before one-time codes are set up. */
-  needsTotp?: boolean;
-  isSandbox: boolean;
-  version: string;
-  basePath: string;
-  banks: { code: string; name: string }[];
-  language?: string;
-}
+export type Session = Answers['readSession'];
 
 interface SessionContext {
   session: Session & { user: User };

@@ -1,6 +1,7 @@
 // The own account: password, one-time codes, and open sessions.
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Answers } from '../api/answers.ts';
 import { useChange, useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { AskDialog } from '../parts/dialog.tsx';
@@ -10,14 +11,7 @@ import { QrCode } from '../parts/qr-code.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Copyable, Moment } from '../parts/values.tsx';
 
-interface OpenSession {
-  id: string;
-  isThis: boolean;
-  createdAt: string;
-  expiresAt: string;
-  address: string;
-  agent: string;
-}
+type OpenSession = Answers['listSessions']['sessions'][number];
 
 export function Account() {
   const { t } = useTranslation();

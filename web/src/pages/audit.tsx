@@ -1,6 +1,7 @@
 // Who did what, newest first. Each entry is written in one transaction with the action.
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
+import type { Answers } from '../api/answers.ts';
 import { useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { exactTime, lei } from '../i18n/format.ts';
@@ -11,14 +12,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { useFilters } from '../parts/use-filters.ts';
 import { Copyable, Moment, shortId } from '../parts/values.tsx';
 
-interface Entry {
-  id: number;
-  at: string;
-  actor: string;
-  action: string;
-  subject: string;
-  detail: Record<string, unknown>;
-}
+type Entry = Answers['listAudit']['audit'][number];
 
 /** The page of the changed object, if it has one. */
 function pathOf({ action, subject }: Entry): string | undefined {

@@ -1,6 +1,7 @@
 // One callback: its address, every try with status, duration and the head of the ERP's answer, and the button to resend it.
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
+import type { Answers } from '../api/answers.ts';
 import { useChange, useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { duration } from '../i18n/format.ts';
@@ -10,29 +11,9 @@ import { Read } from '../parts/page.tsx';
 import { State, StateShape } from '../parts/state-mark.tsx';
 import { Copyable, ExactMoment, Moment } from '../parts/values.tsx';
 
-export interface Callback {
-  id: string;
-  merchantId: string;
-  subjectKind: 'invoice' | 'operation';
-  subjectId: string;
-  sequence: number;
-  url: string;
-  state: 'pending' | 'delivered' | 'dead';
-  attempts: number;
-  createdAt: string;
-  nextAttemptAt?: string;
-  endedAt?: string;
-  last?: { status?: number; error?: string; durationMs: number };
-}
+export type Callback = Answers['listCallbacks']['callbacks'][number];
 
-interface Attempt {
-  attempt: number;
-  at: string;
-  status?: number;
-  error?: string;
-  durationMs: number;
-  responseHead?: string;
-}
+type Attempt = Answers['readCallback']['attempts'][number];
 
 const isGood = (status: number | undefined) => status !== undefined && status >= 200 && status <= 299;
 

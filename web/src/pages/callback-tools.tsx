@@ -1,6 +1,7 @@
 // Around callbacks: the merchant's signing secret, a test callback, code that verifies one, and sending many again.
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Answers } from '../api/answers.ts';
 import { useChange } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { AskDialog } from '../parts/dialog.tsx';
@@ -10,12 +11,7 @@ import { SecretDialog } from '../parts/secret-dialog.tsx';
 import { copyText, useBriefly } from '../parts/values.tsx';
 import { samples } from './verify-samples.ts';
 
-interface TestAnswer {
-  status?: number;
-  error?: string;
-  durationMs?: number;
-  responseHead?: string;
-}
+type TestAnswer = Answers['sendTestCallback'];
 
 export function SigningSecret() {
   const { t } = useTranslation();

@@ -1,6 +1,7 @@
 // The list of ledger commands, for Payments and for Fiscal operations: filters, stable rows, pages by cursor, export.
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
+import type { Answers } from '../api/answers.ts';
 import { addressOf } from '../api/client.ts';
 import { useRead } from '../api/query.ts';
 import { useBankName, useViewer } from '../api/session.tsx';
@@ -131,12 +132,7 @@ export function CommandList({ mode, base }: { mode: Mode; base: string }) {
   );
 }
 
-interface ListedDevice {
-  id: string;
-  name: string;
-  kind: string;
-  pointOfSalesCode?: string;
-}
+type ListedDevice = Answers['listDevices']['devices'][number];
 
 function PlaceFilters({ filters, mode, devices }: { filters: Filters; mode: Mode; devices: readonly ListedDevice[] }) {
   const { t } = useTranslation();

@@ -1,6 +1,7 @@
 // Actions on a device, each with its consequence shown first: register, pair, new secret, rename, disable, and ask.
 import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Answers } from '../api/answers.ts';
 import { useChange } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { AskDialog, Dialog } from '../parts/dialog.tsx';
@@ -12,25 +13,7 @@ import { ExactMoment } from '../parts/values.tsx';
 import { Json } from './raw-card.tsx';
 import { newKey } from './sale-steps.tsx';
 
-export interface Device {
-  id: string;
-  merchantId: string;
-  kind: 'terminal' | 'register';
-  name: string;
-  bank?: string;
-  pointOfSalesCode?: string;
-  state: 'new' | 'paired' | 'disabled';
-  liveOn: ('mqtt' | 'queue')[];
-  createdAt: string;
-  lastSeenAt?: string;
-  battery?: number;
-  paper?: string | boolean;
-  signal?: string | number;
-  clockOffsetMs?: number;
-  firmware?: string;
-  lastCommand?: { id: string; name: string; at: string };
-  dropped?: { reason: string; count: number; lastAt?: string }[];
-}
+export type Device = Answers['listDevices']['devices'][number];
 
 export type DeviceAsk = 'status' | 'lastTransaction' | 'closeDay' | 'xReport' | 'zReport';
 
@@ -39,10 +22,7 @@ export type DeviceTask =
   | { kind: 'rename' | 'pair' | 'secret' | 'enable' | 'disable'; device: Device }
   | { kind: 'ask'; device: Device; ask: DeviceAsk };
 
-interface Pairing {
-  pairingCode: string;
-  pairingExpiresAt: string;
-}
+type Pairing = Answers['issuePairingCode'];
 
 const refreshed = ['/devices', '/audit', '/commands', '/day-close'];
 

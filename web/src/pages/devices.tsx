@@ -2,6 +2,7 @@
 import './devices.css';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Answers } from '../api/answers.ts';
 import { useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { ChoiceFilter, TextFilter } from '../parts/filters.tsx';
@@ -11,10 +12,7 @@ import { useFilters, useNewDialog } from '../parts/use-filters.ts';
 import { DeviceCard } from './device-card.tsx';
 import { type Device, DeviceDialog, type DeviceTask } from './device-dialogs.tsx';
 
-interface DeviceList {
-  devices: Device[];
-  banks: { code: string; name: string }[];
-}
+type DeviceList = Answers['listDevices'];
 
 export function Devices() {
   const { t } = useTranslation();

@@ -1,6 +1,7 @@
 // The gateways on this database: version, start, clock, connections and queues of each, as of its last heartbeat.
 import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
+import type { Answers } from '../api/answers.ts';
 import { useRead } from '../api/query.ts';
 import { duration } from '../i18n/format.ts';
 import { PageHead, Read } from '../parts/page.tsx';
@@ -8,27 +9,9 @@ import { State } from '../parts/state-mark.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Copyable, Moment } from '../parts/values.tsx';
 
-interface Status {
-  http: number;
-  devices: number;
-  channels: Record<string, boolean>;
-  database: { busy: number; idle: number; waiting: number };
-  waitingCalls: number;
-  commands: number;
-  callbacks: number;
-}
+type Status = NonNullable<Instance['status']>;
 
-interface Instance {
-  id: string;
-  state: 'running' | 'lost';
-  version: string;
-  host: string;
-  pid: number;
-  startedAt: string;
-  seenAt: string;
-  clockOffsetMs?: number;
-  status?: Status;
-}
+type Instance = Answers['listInstances']['instances'][number];
 
 /** As often as an instance writes its state. */
 const everyMs = 5_000;

@@ -1,16 +1,14 @@
 // Invites a user: name, e-mail, role, and the merchants that the user sees.
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Answers } from '../api/answers.ts';
 import { useChange } from '../api/query.ts';
 import { type Role, type User, useViewer } from '../api/session.tsx';
 import { AskDialog } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { MerchantField } from '../parts/merchant-field.tsx';
 
-export interface ListedUser extends User {
-  state: 'invited' | 'active' | 'disabled';
-  createdAt: string;
-}
+export type ListedUser = Answers['listUsers']['users'][number];
 
 export function InviteUser({ onClose, onMade }: { onClose: () => void; onMade: (link: string) => void }) {
   const { t } = useTranslation();

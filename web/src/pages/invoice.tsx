@@ -5,8 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'wouter';
 import { basePath } from '../api/client.ts';
 import { useRead } from '../api/query.ts';
-import type { StoryPage } from '../api/sale.ts';
-import type { CommandRow } from '../api/views.ts';
+import type { InvoicePage } from '../api/sale.ts';
 import { lei } from '../i18n/format.ts';
 import { Icon } from '../parts/icons.tsx';
 import { PageName, Read } from '../parts/page.tsx';
@@ -14,22 +13,12 @@ import { useSaid } from '../parts/said.ts';
 import { StateChip } from '../parts/state-mark.tsx';
 import { Copyable, copyText, ExactMoment, useBriefly } from '../parts/values.tsx';
 import { Timeline } from '../timeline/timeline.tsx';
-import type { InvoiceRow } from './invoices.tsx';
 import { Paper } from './paper.tsx';
 import { PrintInvoice } from './print-sheet.tsx';
 import { RawCard } from './raw-card.tsx';
 import { Crumb, shapeOf } from './sale.tsx';
 import { Fact } from './sale-facts.tsx';
 import { NextSteps } from './sale-steps.tsx';
-
-interface InvoicePage extends StoryPage {
-  invoice: InvoiceRow;
-  /** The text of the QR. */
-  qr: string;
-  /** Relative to the base path. */
-  qrImage: string;
-  related: { payments: CommandRow[] };
-}
 
 export function Invoice() {
   const { oid = '' } = useParams();

@@ -1,6 +1,7 @@
 // All invoices: new, scanned, paid, expired, cancelled.
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
+import type { Answers } from '../api/answers.ts';
 import { addressOf } from '../api/client.ts';
 import { useViewer } from '../api/session.tsx';
 import { lei } from '../i18n/format.ts';
@@ -14,17 +15,7 @@ import { useFilters } from '../parts/use-filters.ts';
 import { useIsPhone } from '../parts/use-width.ts';
 import { Copyable, Moment } from '../parts/values.tsx';
 
-export interface InvoiceRow {
-  oid: string;
-  state: string;
-  at: string;
-  amount?: number;
-  validTo?: string;
-  receiptId?: string;
-  paidDeviceName?: string;
-  merchantId: string;
-  merchantName: string;
-}
+export type InvoiceRow = Answers['listInvoices']['invoices'][number];
 
 const states = ['NewItem', 'Scanned', 'Payed', 'Expired', 'Cancelled'];
 

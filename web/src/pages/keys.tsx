@@ -1,6 +1,7 @@
 // API keys: created, rotated with an overlap, revoked. A key is shown once; afterwards only its name is known.
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Answers } from '../api/answers.ts';
 import { useChange, useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { AskDialog } from '../parts/dialog.tsx';
@@ -18,21 +19,9 @@ import { Copyable, Moment } from '../parts/values.tsx';
 type Module = 'POS' | 'QR' | 'Fiscal';
 const modules: Module[] = ['POS', 'QR', 'Fiscal'];
 
-interface Key {
-  id: string;
-  merchantId: string;
-  name: string;
-  modules: Module[];
-  state: 'active' | 'expired' | 'revoked';
-  createdAt: string;
-  expiresAt?: string;
-  lastUsedAt?: string;
-}
+type Key = Answers['listKeys']['keys'][number];
 
-interface FreshKey {
-  key: string;
-  oldKeyEndsAt?: string;
-}
+type FreshKey = Answers['createKey'];
 
 export function Keys() {
   const { t } = useTranslation();

@@ -4,6 +4,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
+import type { Answers } from '../api/answers.ts';
 import { basePath } from '../api/client.ts';
 import { AskDialog } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
@@ -16,12 +17,7 @@ import { newKey } from './sale-steps.tsx';
 // Only in memory: it is gone with the tab, and no script of another page can read it.
 let pastedKey = '';
 
-export interface DeveloperFacts {
-  apiKey?: string;
-  devices?: { id: string; name: string; kind: 'terminal' | 'register' }[];
-  magicAmounts?: { amount: string; fault: string; kind: 'terminal' | 'register'; meaning: string }[];
-  errors?: { code: number; name: string; httpStatus: number; meaning: string }[];
-}
+export type DeveloperFacts = Answers['readDevelopers'];
 
 interface TryCallProps {
   operation: Operation;

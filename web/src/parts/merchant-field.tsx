@@ -1,15 +1,12 @@
 // The merchant that something belongs to: a choice for users who see several merchants, given for the others.
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Answers } from '../api/answers.ts';
 import { useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { Field } from './field.tsx';
 
-export interface Merchant {
-  id: string;
-  name: string;
-  createdAt: string;
-}
+export type Merchant = Answers['listMerchants']['merchants'][number];
 
 /** For users who see several merchants; the others have nothing to choose. */
 export function useMerchants() {

@@ -3,21 +3,14 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
+import type { Answers } from '../api/answers.ts';
 import { call } from '../api/client.ts';
 import { CodeEntry, Entry, Said } from '../parts/entry.tsx';
 import { Read } from '../parts/page.tsx';
 import { ExactMoment } from '../parts/values.tsx';
 import { SignInFrame } from './sign-in-frame.tsx';
 
-interface LinkFacts {
-  purpose: 'invitation' | 'reset';
-  /** One-time codes are on, and stay on. */
-  needsCode: boolean;
-  /** Absent for the first operator, who enters it here. */
-  email?: string;
-  name?: string;
-  expiresAt: string;
-}
+type LinkFacts = Answers['readLink'];
 
 const shortestPassword = 12;
 

@@ -1,7 +1,7 @@
 // The four books, each summed from its own place, and whether they agree. If they do not, it names the sale.
 import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Books as AllBooks } from '../../api/playground.ts';
+import type { Books as AllBooks, Book } from '../../api/playground.ts';
 import { lei } from '../../i18n/format.ts';
 import { Icon, type IconName } from '../../parts/icons.tsx';
 import { useSaid } from '../../parts/said.ts';
@@ -27,7 +27,7 @@ export function Books({ books }: { books: AllBooks }) {
   return (
     <section className="card books" aria-label={t('playground.books.title')}>
       {kept.map(([name, icon], index) => {
-        const book = books[name];
+        const book: Book = books[name];
         const before = kept[index - 1];
         const isEqual = before !== undefined && books[before[0]].sum === book.sum;
         return (

@@ -7,7 +7,7 @@ import './terminal.css';
 import './panels.css';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { PlayDevice, Playground as PlaygroundState } from '../../api/playground.ts';
+import type { PlayDevice, Playground as PlaygroundState, StoryName } from '../../api/playground.ts';
 import { useViewer } from '../../api/session.tsx';
 import { usePlay, usePlayground } from '../../api/use-playground.ts';
 import { AskDialog } from '../../parts/dialog.tsx';
@@ -81,7 +81,7 @@ function Board({ playground, isFree }: { playground: PlaygroundState; isFree: bo
   const { may } = useViewer();
   const change = usePlay();
   const [chosen, setChosen] = useState<Partial<Record<PlayDevice['kind'], string>>>({});
-  const [chosenStory, setChosenStory] = useState<string>();
+  const [chosenStory, setChosenStory] = useState<StoryName>();
   const { devices, story, stories, wire } = playground;
   const play = may('money')
     ? (rest: string, body?: object) => change.mutate({ path: `/playground${rest}`, ...(body === undefined ? {} : { body }) })

@@ -1,6 +1,6 @@
 // Six failures, one after the other: each with its steps and what was observed at each of them.
 import { useTranslation } from 'react-i18next';
-import type { Play, Playground, StoryStep } from '../../api/playground.ts';
+import type { Play, Playground, StoryName, StoryStep } from '../../api/playground.ts';
 import { duration } from '../../i18n/format.ts';
 import { Icon, type IconName } from '../../parts/icons.tsx';
 
@@ -8,8 +8,8 @@ interface StoryBarProps {
   stories: Playground['stories'];
   story: Playground['story'];
   /** The story that is shown before one has been played. */
-  chosen: string;
-  onChoose: (name: string) => void;
+  chosen: StoryName;
+  onChoose: (name: StoryName) => void;
   /** Stories wait before each step. */
   isStepByStep: boolean;
   play: Play | undefined;
@@ -26,7 +26,7 @@ export function StoryBar({ stories, story, chosen, onChoose, isStepByStep, play 
   const isPlayed = story?.name === chosen;
   const number = stories.indexOf(chosen) + 1;
   const next = stories[number % stories.length];
-  const start = (name: string) => {
+  const start = (name: StoryName) => {
     onChoose(name);
     play?.(`/stories/${name}`);
   };
