@@ -57,7 +57,7 @@ function SignedIn({ session }: { session: Session & { user: User } }) {
   const [path] = useLocation();
   return (
     <SessionProvider session={session}>
-      <Confirmation hasTotp={session.user.hasTotp === true}>
+      <Confirmation hasTotp={session.user.hasTotp}>
         <Shell>
           <PageGuard path={path}>
             <Suspense fallback={<Loading />}>

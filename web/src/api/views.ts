@@ -1,5 +1,5 @@
 // Names for the parts of the cabinet's answers (answers.ts) that several pages use.
-import type { Answers, CommandRow, NextStep, Step } from './answers.ts';
+import type { Answers, NextStep, Step } from './answers.ts';
 
 export type { CommandRow, NextStep, Said, Step } from './answers.ts';
 export type CommandList = Answers['listCommands'];

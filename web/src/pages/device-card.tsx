@@ -83,10 +83,7 @@ function DeviceFacts({ device }: { device: Device }) {
   const { t } = useTranslation();
   const facts: [name: string, value: string | undefined][] = [
     ['battery', device.battery === undefined ? undefined : `${device.battery} %`],
-    [
-      'paper',
-      device.paper === undefined ? undefined : t(`paper.${String(device.paper).toLowerCase()}`, { defaultValue: String(device.paper) }),
-    ],
+    ['paper', device.paper === undefined ? undefined : t(`paper.${device.paper.toLowerCase()}`, { defaultValue: device.paper })],
     ['signal', device.signal === undefined ? undefined : `${device.signal} %`],
     [
       'clock',

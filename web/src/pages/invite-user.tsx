@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Answers } from '../api/answers.ts';
 import { useChange } from '../api/query.ts';
-import { type Role, type User, useViewer } from '../api/session.tsx';
+import { type Role, useViewer } from '../api/session.tsx';
 import { AskDialog } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { MerchantField } from '../parts/merchant-field.tsx';

@@ -8,7 +8,7 @@ import { Moment } from '../parts/values.tsx';
 
 export function Related({ sale }: { sale: SalePage }) {
   const { t } = useTranslation();
-  const { payment, refunds = [], closes = [], voids = [], linked = [], invoice, callbacks = [] } = sale.related;
+  const { payment, refunds, closes, voids, linked, invoice, callbacks } = sale.related;
   const commands = [...(payment ? [payment] : []), ...linked, ...refunds, ...voids, ...closes];
   if (commands.length === 0 && !invoice && callbacks.length === 0) return null;
   return (

@@ -37,7 +37,7 @@ export function Users() {
     const roles: Role[] = isOperator ? ['operator', 'merchant', 'viewer'] : ['merchant', 'viewer'];
     return [
       ...(isOperator || user.state === 'invited' ? [{ word: t('users.link.button'), run: to({ kind: 'link' }) }] : []),
-      ...(isOperator && user.hasTotp === true ? [{ word: t('users.codes.button'), run: to({ kind: 'codes' }) }] : []),
+      ...(isOperator && user.hasTotp ? [{ word: t('users.codes.button'), run: to({ kind: 'codes' }) }] : []),
       ...roles
         .filter((role) => role !== user.role && (role !== 'merchant' || user.merchantId !== undefined))
         .map((role) => ({ word: t('users.role.button', { role: t(`role.${role}`) }), run: to({ kind: 'role', role }) })),

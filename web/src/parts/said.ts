@@ -10,7 +10,7 @@ export function useSaid(): (said: Said | undefined) => string {
 }
 
 /** Sentences with an amount in them have a form of their own. */
-function optionsOf({ params = {} }: Said): Record<string, unknown> {
+function optionsOf({ params }: Said): Record<string, unknown> {
   return params['amount'] === undefined ? params : { ...params, context: 'amount' };
 }
 
@@ -41,7 +41,7 @@ const sideValues = [
 export function useSideLine(ownName?: string): (said: Said) => string {
   const { t } = useTranslation();
   return (said) => {
-    const { params = {} } = said;
+    const { params } = said;
     const withAmount: unknown = i18next.getResource(i18next.language, 'translation', `${said.key}_amount`);
     const sentence = String(
       (params['amount'] === undefined ? undefined : withAmount) ?? i18next.getResource(i18next.language, 'translation', said.key) ?? '',

@@ -81,7 +81,7 @@ function Trouble({ device, play }: { device: PlayDevice; play: Play | undefined 
   const { faults } = device;
   const own = `/devices/${device.id}`;
   const arm = (change: { [name in keyof Faults]?: Faults[name] | null }) => play?.(`${own}/faults`, change);
-  const isOutOfPaper = faults.paperOut === true || device.screen.state === 'outOfPaper';
+  const isOutOfPaper = faults.paperOut || device.screen.state === 'outOfPaper';
   return (
     <div className="stack tight" role="group" aria-label={t('playground.controls.trouble')}>
       <span className="controls-name">{t('playground.controls.trouble')}</span>
@@ -101,13 +101,13 @@ function Trouble({ device, play }: { device: PlayDevice; play: Play | undefined 
         <Toggle
           word={t('playground.trouble.loseAnswer')}
           icon="close"
-          isOn={faults.loseAnswer === true}
-          play={play && (() => arm({ loseAnswer: faults.loseAnswer !== true }))}
+          isOn={faults.loseAnswer}
+          play={play && (() => arm({ loseAnswer: !faults.loseAnswer }))}
         />
         <Toggle
           word={t('playground.trouble.answerTwice')}
-          isOn={faults.answerTwice === true}
-          play={play && (() => arm({ answerTwice: faults.answerTwice !== true }))}
+          isOn={faults.answerTwice}
+          play={play && (() => arm({ answerTwice: !faults.answerTwice }))}
         />
         {isOutOfPaper ? (
           <Toggle word={t('playground.act.newRoll')} icon="fiscal" isOn play={play && (() => play(`${own}/act`, { action: 'newRoll' }))} />
