@@ -181,7 +181,7 @@ export function deviceDocument(): object {
     operations: operations(),
     components: {
       parameters: {
-        deviceId: { description: 'DeviceID as told at pairing, a UUID in lower case.', examples: [exampleDevice] },
+        deviceId: { description: 'DeviceID from the pairing, a UUID in lower case.', examples: [exampleDevice] },
         replyTo: { description: 'The replyTo of the command, or of the Recall that asked for the answer.' },
       },
       securitySchemes: { deviceLogin: { type: 'userPassword', description: 'DeviceID and the secret that pairing gave.' } },

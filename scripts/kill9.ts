@@ -79,7 +79,7 @@ function lineOf({ victims, isGood, result }: Run): string {
   if (!result) return `${victims}: FAILED`;
   const { kills, payments, receipts, invoices, callbacks, byKeyAlone, repeatedByKeyAlone, unanswered, lost, doubled, seconds } = result;
   const sales = `${payments} card payments, ${receipts} receipts, ${invoices} invoices, ${callbacks} callbacks`;
-  const keys = `${byKeyAlone} deeds named by a key alone, ${repeatedByKeyAlone} of them repeated`;
+  const keys = `${byKeyAlone} operations named by a key alone, ${repeatedByKeyAlone} of them repeated`;
   const verdict = isGood ? '' : ', FAILED';
   return `${victims}: ${kills} kills in ${(seconds / 60).toFixed(1)} min; ${sales}; ${keys}; ${unanswered} calls repeated; lost ${lost}, doubled ${doubled}${verdict}`;
 }

@@ -26,7 +26,7 @@ if (values.help) {
   console.log(`npm run planted-bugs -- [--only TEXT] [--days N] [--other-days N] [--trading-minutes N] [--write]
   --only TEXT          bugs whose name has this text in it (all)
   --days N             shop-days to catch each in (100)
-  --other-days N       the same for bugs by which nobody is charged twice, loses money or gets stuck (as --days)
+  --other-days N       the same for bugs without a double charge, lost money or a locked device (as --days)
   --trading-minutes N  how long the shop of such a day is open (20)
   --write              puts the verdicts into the table of docs/reliability.md`);
   process.exit(0);

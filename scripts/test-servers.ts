@@ -26,7 +26,7 @@ export interface RunningServers {
   stop(): Promise<void>;
 }
 
-/** What the user is told in one sentence, without a stack trace. */
+/** Shown to the user as one sentence, without a stack trace. */
 export class ServersMissing extends Error {}
 
 const chromiumPlaces = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];

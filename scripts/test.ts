@@ -98,7 +98,7 @@ try {
   const variables = servers?.variables ?? {};
   exitCode = await runVitest(variables, reportFile, [...(isLong ? longTests : []), ...(shard ? [`--shard=${shard}`] : []), ...vitestArgs]);
   report = readReport(reportFile);
-  // Whoever names files or options wants to see these fail.
+  // Named files are not retried: their failures should show.
   const filesAgain = exitCode === 0 || vitestArgs.length > 0 || interruptedBy ? [] : secondTry(report);
   if (filesAgain.length > 0) {
     const firstFailed = failedTests(report);

@@ -1,14 +1,14 @@
 // How an answer that has come must tell: a device's yes or no that reached a gateway is in the ledger a moment later, however late it was
-// and whether or not a call still waits for it. Recall would find it too, some day; but until then the device serves nobody.
-// Only in quiet moments: whoever stands still, starts or loses the database may take longer.
+// and whether or not a call still waits for it. Recall would find it too, some day; but until then the device is locked.
+// Only in quiet moments: a gateway that stalls, starts or loses the database may take longer.
 import type { AnswerMessage } from '../src/link/wire-schemas.ts';
 import type { EventClock } from './event-clock.ts';
 import type { SharedStorage } from './shared-storage.ts';
 
 export interface AnswerWatch {
   /** A gateway has been given this answer. */
-  heard(gateway: number, answer: AnswerMessage): void;
-  /** Something befell a gateway or the database, and may last: until then and for a while after it nobody is held to the moment. */
+  received(gateway: number, answer: AnswerMessage): void;
+  /** A fault of a gateway or the database: during it and for a while after it no deadline is checked. */
   disturbed(lastsMs?: number): void;
 }
 
@@ -29,7 +29,7 @@ export function createAnswerWatch({ clock, storage, violated }: Deps): AnswerWat
     disturbed(lastsMs = 0) {
       disturbedUntilMs = Math.max(disturbedUntilMs, clock.elapsed() + lastsMs);
     },
-    heard(gateway, { id, outcome }) {
+    received(gateway, { id, outcome }) {
       if (outcome !== 'done' && outcome !== 'refused') return;
       const heardAtMs = clock.elapsed();
       if (heardAtMs - disturbedUntilMs < quietForMs) return;

@@ -1,5 +1,5 @@
-// The ERPs' ends of the callbacks: each of a few hosts is well, slow, broken, away, or answers when nobody listens any more, and changes
-// its mood in the course of the day. It knows what it was told, and in which order the first attempts came [D26].
+// The ERPs' ends of the callbacks: each of a few hosts is well, slow, broken, away, or answers after the time-out, and changes
+// its state in the course of the day. It knows what it received, and in which order the first attempts came [D26].
 import type { AttemptResult, Send } from '../src/callbacks/sender.ts';
 import type { Random } from '../src/kernel/random.ts';
 import type { EventClock } from './event-clock.ts';
@@ -14,8 +14,8 @@ export interface CallbackReceiver {
   died(instanceId: string): void;
   /** The template for one subject's callbacks. */
   template(): string;
-  /** By callback id: somebody heard it. */
-  readonly heard: ReadonlySet<string>;
+  /** Ids of received callbacks. */
+  readonly received: ReadonlySet<string>;
   readonly counts: Record<Mood, number>;
 }
 
@@ -41,7 +41,7 @@ const attemptTimeoutMs = 15_000;
 
 export function createCallbackReceiver(deps: Deps): CallbackReceiver {
   const { clock, random, plan, state, trace, violated } = deps;
-  const heard = new Set<string>();
+  const received = new Set<string>();
   const counts: Record<Mood, number> = { well: 0, slow: 0, broken: 0, away: 0, silent: 0, late: 0 };
   const moods = new Map<string, { mood: Mood; untilMs: number }>();
   const tried = new Set<string>();
@@ -64,7 +64,7 @@ export function createCallbackReceiver(deps: Deps): CallbackReceiver {
 
   /**
    * First attempts come in order, and none while an older one is under way. A second copy of an older one that was delivered, by a gateway
-   * that had stood still and was taken for dead, holds nobody up.
+   * that had stood still and was taken for dead, delays nothing.
    */
   function checkOrder(subject: string, exchange: Exchange): void {
     const { id, sequence } = exchange;
@@ -87,13 +87,13 @@ export function createCallbackReceiver(deps: Deps): CallbackReceiver {
       durationMs,
       responseHead: null,
     });
-    const hear = () => void heard.add(id);
+    const receive = () => void received.add(id);
     switch (mood) {
       case 'well':
       case 'slow': {
         const ms = mood === 'well' ? between(2, 200) : between(2_000, 14_000);
         await pause(ms);
-        hear();
+        receive();
         return result(200, null, ms);
       }
       case 'broken':
@@ -106,14 +106,14 @@ export function createCallbackReceiver(deps: Deps): CallbackReceiver {
         await pause(attemptTimeoutMs);
         return result(null, 'No answer within 15 s.', attemptTimeoutMs);
       case 'late':
-        clock.after(attemptTimeoutMs + between(1_000, 20_000), hear);
+        clock.after(attemptTimeoutMs + between(1_000, 20_000), receive);
         await pause(attemptTimeoutMs);
         return result(null, 'No answer within 15 s.', attemptTimeoutMs);
     }
   }
 
   return {
-    heard,
+    received,
     counts,
     template: () => `http://${hosts[Math.floor(random.fraction() * hosts.length)]}/?id=#OID#&state=#State#&receipt=#ReceiptID#`,
     sendFor:

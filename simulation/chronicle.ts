@@ -1,5 +1,5 @@
 // All that was seen in a day, line by line: hashed, so that the same seed can be shown to be the same day, and kept, so that the one
-// sale that broke a promise can be told from its beginning to its end.
+// sale that broke a promise can be printed from its beginning to its end.
 import { createHash } from 'node:crypto';
 import type { Clock } from '../src/kernel/clock.ts';
 

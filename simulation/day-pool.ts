@@ -1,5 +1,5 @@
-// Days on threads: each thread takes the next seed when it has ended one, so that a long day holds up nobody. A day that falls over, or
-// never ends, is a broken day like any other: its seed is told, its thread is replaced, and the series goes on.
+// Days on threads: each thread takes the next seed when it has ended one, so that a long day delays no other. A day that falls over, or
+// never ends, is a broken day like any other: its seed is reported, its thread is replaced, and the series goes on.
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../src/kernel/clock.ts';
 import { momentOf } from './chronicle.ts';
@@ -64,8 +64,8 @@ export function openWorkplace({ clock, script = realDays }: { clock: Clock; scri
 }
 
 interface Thread {
-  /** Until the next order, what comes from it is told to `told`. */
-  order(order: Order, told: (report: Report) => void): void;
+  /** Until the next order, `onReport` gets its reports. */
+  order(order: Order, onReport: (report: Report) => void): void;
   /** It fell over or left after its day had ended: it would not even answer. */
   isGone(): boolean;
   terminate(): Promise<unknown>;
@@ -73,18 +73,18 @@ interface Thread {
 
 function startThread(script: URL): Thread {
   const worker = new Worker(script);
-  let told: (report: Report) => void = () => {};
-  worker.on('message', (report: Report) => told(report));
-  worker.on('error', (error) => told({ kind: 'fell over', error: tellError(error) }));
+  let onReport: (report: Report) => void = () => {};
+  worker.on('message', (report: Report) => onReport(report));
+  worker.on('error', (error) => onReport({ kind: 'fell over', error: tellError(error) }));
   let isGone = false;
   worker.on('exit', () => {
     isGone = true;
-    told({ kind: 'fell over', error: 'its thread is gone' });
+    onReport({ kind: 'fell over', error: 'its thread is gone' });
   });
   return {
     isGone: () => isGone,
     order(order, listener) {
-      told = listener;
+      onReport = listener;
       worker.postMessage(order);
     },
     terminate: () => worker.terminate(),

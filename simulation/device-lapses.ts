@@ -18,7 +18,7 @@ export interface DeviceLapses {
   await(target: ShopDevice, lapse: Lapse): void;
   /** Sees what runs over the wires. */
   passing(passing: Passing): void;
-  /** No more of them, and every device is heard again. */
+  /** No more of them, and every device is connected again. */
   calm(): void;
   /** How often a device really said never of what it had taken on. */
   readonly counts: Record<Lapse, number>;
@@ -61,7 +61,7 @@ export function createDeviceLapses(deps: Deps): DeviceLapses {
     setMute(awaited.target, false);
   }
 
-  /** Open in the ledger, and for `cut` known there as accepted: otherwise a never would have to be believed, or nobody asks. */
+  /** Open in the ledger, and for `cut` known there as accepted: otherwise a never would have to be believed, or no gateway asks. */
   function isDoubtful({ lapse, commandId }: Awaited): boolean {
     const [row] = storage.peek('select state, accepted_at from commands where id = ?', [commandId]);
     if (row === undefined || !['sent', 'unknown'].includes(String(row['state']))) return false;

@@ -1,6 +1,6 @@
-// A person who does not look before he decides. From its next command with a number on, a device is not heard: it does its work, and nobody
-// learns of it. As soon as the gateway lets him [D63], he settles it as refused, because the customer is gone. Mostly he is wrong. Then the
-// device is heard again, some of them after a restart; the till, told that it was refused, may send the same number again. Whatever it
+// An operator who decides without checking. From its next command with a number on, a device is mute: it does its work, and no gateway
+// receives its reports. As soon as the gateway allows it [D63], the operator settles it as refused, mostly wrongly. Then the
+// device is connected again, sometimes after a restart; the till, answered as refused, may send the same number again. Whatever it
 // does: charged or printed once [D129].
 import { sleep } from '../src/kernel/clock.ts';
 import type { EventClock } from './event-clock.ts';
@@ -14,11 +14,11 @@ export interface EarlyOperator {
   await(target: ShopDevice, restartsIt: boolean): void;
   /** Sees what runs over the wires. */
   passing(passing: Passing): void;
-  /** He decides nothing any more, and every device is heard again. */
+  /** No more decisions, and every device is connected again. */
   calm(): void;
-  /** Whether he has settled this command as refused, without knowing. */
+  /** Whether the operator has settled this command as refused, without checking. */
   hasGuessed(commandId: string): boolean;
-  /** He has, and the device cannot tell any more that it did it: it has lost its journal, or this end of it. Then it may be done again. */
+  /** So settled, and the device cannot report any more that it did it: it has lost its journal, or this end of it. Then it may be done again. */
   isBeyondHelp(commandId: string): boolean;
   /** How often, and how often the device had done it by then. */
   readonly counts: { guesses: number; wrongGuesses: number };
@@ -73,7 +73,7 @@ export function createEarlyOperator(deps: Deps): EarlyOperator {
     });
   }
 
-  /** Whatever he was told: it counts if it is written. */
+  /** Whatever the answer was: it counts if it is written. */
   function hasGuessed(commandId: string): boolean {
     const settled = `select 1 from commands where id = ? and state = 'refused' and settled_by = 'person'`;
     return tried.has(commandId) && storage.peek(settled, [commandId]).length > 0;
@@ -88,7 +88,7 @@ export function createEarlyOperator(deps: Deps): EarlyOperator {
 
   async function decide(awaited: Awaited, commandId: string): Promise<boolean> {
     tried.add(commandId);
-    const decision = { state: 'refused', reason: 'The customer is gone.', actor: 'hasty' } as const;
+    const decision = { state: 'refused', reason: 'The customer is gone.', actor: 'early' } as const;
     const deciding = deps.fleet().anyLife()?.ledger.decide(commandId, decision);
     await Promise.race([deciding?.catch(() => {}), sleep(clock, waitsMs)]);
     if (!hasGuessed(commandId)) return false;

@@ -1,5 +1,5 @@
 // The gateways of the shop: one to three places on one database, each with one life after another. A life ends by a crash, at any moment
-// or at a chosen statement, or by a graceful stop; it may stand still in between. Whoever calls a place that is empty finds nobody.
+// or at a chosen statement, or by a graceful stop; it may stall in between. A call to an empty place is refused.
 import type { Database } from '../src/database/database.ts';
 import { openDatabase } from '../src/database/open.ts';
 import type { Clock } from '../src/kernel/clock.ts';
@@ -34,7 +34,7 @@ interface Process extends Place {
   isStarting: boolean;
   skewMs: number;
   /** Another instance has something new. */
-  hear: Database['wake'];
+  wake: Database['wake'];
 }
 
 export interface FleetDeps {
@@ -97,7 +97,7 @@ export class Fleet {
     return instanceId;
   }
 
-  /** Somebody who lives, moves and takes calls. */
+  /** A gateway that lives, runs and takes calls. */
   anyLife(): GatewayLife | undefined {
     return this.#processes.find(({ life, standstill, isStopping }) => life && !standstill.isOn && !isStopping)?.life;
   }
@@ -124,7 +124,7 @@ export class Fleet {
     return Math.floor((this.#random.fraction() - 0.5) * 2 * this.#deps.plan.gatewaySkewMs);
   }
 
-  /** Other instances hear of it a moment later, or not at all. */
+  /** Other instances are woken a moment later, or not at all. */
   #withNeighbours(database: Database, own: Process, lifeClock: Clock): Database {
     const { clock, plan, state } = this.#deps;
     return {
@@ -137,7 +137,7 @@ export class Fleet {
           const { life } = other;
           if (other === own || !life || (!state.isCalm && this.#random.fraction() < plan.lostWakeRate)) continue;
           clock.after(wakeAfterMs, () => {
-            if (other.life === life) other.standstill.whenAwake(() => other.hear(topic, detail));
+            if (other.life === life) other.standstill.whenAwake(() => other.wake(topic, detail));
           });
         }
       },
@@ -198,10 +198,10 @@ export class Fleet {
       instanceId,
       standstill,
       skewMs: () => process.skewMs,
-      onAnswer: (answer) => answerWatch.heard(process.index, answer),
+      onAnswer: (answer) => answerWatch.received(process.index, answer),
       open: async (lifeClock) => {
         const database = await openDatabase({ inMemory: true, storage: session.storage, role: 'gateway', clock: lifeClock, logger });
-        process.hear = database.wake;
+        process.wake = database.wake;
         return this.#withNeighbours(database, process, lifeClock);
       },
       send: receiver.sendFor(instanceId, standstill),
@@ -223,7 +223,7 @@ export class Fleet {
     if (instanceId !== undefined) for (const wire of wires) wire.forgetGateway(instanceId);
     receiver.died(instanceId ?? '');
     if (plan.isBrokerEmbedded) for (const wire of wires) wire.dropAllDevices();
-    for (const told of [...process.onDeath]) told();
+    for (const listener of [...process.onDeath]) listener();
     process.calls = 0;
     clock.after(this.#between(restartAfterMs.from, restartAfterMs.to), () => void this.#start(process));
   }
@@ -295,6 +295,6 @@ function emptyPlace(index: number, clock: EventClock): Process {
     session: undefined,
     isStarting: false,
     skewMs: 0,
-    hear: () => {},
+    wake: () => {},
   };
 }

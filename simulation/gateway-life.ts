@@ -62,20 +62,20 @@ function clockOf({ clock, standstill, skewMs = () => 0 }: LifeOptions, isAlive: 
 function heldBack(channel: Channel, { standstill, onAnswer }: LifeOptions): Channel {
   if (!standstill) return channel;
   const hold =
-    <Told extends unknown[]>(tell: (...told: Told) => void) =>
-    (...told: Told) =>
-      standstill.isDeaf ? undefined : standstill.whenAwake(() => tell(...told));
+    <Args extends unknown[]>(tell: (...args: Args) => void) =>
+    (...args: Args) =>
+      standstill.isDeaf ? undefined : standstill.whenAwake(() => tell(...args));
   const held = (listener: ChannelListener): ChannelListener => ({
-    offer: hold((...told) => listener.offer(...told)),
-    answer: hold((...told) => {
-      listener.answer(...told);
-      onAnswer?.(told[2]);
+    offer: hold((...args) => listener.offer(...args)),
+    answer: hold((...args) => {
+      listener.answer(...args);
+      onAnswer?.(args[2]);
     }),
-    presence: hold((...told) => listener.presence(...told)),
-    gone: hold((...told) => listener.gone(...told)),
-    up: hold((...told) => listener.up(...told)),
-    down: hold((...told) => listener.down(...told)),
-    dropped: hold((...told) => listener.dropped(...told)),
+    presence: hold((...args) => listener.presence(...args)),
+    gone: hold((...args) => listener.gone(...args)),
+    up: hold((...args) => listener.up(...args)),
+    down: hold((...args) => listener.down(...args)),
+    dropped: hold((...args) => listener.dropped(...args)),
   });
   return Object.assign(Object.create(channel) as Channel, { start: (listener: ChannelListener) => channel.start(held(listener)) });
 }
@@ -125,7 +125,7 @@ export async function startGatewayLife(options: LifeOptions) {
     invoices,
     callbacks,
     isAlive: () => isAlive,
-    /** The process is killed. Whoever owns the storage lets the next life take it over. */
+    /** The process is killed. The owner of the storage lets the next life take it over. */
     crash: cut,
     /** Calls in flight have had their time: the link lets go of those that still wait for a device. */
     letGo: () => link.stop(),

@@ -9,7 +9,7 @@ export interface StatementStep {
   when: 'before' | 'after';
 }
 
-/** Returns to let it through, throws to fail there; `hang`: the caller never hears again. */
+/** Returns to let it through, throws to fail there; `hang`: the caller gets no answer. */
 export type StatementHook = (step: StatementStep) => 'hang' | undefined;
 
 const forever = new Promise<never>(() => {});
@@ -26,7 +26,7 @@ export function hookedStorage(storage: MemoryStorage, hook: StatementHook, rewri
           try {
             return hook({ kind, sql, when }) === 'hang' ? forever : result;
           } catch (error) {
-            // The connection is lost, and with it the transaction that nobody can end any more.
+            // The connection is lost, and with it the transaction, which cannot be ended any more.
             const isOver = kind === 'run' || (kind === 'commit' && when === 'after');
             return isOver ? Promise.reject(error) : executor.rollback().then(() => Promise.reject(error));
           }

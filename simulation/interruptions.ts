@@ -15,7 +15,7 @@ export interface Interruptions {
   /** A standstill at one of these, not always at the first statement that comes by. */
   armStall(among: readonly string[]): void;
   disarm(): void;
-  /** What befalls a statement at this place. */
+  /** The fault of a statement at this place. */
   meet(place: string, when: When): Harm | undefined;
   /** By the name of the class: how often it was hit. */
   readonly hits: ReadonlyMap<string, number>;

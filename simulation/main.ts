@@ -1,5 +1,5 @@
 // npm run simulation -- --days 100 --seed 1 --workers 2: so many shop-days, each from its own seed, until all are over. A day that breaks
-// a promise is made as small as it can be and told from its beginning to its end; it is run again by --days 1 --seed <that one>.
+// a promise is reduced as far as possible and printed from its beginning to its end; it is run again by --days 1 --seed <that one>.
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -86,6 +86,6 @@ if (first?.hasEnded && !values['no-shrink']) {
 }
 const missed = values.short || days < daysThatHitAll ? [] : summary.missed();
 if (missed.length > 0) console.log(`\nnever hit (${missed.length}):\n  ${missed.join('\n  ')}`);
-const strangers = values.short ? [] : summary.strangers();
-if (strangers.length > 0) console.log(`\nplaces that no table names: ${strangers.join(', ')}`);
-process.exitCode = first || missed.length > 0 || strangers.length > 0 ? 1 : 0;
+const unnamed = values.short ? [] : summary.unnamedPlaces();
+if (unnamed.length > 0) console.log(`\nplaces that no table names: ${unnamed.join(', ')}`);
+process.exitCode = first || missed.length > 0 || unnamed.length > 0 ? 1 : 0;

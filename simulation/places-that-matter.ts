@@ -82,7 +82,7 @@ export const rarestPlaces: readonly string[] = [
   'commit callbacks + commands + invoice_events + invoices',
 ];
 
-/** Guarded against time that passes there, or somebody who is quicker: it takes a standstill to be late, so some are armed every day. */
+/** Guarded against time that passes there, or a concurrent call: it takes a standstill to be late, so some are armed every day. */
 export const racedPlaces: readonly string[] = [
   'insert commands',
   'commit commands',

@@ -68,7 +68,7 @@ export function drawPlan(random: Random, tradingMs = defaultTradingMs): Plan {
   const chance = (rate: number) => random.fraction() < rate;
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random.fraction() * items.length)] as Item;
   const oftenMs = (): number => pick([never, 40 * minuteMs, 15 * minuteMs, 5 * minuteMs]);
-  /** A person decides about each of these, so its device serves nobody for minutes. */
+  /** A person decides about each of these, so its device is locked for minutes. */
   const seldomMs = (): number => pick([never, 25 * minuteMs, 10 * minuteMs]);
   const device = (kind: DeviceKind): DevicePlan => ({ kind, hasJournal: !chance(0.3), cashiers: chance(0.3) ? 2 : 1 });
   const gateways = pick([1, 2, 2, 3]);

@@ -1,6 +1,6 @@
-// The person at the review list: looks into the bank's book and the fiscal memory, and decides by what stands there. Only where nobody
-// else can: an old device, or one that lost its journal. Everything else must settle by itself. He is hasty, and does not wait until it is
-// on the list: it is the gateway that must not let him decide while the device may still act [D63].
+// The person at the review list: looks into the bank's book and the fiscal memory, and decides by what is there. Only where nothing
+// else can: an old device, or one that lost its journal. Everything else must settle by itself. The reviewer does not wait until it is
+// on the list: it is the gateway that must not allow a decision while the device may still act [D63].
 import { every } from '../src/kernel/clock.ts';
 import { GatewayError } from '../src/kernel/error-codes.ts';
 import { type Command, commandColumns, openOnly, toCommand } from '../src/ledger/command.ts';
@@ -56,7 +56,7 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
     }
   }
 
-  /** A device says otherwise than what was settled: he looks into its books once it has ended, and says what stands there. */
+  /** A device contradicts the settlement: the reviewer reads its books once it has ended, and decides by them. */
   async function close(life: NonNullable<ReturnType<Shop['fleet']['anyLife']>>, command: Command): Promise<void> {
     const target = shop.devices.find(({ id }) => id === command.deviceId);
     if (!target?.device.isOn() || target.device.journal().unfinished().length > 0) return;

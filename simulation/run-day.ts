@@ -1,6 +1,6 @@
 // One simulated shop-day from a seed: 24 hours, in which the shop is open three times under faults and sells 200 times at least; then a
 // calm in which everything must settle; then the books are compared. Quiet hours are leapt over: all stands still, as on a machine that
-// sleeps, and what fell due meanwhile happens at their end. They begin only when no till waits: a request that nobody could recognise
+// sleeps, and what fell due meanwhile happens at their end. They begin only when no till waits: a request that could not be recognised
 // hours later [D58] must not be repeated after them.
 import { seededRandom } from '../test/support/seeded-random.ts';
 import { checkBooks } from './books/books.ts';
@@ -153,11 +153,11 @@ async function settle(shop: Shop, erp: Erp, atMostMs: number): Promise<void> {
 async function compare(shop: Shop, erp: Erp): Promise<void> {
   const life = shop.fleet.anyLife();
   if (!life) return shop.violated('no gateway is left');
-  // A broken day ends where it is: somebody may stand still in the middle of a transaction, which only time ends.
+  // A broken day ends where it is: a gateway may stall in the middle of a transaction, which only time ends.
   const checking = checkBooks(shop, life.database, erp);
-  if (!(await during(shop, checking))) return shop.violated('the books cannot be read: somebody keeps the database for ever');
+  if (!(await during(shop, checking))) return shop.violated('the books cannot be read: the database stays locked');
   await checking;
-  // A device that says never of what it did contradicts whoever found out; one that did what a person called refused, the person.
+  // A device that says never of what it did contradicts the settlement by others; one that did what a person settled as refused contradicts the person.
   const hasForgotten = shop.devices.some(({ forgotten }) => forgotten.size > 0) || shop.earlyOperator.counts.guesses > 0;
   for (const place of shop.fleet.places) {
     const contradictions = place.life?.ledger.stats().contradictions ?? 0;

@@ -1,9 +1,9 @@
 // One SQLite in memory for several gateways at once, as one PostgreSQL would be: every gateway has a session of its own, a transaction
 // has the database for itself, and a session that dies takes its open transaction with it. Only microtasks pass, so the order is fixed.
 //
-// At every write and every commit the session asks what befalls it there, before and after:
+// At every write and every commit the session asks for faults, before and after:
 //   crash ..... the process is gone: nothing of this session ever comes back
-//   lost ...... the connection breaks: before, it was not done; after, it was done and nobody hears so
+//   lost ...... the connection breaks: before, it was not done; after, it was done and its caller does not know
 //   stall ..... the process stands still, and goes on from there later
 import { databaseDown } from '../src/database/errors.ts';
 import { openSqlite, runScript, type SqliteConnection, type Statement, type StatementResult } from '../src/database/sqlite/connection.ts';
@@ -19,7 +19,7 @@ export type Harm = 'crash' | 'lost' | 'stall';
 
 export interface SessionOptions {
   standstill: Standstill;
-  /** What befalls this session at this place; a crash has happened already when it says so. */
+  /** The fault of this session at this place; a crash has happened already when it says so. */
   meet(place: string, when: When): Harm | undefined;
   isDatabaseDown(): boolean;
 }
@@ -33,7 +33,7 @@ export interface Session {
 
 export interface SharedStorage {
   session(options: SessionOptions): Session;
-  /** What stands there now, for who watches the shop: no session, nothing befalls it, and it takes no time. */
+  /** The current content, for the checks: no session, no faults, no time. */
   peek(sql: string, parameters: readonly unknown[]): Record<string, string | number | null>[];
   close(): void;
 }
@@ -118,7 +118,7 @@ function openSession({ clock, connection, gate }: Server, options: SessionOption
   async function runAlone(statements: readonly Statement[]): Promise<StatementResult[]> {
     const place = placeOfAll(statements);
     await suffer(place, 'before');
-    // Done in the very turn in which it is let through: nobody's transaction is open then.
+    // Done in the very turn in which it is let through: no transaction is open then.
     const result = await gate.pass(async () => (isDead ? forever : attempt(() => runAll(connection, statements))));
     await suffer(place, 'after');
     return result;
@@ -168,7 +168,7 @@ function openSession({ clock, connection, gate }: Server, options: SessionOption
       endTransaction('rollback');
     },
     ping: async () => (isDead ? forever : undefined),
-    close: async () => {}, // the storage belongs to whoever made it
+    close: async () => {}, // the storage belongs to its creator
   };
 
   return {

@@ -1,6 +1,6 @@
 // Makes a broken day smaller while it still breaks: the shop closes right after the first broken promise, kinds of mishaps are left out,
-// the network becomes fair, devices and gateways go. It must break the same promise; what is left is told as one sale's history.
-// Each try is a day on a thread under the watch of the pool: one that falls over or never ends is no smaller form of this day. It is told
+// the network becomes fair, devices and gateways go. It must break the same promise; what is left is printed as one sale's history.
+// Each try is a day on a thread under the watch of the pool: one that falls over or never ends is no smaller form of this day. It is reported
 // apart, for it may be a finding of its own, and costs the five minutes of the watch: after three of them the day is small enough.
 import type { Clock } from '../src/kernel/clock.ts';
 import { openWorkplace } from './day-pool.ts';

@@ -14,8 +14,8 @@ export interface Summary {
   totals(): { days: number; broken: { seed: number; violations: readonly string[] }[]; figures: Counts; hits: Counts; passed: Counts };
   /** Classes of places that matter which nothing was ever done to. */
   missed(): string[];
-  /** Places that were written to and that neither table names: somebody must decide whether they matter. */
-  strangers(): string[];
+  /** Places that were written to and that neither table names: a developer must decide whether they matter. */
+  unnamedPlaces(): string[];
 }
 
 export function createSummary(): Summary {
@@ -68,7 +68,7 @@ export function createSummary(): Summary {
       passed,
     }),
     missed: () => classesOf(placesThatMatter).filter((name) => hits[name] === undefined),
-    strangers: () => Object.keys(passed).filter((place) => !isNamed(place)),
+    unnamedPlaces: () => Object.keys(passed).filter((place) => !isNamed(place)),
   };
 }
 

@@ -34,7 +34,7 @@ export function watchWire({ clock, storage, devices, trace, violated, hasGuessed
     const [issued] = storage.peek('select issued_at, answer_by from commands where id = ?', [message.id]);
     const ageMs = clock.now() - Number(issued?.['issued_at'] ?? clock.now());
     if (ageMs > startWithinMs) violated(`${message.name} ${message.id} went to ${target.name} ${ageMs} ms after it was issued`);
-    // A device whose clock was set since it was last heard is beyond what a gateway can know. Where nothing was measured yet, the gateway's
+    // A clock that was set since the device's last message is unknown to a gateway. Where nothing was measured yet, the gateway's
     // own clock counts, which may be some seconds off: a person must not be able to decide before the device's time is over [D63].
     const deviceAheadMs = target.device.faults().clockSkewMs;
     const lateMs = Date.parse(message.answerBy ?? '') - deviceAheadMs - Number(issued?.['answer_by']);
@@ -44,7 +44,7 @@ export function watchWire({ clock, storage, devices, trace, violated, hasGuessed
       .journal()
       .unfinished()
       .find((entry) => entry.id !== message.id);
-    // Another gateway has asked meanwhile and heard "never": the device has written that down, and a copy that comes after it does nothing.
+    // Another gateway has asked meanwhile and got "never": the device has written that down, and a copy that comes after it does nothing.
     const isTombstone = target.hasJournal && target.device.journal().find(message.id)?.outcome === 'never';
     if (running && !isTombstone)
       violated(`${message.name} ${message.id} went to ${target.name}, which is busy with ${running.name} ${running.id}`);

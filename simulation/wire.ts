@@ -11,7 +11,7 @@ import { type Connector, createReconnecting, type WireListener } from '../src/vi
 export interface Weather {
   lossRate: number;
   duplicateRate: number;
-  /** How many sends break off so that nobody knows whether they went out. */
+  /** How many sends break off with an unknown result. */
   unclearRate: number;
   shortestDelayMs: number;
   maxDelayMs: number;
@@ -53,7 +53,7 @@ export interface MemoryWire {
   connector(deviceId: string): Connector;
   /** While cut, the device has no connection and gets none. */
   setDeviceCut(deviceId: string, isCut: boolean): void;
-  /** While mute, the device hears everything and nothing that it says gets through. */
+  /** While mute, the device receives everything and nothing that it sends gets through. */
   setDeviceMute(deviceId: string, isMute: boolean): void;
   setGatewayCut(gatewayId: string, isCut: boolean): void;
   /** The gateway's process is gone: no goodbye, and nothing of it counts any more. */

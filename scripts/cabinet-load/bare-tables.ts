@@ -1,5 +1,5 @@
 // Many millions of rows into PostgreSQL: the tables are filled bare, without indexes and constraints, which are built afterwards in one go
-// each. All of it is one transaction, so whoever looks finds the tables as they were or filled and whole; a server that keeps no log for
+// each. All of it is one transaction, so a reader finds the tables as they were or filled and whole; a server that keeps no log for
 // replicas need not log such rows either, since the tables were emptied in the same transaction.
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import { Pool } from 'pg';

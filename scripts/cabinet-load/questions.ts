@@ -43,7 +43,7 @@ export function questionsOf(database: Database, filled: Filled): Question[] {
     'payments of a bank': { mode: 'cards', bank: 'maib' },
     'payments of a shop': { mode: 'cards', shop: 'POS-0-3' },
     'name CloseDay (rare)': { mode: 'cards', name: 'CloseDay' },
-    'an amount that nobody paid': { mode: 'cards', minBani: 99_999_999 },
+    'an amount that was never paid': { mode: 'cards', minBani: 99_999_999 },
     'state paid': { mode: 'cards', states: ['paid'] },
     'state declined': { mode: 'cards', states: ['declined'] },
     'state busy': { mode: 'cards', states: ['busy'] },

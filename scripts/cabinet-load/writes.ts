@@ -38,8 +38,8 @@ async function payOnce(engine: Database['engine'], queries: Database['queries'],
     origin: { caller: 'key load', request: '{"method":"POST","path":"/Device/payment/Pay","body":{}}' },
   });
   if (!command) throw new Error('The device is not free.');
-  const told = { state: 'done', by: 'answer', outcome: 'done', report: '{"amount":"12.50"}', reason: undefined } as const;
-  await settleWithin(engine, queries, { command, settlement: { ...told, operationId: '000001', rrn: id.slice(0, 12) } });
+  const outcome = { state: 'done', by: 'answer', outcome: 'done', report: '{"amount":"12.50"}', reason: undefined } as const;
+  await settleWithin(engine, queries, { command, settlement: { ...outcome, operationId: '000001', rrn: id.slice(0, 12) } });
   // The device is free again.
   await closeDocument(queries, id);
 }

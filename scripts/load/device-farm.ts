@@ -17,7 +17,7 @@ export interface FarmOptions {
 
 const { host, port, devices, holdMs, reconnects = false } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as FarmOptions;
 const presenceEveryMs = 30_000;
-/** Less than a broker lets newcomers of one address be. */
+/** Less than a broker's limit of unauthenticated connections per address. */
 const atOnce = 50;
 /** Of each command that was done: its report. The journal of all of them. */
 const journal = new Map<string, object>();

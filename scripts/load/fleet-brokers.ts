@@ -17,7 +17,7 @@ export interface FleetBroker {
 
 /** `rabbitmqUrl`: the queue beside Mosquitto. `authPort`: of the gateway that RabbitMQ asks. */
 export async function startFleetBroker(name: BrokerName, rabbitmqUrl: string, authPort: number): Promise<FleetBroker> {
-  const token = 'of-the-fleet-and-nobody-else';
+  const token = 'token-of-the-fleet';
   if (name === 'mosquitto') {
     const server = await startMosquitto({ config: 'allow_anonymous true\nmax_connections -1' });
     const settings = { TILLGATE_MQTT_URL: server.url, TILLGATE_QUEUE_URL: rabbitmqUrl, TILLGATE_BROKER_TOKEN: token };
@@ -42,7 +42,7 @@ function processAt(port: number): number {
     try {
       return readdirSync(`/proc/${pid}/fd`).some((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`) === `socket:[${inode}]`);
     } catch {
-      // Ended meanwhile, or somebody else's.
+      // Ended meanwhile, or another user's.
       return false;
     }
   };

@@ -151,7 +151,7 @@ export async function mixedLoad({ isShort, minutes, say }: SceneOptions): Promis
     let samples = Promise.resolve();
     const sampling = setInterval(() => {
       samples = samples.then(sample);
-      // Who waits for it below is told.
+      // The waiting code below gets the error.
       samples.catch(() => {});
     }, everyMs);
     await Promise.all(

@@ -1,5 +1,5 @@
 // The scenes of the load: each opens its own gateway, presses, measures, and says which bounds must hold. A good caller's time is always
-// measured beside the press: what others do must not be felt by him.
+// measured beside the press: the load must not delay it.
 import { randomUUID } from 'node:crypto';
 import { createTill, type Till } from '../../test/support/till.ts';
 import { type LoadShop, openLoadShop, startChild } from './load-shop.ts';
@@ -13,12 +13,12 @@ export interface SceneOptions {
   say(line: string): void;
 }
 
-/** The short form runs beside other tests: it finds out whether somebody waits without end, not how long exactly. */
+/** The short form runs beside other tests: it finds endless waits, not exact times. */
 const boundMs = (isShort: boolean) => (isShort ? 10_000 : 1_000);
 
 export const tillOf = ({ baseUrl, apiKey }: LoadShop): Till => createTill({ baseUrl, apiKey, adminToken: '' });
 
-/** Calls again and again until told to stop, and keeps how long each took. */
+/** Calls again and again until it is stopped, and keeps how long each took. */
 function startGoodCaller(call: () => Promise<unknown>, everyMs: number, say: SceneOptions['say']) {
   const tookMs: number[] = [];
   const troubles: string[] = [];
@@ -37,7 +37,7 @@ function startGoodCaller(call: () => Promise<unknown>, everyMs: number, say: Sce
     async stop() {
       isOver = true;
       await ended;
-      if (troubles.length > 0) say(`the good caller heard: ${troubles.slice(0, 5).join('; ')}`);
+      if (troubles.length > 0) say(`the good caller got: ${troubles.slice(0, 5).join('; ')}`);
       return { calls: tookMs.length, failures: troubles.length, ...spreadOf(tookMs) };
     },
   };

@@ -1,6 +1,6 @@
 // Stryker's test runner for this project: one process that has loaded everything runs the tests that reach a mutant, the likeliest killer
-// first, and stops at the first failure. What failed by real time alone, or by an error in an event that nobody caught, must fail twice: a
-// slow machine kills no mutant, and neither does what the one before it has left behind. Rejections that nobody handles are no failure here.
+// first, and stops at the first failure. What failed by real time alone, or by an uncaught error in an event, must fail twice: a
+// slow machine kills no mutant, and neither does what the one before it has left behind. Unhandled rejections are no failure here.
 
 import { appendFileSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -42,9 +42,9 @@ const notes = process.env['TILLGATE_MUTATION_NOTES'] ?? tmpdir();
 const watchdog = startWatchdog(notes);
 const spentFile = join(notes, 'spent.json');
 
-// Whoever asked is gone.
+// The parent process is gone.
 process.on('disconnect', () => process.exit());
-// A test that runs hears of it (tests.ts); after one it is of no account.
+// A running test gets it (tests.ts); after a test it does not count.
 process.on('uncaughtException', () => {});
 
 /** CPU time after which a test will not end any more. */
@@ -71,7 +71,7 @@ registerHooks({
     if (!url.endsWith('/src/database/kept-statement.ts')) return loaded;
     const source = Buffer.from(loaded.source as Uint8Array).toString('utf8');
     const keepsNone = source.replace(/maxShapes = \d+;/u, 'maxShapes = 0;');
-    if (keepsNone === source) throw new Error('How many statements are kept is no longer told by maxShapes.');
+    if (keepsNone === source) throw new Error('maxShapes no longer defines how many statements are kept.');
     return { ...loaded, source: keepsNone };
   },
 });
@@ -165,7 +165,7 @@ class Runner {
       return { status: 'killed', killedBy: [test.id], failureMessage, nrOfTests };
     }
     await this.#calmDown(module);
-    // For whoever cannot wait for the end of a long run.
+    // To follow a long run.
     const { fileName, location, replacement } = activeMutant;
     appendFileSync(
       join(notes, 'survivors'),

@@ -116,7 +116,7 @@ export const afterEach = (action: Action) => suite.afterEach.push(action);
 let cleaners: Action[] = [];
 export const onTestFinished = (action: Action) => cleaners.push(action);
 
-/** Real time decided, or an error that nobody caught: the machine may be at fault, or the mutant before this one. */
+/** Real time decided, or an uncaught error: the machine may be at fault, or the mutant before this one. */
 export class Doubtful extends Error {}
 
 async function waitUntil(condition: () => unknown, { timeout = 1_000, interval = 50 } = {}): Promise<unknown> {
@@ -180,7 +180,7 @@ async function inTime(work: () => Promise<unknown>, timeoutMs: number, mayIdleMs
   let timer: NodeJS.Timeout | undefined;
   let onUncaught = (_error: Error) => {};
   const late = new Promise<never>((_resolve, reject) => {
-    onUncaught = (error) => reject(new Doubtful(`Nobody caught: ${error.stack}`));
+    onUncaught = (error) => reject(new Doubtful(`Uncaught: ${error.stack}`));
     process.on('uncaughtException', onUncaught);
     timer = setInterval(() => {
       if (performance.now() > until) reject(new Doubtful(`Test timed out in ${timeoutMs} ms.`));
@@ -202,7 +202,7 @@ export async function leaveAll(mayIdleMs: number): Promise<void> {
   entered = entered.filter((one) => !place.includes(one));
 }
 
-/** Throws what made it fail. `mayIdleMs`: how long this process may have nothing to do meanwhile; a promise that never ends is told by it. */
+/** Throws what made it fail. `mayIdleMs`: how long this process may have nothing to do meanwhile; it detects a promise that never ends. */
 export async function runTest({ suite: own, run, timeoutMs }: GatheredTest, mayIdleMs?: number): Promise<void> {
   const place = pathOf(own);
   await inTime(

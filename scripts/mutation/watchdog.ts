@@ -1,5 +1,5 @@
 // Ends this process when a test has taken far more CPU time than it should: a mutant that never comes to an end. Real time would not tell it
-// from a busy machine. Whoever starts the process again finds a note about the mutant, and does not ask about it once more.
+// from a busy machine. The restarted process finds a note about the mutant and skips it.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';

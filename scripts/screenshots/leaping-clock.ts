@@ -1,5 +1,5 @@
 // A clock that runs as fast as the real one but can leap ahead, so that a whole day of sales is played in a minute.
-// It leaps only between sales, when nobody waits: waits themselves are real.
+// It leaps only between sales, when no call waits: waits themselves are real.
 import type { Clock } from '../../src/kernel/clock.ts';
 import { systemClock } from '../../src/kernel/system.ts';
 
@@ -8,7 +8,7 @@ export interface LeapingClock extends Clock {
   leapTo(atMs: number): void;
 }
 
-/** `isFelt`: what counts how long ago something was feels the leaps, too; otherwise only the clock on the wall moves, and nobody is missed. */
+/** `isFelt`: what counts how long ago something was feels the leaps, too; otherwise only the wall clock moves. */
 export function createLeapingClock(startMs: number, { isFelt }: { isFelt: boolean }): LeapingClock {
   let aheadMs = startMs - systemClock.now();
   return {

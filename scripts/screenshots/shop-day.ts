@@ -88,7 +88,7 @@ export function createShopDay({ file, clock, erpUrl, fraction }: ShopDayDeps) {
 
   const { basket, totalOf, receiptOf, nextNumber } = createGoods(fraction);
 
-  /** Paid and, unless somebody forgets it, closed. */
+  /** Paid and, unless it is forgotten, closed. */
   async function sellByCard(DeviceID: string, amount: number, isClosed = true): Promise<CardSale | undefined> {
     const documentNr = randomUUID();
     const paid = await post('/Device/payment/Pay', { DeviceID, amount, documentNr });

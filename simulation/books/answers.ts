@@ -1,5 +1,5 @@
 // Every answer against the commands [D59, D61]: 0 means that what its OID names was done; 1, 2, 30, 31, 40, 41 and 50 mean that this call's
-// own command was not; and whoever began a command and was told 0, 3 or 50 knows its OID.
+// own command was not; and a caller whose command was answered 0, 3 or 50 has its OID.
 import type { CallRecord } from '../erp/caller.ts';
 import type { BookedCommand, Books } from './booked.ts';
 
@@ -31,9 +31,10 @@ export function checkAnswers({ shop, commands, erp }: Books): void {
     if (command.state === 'done' && !wasDisputed && meansNotDone.includes(call.code))
       shop.violated(`${name}, and its own command ${command.id} was done`);
     const isLastIssue = command.reissuedAs === null;
-    // Whoever hung up on one gateway and turned to another has two calls under way: the no of one may give way to the yes of the other.
-    const told = byId.get(call.oid ?? '');
-    const isOfLaterTry = told?.name === command.name && told.deviceId === command.deviceId && told.issuedAtMs > command.issuedAtMs;
+    // A till that hung up on one gateway and called another has two calls under way: the approval of one may replace the refusal of the other.
+    const answered = byId.get(call.oid ?? '');
+    const isOfLaterTry =
+      answered?.name === command.name && answered.deviceId === command.deviceId && answered.issuedAtMs > command.issuedAtMs;
     if (isLastIssue && !isOfLaterTry && (command.state === 'refused' || command.state === 'never') && call.code === 0)
       shop.violated(`${name}, and its own command ${command.id} is ${command.state}`);
     if (namesItsCommand.includes(call.code) && call.oid === undefined)

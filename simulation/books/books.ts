@@ -1,5 +1,5 @@
 // What must hold when all is calm again: ledger, banks and fiscal memories agree to the ban, nothing happened twice, nothing is left open
-// that could have been settled, every answer was true, and the ERPs were told of everything.
+// that could have been settled, every answer was true, and the ERPs were notified of everything.
 import type { Database } from '../../src/database/database.ts';
 import { commandColumns, toCommand } from '../../src/ledger/command.ts';
 import type { Erp } from '../erp/erp.ts';

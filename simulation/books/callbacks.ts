@@ -1,4 +1,4 @@
-// Every change was told: each callback heard or on the list of dead ones, the notices of every operation ending with its final word, and
+// Every change was notified: each callback received or dead, the notices of every operation ending with its final state, and
 // "Unknown" never the last one [D26, D30].
 import { isOpen } from '../../src/ledger/command.ts';
 import type { Books } from './booked.ts';
@@ -15,21 +15,21 @@ export async function checkCallbacks({ shop, database, commands }: Books): Promi
   for (const row of rows) {
     const name = `callback ${row.sequence} of ${row.subject_id}`;
     if (row.state === 'pending') shop.violated(`${name} is still pending`);
-    if (row.state === 'delivered' && !shop.receiver.heard.has(row.id)) shop.violated(`${name} is "delivered", and nobody heard it`);
+    if (row.state === 'delivered' && !shop.receiver.received.has(row.id)) shop.violated(`${name} is "delivered", and no ERP received it`);
     if (row.state === 'dead' && row.attempts < maxAttempts) shop.violated(`${name} is dead after ${row.attempts} attempts`);
   }
   const bySubject = Map.groupBy(rows, ({ subject_id: id }) => id);
   for (const command of commands) {
     if (command.callbackUri === null || isOpen(command)) continue;
     const notices = bySubject.get(command.id) ?? [];
-    // What never began was answered as such and needs no notice, unless "Unknown" was told before.
+    // What never began was answered as such and needs no notice, unless "Unknown" was sent before.
     if (command.state === 'never' && notices.length === 0) continue;
     const last = notices.at(-1)?.url;
     if (!last?.includes(`state=${finalWords[command.state]}`))
-      shop.violated(`${command.name} ${command.id} is ${command.state}, and the last that the ERP was told is ${last ?? 'nothing'}`);
-    // A decision, the dispute and its resolution are told as well [D143].
+      shop.violated(`${command.name} ${command.id} is ${command.state}, and the last notice to the ERP is ${last ?? 'nothing'}`);
+    // A decision, the dispute and its resolution are notified as well [D143].
     const most = command.disputedFrom === null ? 2 : 4;
-    if (notices.length > most) shop.violated(`${command.name} ${command.id} was told ${notices.length} times`);
+    if (notices.length > most) shop.violated(`${command.name} ${command.id} has ${notices.length} notices`);
     if (notices.some(({ sequence }, at) => sequence !== at + 1)) shop.violated(`the notices of ${command.name} ${command.id} have gaps`);
   }
 }

@@ -1,4 +1,4 @@
-// Every invoice against what its ERP and its devices were told: one per key, paid by one receipt if and only if somebody was told so,
+// Every invoice against what its ERP and its devices were answered: one per key, paid by one receipt if and only if that was answered,
 // every other receipt on the orphan board, nothing left overdue, and one callback for each change, in order [D19 to D26].
 import type { Books } from './booked.ts';
 
@@ -64,9 +64,9 @@ async function checkTold({ shop, database }: Books, invoices: readonly { oid: st
   const callbacksOf = Map.groupBy(callbacks, ({ subject_id: oid }) => oid);
   for (const { oid, state } of invoices) {
     const moves = (eventsOf.get(oid) ?? []).map(({ event }) => event).filter((event) => stateNames.includes(event));
-    const told = (callbacksOf.get(oid) ?? []).map(({ url }) => new URL(url).searchParams.get('state') ?? '');
-    if (moves.join() !== told.join())
-      shop.violated(`invoice ${oid} went ${moves.join(', ')}, and its ERP is told ${told.join(', ') || 'nothing'}`);
+    const notified = (callbacksOf.get(oid) ?? []).map(({ url }) => new URL(url).searchParams.get('state') ?? '');
+    if (moves.join() !== notified.join())
+      shop.violated(`invoice ${oid} went ${moves.join(', ')}, and its ERP is notified ${notified.join(', ') || 'nothing'}`);
     if (state !== 0 && moves.at(-1) !== stateNames[state])
       shop.violated(`invoice ${oid} is ${stateNames[state]}, and its history ends with ${moves.at(-1)}`);
     if (new Set(moves).size !== moves.length) shop.violated(`invoice ${oid} went ${moves.join(', ')}`);

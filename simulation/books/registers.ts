@@ -24,7 +24,7 @@ function checkPrintedOnce({ shop }: Books, target: ShopDevice): void {
     }
     if (document.type !== 'receipt') continue;
     const same = everywhere.filter((other) => other.type === 'receipt' && other.totalBani === document.totalBani);
-    // A register that nobody hears of is not asked before the receipt goes to another one.
+    // A silent register is not asked before the receipt goes to another one.
     const isElsewhere = ({ commandId }: FiscalDocument) => own.every((other) => other.commandId !== commandId);
     const isExcused =
       same.some(({ commandId }) => shop.earlyOperator.isBeyondHelp(commandId)) ||

@@ -2,7 +2,7 @@
 import type { Database } from '../../src/database/database.ts';
 import type { Shop } from '../shop.ts';
 
-/** While a command is open or disputed, or a device is off: somebody looks at it before long. */
+/** While a command is open or disputed, or a device is off: it is checked before long. */
 const looksAgainMs = 4 * 60_000;
 
 /** Milliseconds until something falls due; undefined when nothing is open and nothing pending. */

@@ -96,7 +96,7 @@ export function createCaller(shop: Shop, random: Random): Caller {
     const isLost = !shop.state.isCalm && random.fraction() < plan.lostResponseRate;
     const looksAfterMs = random.fraction() < hangsUpOnStillRate ? between(1_000, 15_000) : undefined;
     return new Promise((resolve) => {
-      const told = (answer: Answer) => {
+      const answerTill = (answer: Answer) => {
         record.code = answer.code;
         record.oid = answer.oid;
         byCode[String(answer.code)] = (byCode[String(answer.code)] ?? 0) + 1;
@@ -104,13 +104,13 @@ export function createCaller(shop: Shop, random: Random): Caller {
         resolve({ ...answer, gateway: place.index });
       };
       const { life } = place;
-      if (!life || place.isStopping) return void clock.after(100, () => told(nothing));
+      if (!life || place.isStopping) return void clock.after(100, () => answerTill(nothing));
       converse(
         place,
         life,
         { waitsMs, looksAfterMs, isLost },
         (recipient) => call(life, { recipient, origin: { caller: 'erp', request: record.id } }),
-        told,
+        answerTill,
       );
     });
   }
@@ -120,7 +120,7 @@ export function createCaller(shop: Shop, random: Random): Caller {
     life: GatewayLife,
     { waitsMs, looksAfterMs, isLost }: { waitsMs: number; looksAfterMs: number | undefined; isLost: boolean },
     call: (recipient: Recipient) => Promise<unknown>,
-    told: (answer: Answer) => void,
+    answerTill: (answer: Answer) => void,
   ): void {
     const { recipient, hangUp, leave, finish } = createRecipient();
     let isOver = false;
@@ -130,7 +130,7 @@ export function createCaller(shop: Shop, random: Random): Caller {
       isOver = true;
       place.onDeath.delete(onDeath);
       for (const cancel of cancels) cancel();
-      told(answer);
+      answerTill(answer);
     };
     const onDeath = () => end(nothing);
     place.onDeath.add(onDeath);

@@ -20,7 +20,7 @@ interface CardSale {
   documentNr: string;
   style: Style;
   bani: number;
-  /** How often its customer changes his mind. */
+  /** How often its customer changes their mind. */
   abortRate: number;
   /** What all its aborts bring, of those that bring the same: each try may be aborted, and one about an earlier try is none about this. */
   abortAs: Recognised;
@@ -82,7 +82,7 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
   const named = () => recognised(clerk, style, ['pay', target.id, bani, isNamed ? documentNr : '']);
   let recognition = named();
   for (;;) {
-    // Who has changed his mind once does so again.
+    // A customer who has changed their mind once does so again.
     if (isNamed && clerk.chance(aborting.length > 0 ? 0.6 : sale.abortRate)) aborting.push(abortLater(sale));
     const call = { merchantId: shop.merchantId, deviceId: target.id, amountBani: bani, ...(isNamed ? { documentNr } : {}) };
     const pay: Parameters<Clerk['insist']>[2] = (life, via) => life.cards.pay({ ...call, ...recognition, ...via });
@@ -104,8 +104,8 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
       await Promise.all(aborting);
       return paid;
     }
-    // A refusal is told again under its key, so that another attempt takes another. After 30 it is the same still: an earlier call under
-    // it, which nobody waited for, may begin as late as its gateway wakes.
+    // A refusal is repeated under its key, so that another attempt takes another. After 30 it is the same still: an earlier call under
+    // it, without a waiting caller, may begin as late as its gateway wakes.
     if (paid?.code === 50) recognition = named();
     await clerk.pause(clerk.between(1_000, 20_000));
   }
@@ -137,7 +137,7 @@ async function finish(sale: CardSale, paid: Answer): Promise<void> {
 
 type Operation = { merchantId: string; deviceId: string; documentNr: string; operationId: string; rrn: string; token: string };
 
-/** A refusal may be asked again [D16]; a document that nobody closes would hold the terminal. */
+/** A refusal may be asked again [D16]; an open document would hold the terminal. */
 async function closeDocument({ clerk, name, documentNr }: CardSale, operation: Operation): Promise<boolean> {
   for (let refusals = 0; refusals < maxRefusals; refusals += 1) {
     const closed = await clerk.insist(`${name} CloseDoc ${documentNr}`, [0, 22, 50], (life, via) =>
@@ -196,7 +196,7 @@ async function closeDay({ clerk, name, target }: CardSale): Promise<void> {
   checkClose(clerk, `${name} closeDay`, target, sinceMs, closed);
 }
 
-/** A customer who changes his mind; sometimes two people ask the gateway at once to stop it, so that one's no takes back the other's mark. */
+/** A customer who changes their mind; sometimes two people ask the gateway at once to stop it, so that one's no takes back the other's mark. */
 async function abortLater(sale: CardSale): Promise<void> {
   const { clerk } = sale;
   await clerk.pause(clerk.between(500, 6_000));

@@ -12,7 +12,7 @@ export interface Counts {
   invoicesPaid: number;
   refused: number;
   givenUp: number;
-  /** A till that heard nothing clear and went home: the gateway has to settle it alone. */
+  /** A till without a clear answer that gave up: the gateway has to settle it alone. */
   left: number;
   repeated: number;
   statusAsked: number;
@@ -33,7 +33,7 @@ export interface Clerk {
   pause(ms: number): Promise<void>;
   /** An amount that may make a device misbehave; with `isUnique` no other sale of the day has it. */
   amountBani(isUnique: boolean): number;
-  /** The same request until it is answered by one of `ends`; undefined when it is given up, or left after nothing clear was heard. */
+  /** The same request until it is answered by one of `ends`; undefined when it is given up, or left without a clear answer. */
   insist(name: string, ends: readonly number[], call: Call, how?: Insistence): Promise<Answer | undefined>;
 }
 
@@ -54,16 +54,16 @@ export function sparingBusy(bani: number): number {
   return bani % 100 === busyForEver ? bani - 1 : bani;
 }
 
-/** How often a till does not wait for the end of what holds nobody up: nobody but the gateway will ask again. */
+/** How often a till does not wait for the end of what locks nothing: only the gateway will ask again. */
 export const oftenLeft = 0.3;
 /** These say that nothing is known, or nothing was done by this request. */
 const unclear: readonly number[] = [2, 3, 30, 31, 41];
 const maxTries = 2_000;
-/** What nothing names is recognised for ten minutes [D58]: whoever has heard nothing for that long asks a person and does not repeat it. */
+/** What nothing names is recognised for ten minutes [D58]: a till without an answer for that long asks a person and does not repeat it. */
 const unnamedForMs = 9 * 60_000;
 /** So long a calm answers everything that can be answered. */
 const maxCalmMs = 75 * 60_000;
-/** After so much of it a till that was told 3 asks how that ended before it tries anew: what its device refuses after five minutes every time, it would try for ever. */
+/** After so much of it a till that was answered 3 asks how that ended before it tries anew: what its device refuses after five minutes every time, it would try for ever. */
 const asksFirstAfterMs = 20 * 60_000;
 
 export function createClerk(shop: Shop, random: Random, caller: Caller, counts: Counts, isClosing: () => boolean): Clerk {
@@ -115,7 +115,7 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
       }
       if (answer?.code !== undefined) silentSinceMs = undefined;
       silentSinceMs ??= shop.clock.elapsed();
-      // He hangs up in time as well: a call that lay before a gateway for longer would not be recognised either.
+      // The till hangs up in time as well: a call that waited at a gateway for longer would not be recognised either.
       const leftMs = isUnnamed ? silentSinceMs + unnamedForMs - shop.clock.elapsed() : Number.POSITIVE_INFINITY;
       if (leftMs <= 0) {
         counts.left += 1;

@@ -1,4 +1,4 @@
-// What a till may be told about a close (closeDay, Z): never the result of an earlier one that cannot have in it what was sold since. A sale by
+// What a till may be answered about a close (closeDay, Z): never the result of an earlier one that cannot have in it what was sold since. A sale by
 // QR is no command, so the gateway knows it by its invoice alone [D149].
 import type { ShopDevice } from '../shop-devices.ts';
 import type { Answer } from './caller.ts';

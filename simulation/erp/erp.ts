@@ -16,7 +16,7 @@ export interface Erp {
   open(): void;
   /** No new sales from now on; what was begun is brought to an end. */
   close(): void;
-  /** Nobody is at work: every till rests or is closed. */
+  /** Every till rests or is closed. */
   readonly isIdle: boolean;
   readonly counts: Counts;
   readonly calls: ReadonlyMap<string, CallRecord>;

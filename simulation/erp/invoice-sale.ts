@@ -6,7 +6,7 @@ import { sellByCard } from './card-sale.ts';
 import type { Clerk } from './clerk.ts';
 import { recognised } from './recognition.ts';
 
-/** What the ERP and the devices were told about one invoice. */
+/** What the ERP and the devices were answered about one invoice. */
 export interface InvoiceIntent {
   name: string;
   /** On every invoice that this intent may have made. */
@@ -17,7 +17,7 @@ export interface InvoiceIntent {
   paidBy: string[];
   /** The card payment for it was aborted [D19], or it was withdrawn [D142], and that was answered 0. */
   isAborted: boolean;
-  /** Payd was answered 22 for this receipt: its money was taken, and somebody must see it. */
+  /** Payd was answered 22 for this receipt: its money was taken, and it must be listed. */
   orphans: string[];
 }
 
@@ -43,7 +43,7 @@ export async function sellByInvoice(clerk: Clerk, intents: InvoiceIntent[]): Pro
   const paying = { documentNr: intent.oid, abortRate: 0.4, onAborted: () => void (intent.isAborted = true) };
   if (isCard && !(await sellByCard(clerk, invoice.target, paying))) return;
   if (!(await scan(invoice)) && !isCard) return;
-  // Somebody cancels it while it is being paid.
+  // It is cancelled while it is being paid.
   const cancelling = clerk.chance(0.05) ? cancel(invoice) : undefined;
   const receipts = clerk.chance(0.1) ? [clerk.random.uuid(), clerk.random.uuid()] : [clerk.random.uuid()];
   await Promise.all(receipts.map((receiptId) => payd(invoice, receiptId)));

@@ -45,7 +45,7 @@ async function moveCash(clerk: Clerk, target: ShopDevice, way: 'cashIn' | 'cashO
   if (rivalMoved && moved + rivalMoved() > 1) shop.violated(`${name} and another one were both written under one Idempotency-Key`);
 }
 
-/** Somebody takes the key of this one for cash at another register, in the same moment or a little later; of the two one at most is done. */
+/** The key of this one is used for cash at another register, in the same moment or a little later; of the two one at most is done. */
 async function moveUnderSameKey(clerk: Clerk, target: ShopDevice, { idempotency }: Recognised): Promise<() => number> {
   const { shop, counts } = clerk;
   counts.underOneKey += 1;

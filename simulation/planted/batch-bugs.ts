@@ -1,4 +1,4 @@
-// Mistakes in group commits: who may share one, what a broken one means, and when its callers are told. In the simulation's virtual time a
+// Mistakes in group commits: who may share one, what a broken one means, and when its callers are answered. In the simulation's virtual time a
 // statement takes no time, so few calls ever meet in a batch: the tests that make them meet find most of these.
 import type { PlantedBug } from './planted-bug.ts';
 
@@ -41,7 +41,7 @@ export const batchBugs: readonly PlantedBug[] = [
     tests: ['test/ledger/batches.test.ts'],
   },
   {
-    // Its neighbours are told a failure, and nothing was done; a repeat goes through.
+    // Its neighbours get a failure, and nothing was done; a repeat goes through.
     name: 'lets one bad row fail its whole batch',
     kind: 'transactions',
     harm: 'lie',

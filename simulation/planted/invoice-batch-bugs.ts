@@ -70,7 +70,7 @@ export const invoiceBatchBugs: readonly PlantedBug[] = [
     tests: ['test/invoices/card-payments.test.ts'],
   },
   {
-    name: 'tells nobody of an expiry',
+    name: 'sends no callback for an expiry',
     kind: 'expiry',
     harm: 'callback',
     edits: [

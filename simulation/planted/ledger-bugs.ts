@@ -135,7 +135,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     ],
   },
   {
-    name: 'does not hear late answers',
+    name: 'ignores late answers',
     kind: 'journal rules',
     harm: 'stuck',
     edits: [
@@ -167,7 +167,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     ],
   },
   {
-    name: 'lets nobody close a document, because it locks the terminal',
+    name: 'refuses to close a document, because it locks the terminal',
     kind: 'locks',
     harm: 'stuck',
     edits: [
@@ -207,7 +207,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     edits: [{ room: 'src/cards', find: 'isKnownByContent: documentNr === undefined,', instead: 'isKnownByContent: false,' }],
   },
   {
-    name: 'takes an answer that nobody got for heard',
+    name: 'takes an undelivered answer for delivered',
     kind: 'joins',
     harm: 'double charge',
     edits: [{ room: ledger, find: "add(command, isReceived ? 'told' : 'left')", instead: "add(command, 'told')" }],

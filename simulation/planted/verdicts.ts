@@ -18,8 +18,8 @@ const maxSentence = 200;
 
 export function rowOf({ bug, day, sentence, tests }: Verdict): string {
   const by = sentence ?? tests ?? '**nothing**';
-  const told = by.replaceAll(ids, '…').replaceAll('|', '/').slice(0, maxSentence);
-  return `| ${bug.name} | ${bug.kind} | ${bug.harm} | ${day ?? '-'} | ${told} |`;
+  const shortened = by.replaceAll(ids, '…').replaceAll('|', '/').slice(0, maxSentence);
+  return `| ${bug.name} | ${bug.kind} | ${bug.harm} | ${day ?? '-'} | ${shortened} |`;
 }
 
 export interface Run {
@@ -45,7 +45,7 @@ export function withRows(page: string, bugs: readonly { name: string }[], verdic
   const rows = new Map(lines.map((line) => [line.split(' | ')[0]?.replace(/^\| /, '') ?? '', line]));
   for (const verdict of verdicts) rows.set(verdict.bug.name, rowOf(verdict));
   const known = bugs.map(({ name }) => rows.get(name)).filter((row) => row !== undefined);
-  const told = note ?? lines.find((line) => line !== '' && !line.startsWith('|'));
-  const below = told === undefined ? '' : `\n${told}\n`;
+  const remark = note ?? lines.find((line) => line !== '' && !line.startsWith('|'));
+  const below = remark === undefined ? '' : `\n${remark}\n`;
   return `${page.slice(0, from)}${begin}${head}\n${known.map((row) => `${row}\n`).join('')}${below}${page.slice(to)}`;
 }

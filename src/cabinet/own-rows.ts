@@ -1,6 +1,6 @@
-// Nobody sees a row of another merchant, also not by its id: before a handler runs, the id in the path and the merchantId in query or body
-// are looked at. A row that is somebody else's answers like one that does not exist. What belongs to a merchant never changes hands,
-// so looking first and acting then leaves no gap between. Lists narrow themselves by `scopeOf`.
+// A viewer never sees a row of another merchant, also not by its id: before a handler runs, the id in the path and the merchantId in query or body
+// are checked. Another merchant's row answers like one that does not exist. A row never changes its merchant,
+// so a check before the action leaves no gap. Lists narrow themselves by `scopeOf`.
 import type { FastifyRequest } from 'fastify';
 import { sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';

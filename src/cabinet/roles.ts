@@ -1,14 +1,14 @@
 // Who may call what in the cabinet: one row for each operationId of {base_url}/cabinet/api. A route cannot be registered without its row.
 // operator: all merchants. merchant: the own merchant's objects, keys, devices and users. viewer: reads, of one merchant or of all.
 // `isConfirmed`: money steps, secrets, keys, users, sessions and whatever lets a device in again ask for the password or a code again when the last one is older than 15 minutes.
-// `row`: what the path's id names; somebody else's answers 20, as if it were absent (own-rows.ts looks before any handler runs).
+// `row`: what the path's id names; another merchant's answers 20, as if it were absent (own-rows.ts looks before any handler runs).
 import type { CabinetAccess } from '../http/authentication.ts';
 import type { Role } from '../http/viewer.ts';
 
 export type RowKind = 'merchant' | 'key' | 'device' | 'callback' | 'invoice' | 'command' | 'user';
 
 interface CallRule {
-  who: readonly Role[] | 'anybody';
+  who: readonly Role[] | 'public';
   isConfirmed?: boolean;
   /** Open to operators before they have set up one-time codes, where those are required. */
   isBeforeTotp?: boolean;
@@ -20,16 +20,16 @@ const owners: readonly Role[] = ['operator', 'merchant'];
 const operators: readonly Role[] = ['operator'];
 
 export const calls = {
-  readSession: { who: 'anybody' },
-  signIn: { who: 'anybody' },
-  enterSandbox: { who: 'anybody' },
-  signOut: { who: 'anybody' },
+  readSession: { who: 'public' },
+  signIn: { who: 'public' },
+  enterSandbox: { who: 'public' },
+  signOut: { who: 'public' },
   confirmSession: { who: everyone, isBeforeTotp: true },
   listSessions: { who: everyone },
   endSession: { who: everyone, isConfirmed: true },
   endAllSessions: { who: operators, isConfirmed: true },
-  readLink: { who: 'anybody' },
-  useLink: { who: 'anybody' },
+  readLink: { who: 'public' },
+  useLink: { who: 'public' },
 
   listUsers: { who: everyone },
   createUser: { who: owners, isConfirmed: true },

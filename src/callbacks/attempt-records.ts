@@ -41,8 +41,8 @@ export async function recordAttempts(database: Database, instanceId: string, end
   }
   await database.transaction(async (queries) => {
     const settled = new Set((await settle(rows, instanceId).execute(queries)).rows.map(({ id }) => id));
-    const told = ended.filter(({ callback, isRepeat }) => !isRepeat || settled.has(callback.id));
-    if (told.length > 0) await insertFrom(batchRows(engine, 'e', columns, rowsText(columns, told.map(toRow)), 'shortly')).execute(queries);
+    const kept = ended.filter(({ callback, isRepeat }) => !isRepeat || settled.has(callback.id));
+    if (kept.length > 0) await insertFrom(batchRows(engine, 'e', columns, rowsText(columns, kept.map(toRow)), 'shortly')).execute(queries);
   });
 }
 

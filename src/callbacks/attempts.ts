@@ -65,7 +65,7 @@ export class Attempts {
     const queued = this.#queuedFor(host);
     const room = hosts.room(host, sharedBy);
     const atOnce = Math.max(0, Math.min(room - queued, this.spare));
-    // Not while all places are taken, or else whoever always has more would keep those it has for ever; nor what others need for their places.
+    // Not while all slots are taken, or else a host that always has more would keep its slots for ever; nor what others need for their slots.
     const ahead = hosts.left('quick') > 0 ? room + hosts.ahead(host) - queued - atOnce : 0;
     return atOnce + Math.max(0, Math.min(ahead, this.spare - atOnce - keptForPlaces));
   }

@@ -66,7 +66,7 @@ export function createCallbacks(deps: CallbacksDeps): Callbacks {
 
   return {
     wake(written) {
-      // This process sends what it has written. If it does not, the others are told.
+      // This process sends what it has written. If it does not, the others are woken.
       if (!worker.wake(written)) database.wake('callbacks');
     },
     start() {

@@ -17,19 +17,19 @@ interface Host {
   sending: number;
   /** Leased by this process and not on record yet: those under way, those that wait for a place, and those that have just ended. */
   held: number;
-  /** Who has something due here. The host stands in line while there is anybody. */
+  /** Merchants with due callbacks here. The host waits in the queue while there are any. */
   merchantIds: Set<string>;
   /** Something may be due that stands behind an attempt of ours or of another gateway. */
   isBlocked: boolean;
 }
 
-/** Hosts that somebody waits for, of each merchant in the order in which they came; the merchants in the order of their turns. */
+/** Hosts with due callbacks, of each merchant in the order of arrival; the merchants in the order of their turns. */
 type Line = Map<string, Set<string>>;
 
 const slowFromMs = 2_000;
 const aheadForMs = 1_000;
 const maxAhead = 96;
-/** Dead hosts come back for hours, and each that was forgotten takes a place of the newcomers; a host is some hundred bytes. */
+/** Dead hosts come back for hours, and each that was forgotten takes a slot of the unknown hosts; a host is some hundred bytes. */
 const maxKnownHosts = 10_000;
 /** Of a host; or else one with thousands of merchants would be stepped over thousands of times. */
 const maxMerchants = 16;

@@ -47,7 +47,7 @@ export function createNameLookup(deps: NameLookupDeps): LookupAll {
   const { clock, servers } = deps;
   const gate = createGate(1);
   const system = { clock, gate, lookup: deps.system ?? systemLookup };
-  // Two lines: names that are the system's own go before those of which merely nobody knows, as many as a merchant may think of.
+  // Two queues: names that only the system knows go before unknown names, of which a merchant can invent any number.
   const askSystem = createLine({ ...system, isAhead: true });
   const askSystemAfterAll = createLine({ ...system, isAhead: false });
 

@@ -1,6 +1,6 @@
 // Puts ended attempts on record, in groups. Dying before the commit, the lease runs out and the callback is sent again under the same id; after it,
 // all of the group is on record. A commit whose answer got lost is written again, and by then each guard knows whether its attempt is there. One
-// that the database refuses alone is tried again and again: a callback that was told must not stay pending in silence.
+// that the database refuses alone is tried again and again: a delivered callback must not stay pending.
 import type { Database } from '../database/database.ts';
 import { isCertainlyUndone } from '../database/errors.ts';
 import { createGroup } from '../database/group.ts';
@@ -29,7 +29,7 @@ export function createRecorder({ database, logger, instanceId, pause }: Deps): R
       return [];
     },
     alone: (ended) => recordAttempts(database, instanceId, [ended]),
-    // Nobody waits for a record: rather few and large ones.
+    // No caller waits for a record: rather few and large ones.
     inFlight: 1,
   });
 

@@ -162,7 +162,7 @@ function open(protocol: 'http:' | 'https:', options: RequestOptions, attempt: At
 function answerOf(request: ClientRequest, clock: Clock): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let hasAnswer = false;
-    // What breaks after the status line is only the body: the ERP has heard the callback.
+    // What breaks after the status line is only the body: the ERP has the callback.
     const fail = (error: Error) => {
       if (!hasAnswer) reject(error);
     };
@@ -185,7 +185,7 @@ function readHead(response: IncomingMessage, clock: Clock, done: (head: string |
     if (isOver) return;
     isOver = true;
     cancel();
-    // What is left unread cannot be told apart from the next answer: the connection goes.
+    // Unread data cannot be distinguished from the next answer: the connection goes.
     if (!response.complete) response.destroy();
     done(readableText(Buffer.concat(chunks).subarray(0, keptBytes)));
   };

@@ -1,6 +1,6 @@
 // The secrets that sign a merchant's callbacks [D28, D77]. Replaced ones go on signing beside the new one until their time is over, so that an
 // ERP can change over whenever it likes. Rotation is one guarded change: before its commit nothing has happened; if the answer is lost after
-// it, the new secret was not shown to anybody, the one that the ERP uses is still good, and rotating once more gives another.
+// it, the new secret was never shown, the one that the ERP uses is still good, and rotating once more gives another.
 import type { Queries } from '../database/database.ts';
 import { type Engine, lockRows, nowMs } from '../database/dialect.ts';
 import { GatewayError } from '../kernel/error-codes.ts';

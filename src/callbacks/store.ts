@@ -144,7 +144,7 @@ export async function releaseLeasesOfDead(queries: Queries): Promise<void> {
     .execute();
 }
 
-/** Gives claimed callbacks back, due at once for whoever is there. */
+/** Gives claimed callbacks back, due at once for every instance. */
 export async function releaseLeases(queries: Queries, instanceId: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await queries

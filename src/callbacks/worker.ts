@@ -1,7 +1,7 @@
 // Finds what is due, claims it under a lease and hands it to its attempt. If the process dies before a claim, nothing was touched; after it, the
 // lease runs out, or the next gateway that starts sees that its holder is dead.
 // Woken after a commit it claims for the hosts that were written to, and looks over all hosts only when it cannot know: at the start, when the next
-// retry or a foreign lease falls due, when somebody else has written, and now and then. Other instances are called when there is too much to do.
+// retry or a foreign lease falls due, when another instance has written, and periodically. Other instances are called when there is too much to do.
 import type { Database } from '../database/database.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -41,7 +41,7 @@ export interface WorkerCounts {
   died: number;
 }
 
-/** Wakes between instances are best effort, so everybody looks by itself too. */
+/** Wakes between instances are best effort, so every instance polls too. */
 const idleLookMs = 10_000;
 /** There was work that could not be taken, perhaps because another instance has an older one of the same subject in flight. */
 const blockedLookMs = 250;
@@ -134,7 +134,7 @@ export class CallbackWorker {
     if (this.#nextScanAt <= this.#deps.clock.elapsed()) await this.#scan();
     const round = this.#nextRound();
     if (round.length > 0 && (await this.#claimAll(round))) return this.#ask();
-    // Whoever has to wait is claimed for later, when it is not known any more how many to expect.
+    // A host that has to wait is claimed for later, when it is not known any more how many to expect.
     this.#written.clear();
     if (this.#hosts.waiting > 0) this.#callForHelp();
   }
@@ -173,7 +173,7 @@ export class CallbackWorker {
     return served.length > 0;
   }
 
-  /** Which hosts have something due, and when to look again if nobody writes. */
+  /** Which hosts have something due, and when to look again without a wake-up. */
   async #scan(): Promise<void> {
     this.#nextScanAt = this.#deps.clock.elapsed() + idleLookMs;
     const hosts = await readHosts(this.#deps.database.queries);

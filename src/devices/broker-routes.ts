@@ -75,7 +75,7 @@ export function registerBrokerRoutes(app: RouteApp, { devices, tokens, vhost = '
         return decide(question);
       };
       const path = `/broker/rabbitmq/:token/${name}`;
-      const config = { access: open, isAskedAllTheTime: true };
+      const config = { access: open, logsSuccessAtDebug: true };
       // With http_method get or post of rabbitmq_auth_backend_http.
       scope.get(path, { config, schema: { hide: true, querystring: questionSchema } }, async (request, reply) =>
         reply.type('text/plain').send(await answer(request.query, factsOf(request).presentedSecrets)),

@@ -1,26 +1,26 @@
 // From the headers of a request to its handler: it is counted, its body comes in, its caller is judged, and it gets a slot [D8] [D62].
-// The slot is that of the merchant whose key it was or, without a credential, of a stranger, and is given back when the request is over:
+// The slot is that of the merchant whose key it was or, without a credential, of an anonymous caller, and is given back when the request is over:
 // when its response is closed and the work on it has ended. Probes of the operator's tools need no slot, so that they see an overload too.
-// Whoever is being judged holds none.
+// A request whose credential is being checked holds none.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { networkOf } from '../kernel/network-of.ts';
+import { type AnonymousSlot, createAnonymousSlots } from './anonymous-slots.ts';
 import { type Access, type AccessOptions, createAccessJudge, ownerOf } from './authentication.ts';
+import { createCredentialChecks, type Next } from './credential-checks.ts';
 import { noSuchPath } from './envelope.ts';
 import { readErpFields } from './erp-fields.ts';
 import { createInFlight, type Flight } from './in-flight.ts';
 import { checkQuery, textFault } from './json-body.ts';
-import { createJudgingLine, type Next } from './judging-line.ts';
 import type { HttpLimits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
-import type { Newcomers } from './newcomers.ts';
 import { createNotes } from './notes.ts';
 import { factsOf } from './request-facts.ts';
 import { logRequest, routeOf } from './request-log.ts';
 import { createRequestSlots, type Owner, type Slot } from './request-slots.ts';
-import { createStrangers, type StrangerSlot } from './strangers.ts';
+import type { UnauthenticatedConnections } from './unauthenticated-connections.ts';
 
 export interface AdmissionDeps extends AccessOptions {
   basePath: string;
@@ -28,7 +28,7 @@ export interface AdmissionDeps extends AccessOptions {
   logger: Logger;
   metrics: Metrics;
   limits: HttpLimits;
-  newcomers: Newcomers;
+  unauthenticated: UnauthenticatedConnections;
   /** Why requests are refused now; undefined while they are accepted. */
   whyNot(): GatewayError | undefined;
 }
@@ -45,15 +45,15 @@ export interface Admission {
 }
 
 export function createAdmission(deps: AdmissionDeps): Admission {
-  const { basePath, clock, logger, metrics, limits, newcomers, whyNot } = deps;
+  const { basePath, clock, logger, metrics, limits, unauthenticated, whyNot } = deps;
   const access = createAccessJudge(deps);
-  const line = createJudgingLine(limits.requestsInFlight);
+  const line = createCredentialChecks(limits.requestsInFlight);
   const inFlight = createInFlight(clock);
   const flights = createNotes<FastifyRequest, Flight>();
   const places = limits.requestsInFlight;
   const slots = createRequestSlots({ clock, count: places, defaultSharePercent: limits.merchantSharePercent });
-  const strangers = createStrangers({ clock, places, sharePercent: limits.merchantSharePercent });
-  const slotOf = createNotes<FastifyRequest, Slot | StrangerSlot>();
+  const anonymousSlots = createAnonymousSlots({ clock, places, sharePercent: limits.merchantSharePercent });
+  const slotOf = createNotes<FastifyRequest, Slot | AnonymousSlot>();
   const isWorkedOn = createNotes<FastifyRequest, boolean>();
 
   const isProbe = (request: FastifyRequest) => isProbeRoute(basePath, routeOf(request));
@@ -76,8 +76,8 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     return slot;
   }
 
-  function takeStrangerSlot(request: FastifyRequest): StrangerSlot {
-    const slot = strangers.take(networkOf(request.ip), () => request.raw.socket.destroy());
+  function takeAnonymousSlot(request: FastifyRequest): AnonymousSlot {
+    const slot = anonymousSlots.take(networkOf(request.ip), () => request.raw.socket.destroy());
     if (slot === undefined) throw overloaded('Too many requests without a key are under way.');
     return slot;
   }
@@ -85,10 +85,10 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   /** Who it is is known, as far as it ever will be. Throws if there is no slot. */
   function admit(request: FastifyRequest): void {
     const owner = ownerOf(request);
-    if (owner !== undefined) newcomers.loggedIn(request.raw.socket);
+    if (owner !== undefined) unauthenticated.loggedIn(request.raw.socket);
     // Probes need none, nor does what stays open for hours.
     if (flights.of(request) === undefined || isProbe(request)) return;
-    slotOf.set(request, owner === undefined ? takeStrangerSlot(request) : takeSlot(owner));
+    slotOf.set(request, owner === undefined ? takeAnonymousSlot(request) : takeSlot(owner));
   }
 
   function admitNext(request: FastifyRequest, next: Next): void {
@@ -115,7 +115,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   /** The body is in. */
   function preValidation(request: FastifyRequest, _reply: FastifyReply, next: Next): void {
     isWorkedOn.set(request, true);
-    newcomers.busy(request.raw.socket, true);
+    unauthenticated.busy(request.raw.socket, true);
     flights.of(request)?.workStarted();
     const { access: needed } = request.routeOptions.config;
     if (request.is404 || needed === undefined || needed.kind === 'open') admitNext(request, next);
@@ -126,7 +126,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   function onSend(request: FastifyRequest, _reply: FastifyReply, _payload: unknown, next: Next): void {
     if (isWorkedOn.of(request) === true) {
       isWorkedOn.set(request, false);
-      newcomers.busy(request.raw.socket, false);
+      unauthenticated.busy(request.raw.socket, false);
       const slot = slotOf.of(request);
       if (slot !== undefined && 'answered' in slot) slot.answered();
     }

@@ -1,7 +1,7 @@
 // Who may call what [D8 to D11]. Every route declares its access; a route without one is refused at start.
 // The credential is judged after the body is parsed and before any other field is looked at: 10 or 11 comes before 40. The credential of
 // a large body is judged before it is parsed [D160].
-// Keys, device secrets and tokens have 122 bits and more: nobody finds one by trying, so wrong ones are not counted against an address,
+// Keys, device secrets and tokens have 122 bits and more: they cannot be guessed, so wrong ones are not counted against an address,
 // behind which others may sit. What they may cost is bounded where they are looked up [D62].
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
@@ -32,7 +32,7 @@ export interface CabinetAccess {
   kind: 'cabinet';
   /** The operationId, by which the table is kept. */
   call: string;
-  who: readonly Role[] | 'anybody';
+  who: readonly Role[] | 'public';
   /** Only shortly after the password or a one-time code was given. */
   isConfirmed: boolean;
   /** Also open to operators who have yet to set up the one-time codes that this gateway asks of them. */
@@ -52,12 +52,12 @@ export function optionalKey(module: Module, isRequired: boolean): Access {
 /** The admin token, or one that opens nothing else. */
 export const metricsOnly: Access = { kind: 'metrics' };
 export const open: Access = { kind: 'open' };
-/** Whoever is signed in to the cabinet, or the admin token: for pages that are no call of the cabinet's. */
+/** A signed-in user, or the admin token: for pages that are no call of the cabinet's. */
 export const signedIn: Access = { kind: 'cabinet', call: 'readApiReference', who: ['operator', 'merchant', 'viewer'], isConfirmed: false };
 
 /** Only bodies up to that size: a caller need not show a credential, or shows it in a place that no large body is sent to. */
 export function takesSmallBodiesOnly(access: Access): boolean {
-  return access.kind === 'cabinet' ? access.who === 'anybody' : access.kind !== 'key';
+  return access.kind === 'cabinet' ? access.who === 'public' : access.kind !== 'key';
 }
 
 declare module 'fastify' {
@@ -66,7 +66,7 @@ declare module 'fastify' {
     /** An event stream: it is neither counted as a request in flight nor waited for when the gateway stops. */
     isLongLived?: boolean;
     /** Its successes are logged at debug: probes, scrapes and the questions of brokers. */
-    isAskedAllTheTime?: boolean;
+    logsSuccessAtDebug?: boolean;
     /** A page or what it loads: the Host header must name one of our hosts. The cabinet's API is so without saying it. */
     isForBrowsers?: boolean;
     /** Answers for every path below its own that no other route has: it makes no path a known one. */
@@ -122,7 +122,7 @@ export function deviceCallerOf(request: FastifyRequest): DeviceCaller | undefine
   return identities.of(request)?.device;
 }
 
-/** For a route that is open to whoever knows its address: that one is known by it and no stranger. Before the body is in. */
+/** For a route whose address is a secret: its caller counts as authenticated. Called before the body is read. */
 export function knownAs(request: FastifyRequest, helper: string): void {
   identities.set(request, { helper });
 }
@@ -131,9 +131,9 @@ export function knownAs(request: FastifyRequest, helper: string): void {
 const peoplesPercent = 20;
 
 /**
- * Whose slot the request takes; undefined while nobody has shown a credential. A device's requests are its merchant's; the people of a
+ * Whose slot the request takes; undefined without a credential. A device's requests are its merchant's; the people of a
  * merchant count apart from it, so that they can look at what floods it, but together: with a share each, two of them who read no
- * answers would leave no place to anybody.
+ * answers would take every slot.
  */
 export function ownerOf(request: FastifyRequest): Owner | undefined {
   const { caller, device, helper } = identities.of(request) ?? {};
@@ -161,7 +161,7 @@ interface PresentedKey {
 
 /**
  * The key as presented: the field of the query (GET) or of the body (POST) first, then the header [D9]. Empty counts as absent.
- * The field is taken out, so that nobody behind this point can store or log the key along with the rest; so is the same key under a
+ * The field is taken out, so that later code cannot store or log the key along with the rest; so is the same key under a
  * misspelt name. Another misspelt one stays, for `readErpFields` to refuse [D144].
  */
 function takeKey(request: FastifyRequest): PresentedKey {
@@ -247,20 +247,20 @@ export function createAccessJudge(options: AccessOptions): AccessJudge {
     const token = readCookie(request, options, 'session');
     if (token === undefined || options.findSession === undefined) return undefined;
     factsOf(request).presentedSecrets.push(token);
-    // A page that nobody has touched for minutes says so: what it reads by itself does not keep the session alive.
+    // A page without input for minutes says so: what it reads by itself does not keep the session alive.
     return options.findSession(token, request.headers['x-tillgate-idle'] !== '1');
   }
 
   /** Who they are comes first, then where the call comes from, what they may, and whether they were asked lately. */
   async function judgeViewer(request: FastifyRequest, { who, isConfirmed, isBeforeTotp }: CabinetAccess): Promise<void> {
     const viewer = await findViewer(request);
-    if (viewer === undefined && who !== 'anybody') throw notSignedIn('Sign in to the cabinet, or send the admin token as Bearer.');
+    if (viewer === undefined && who !== 'public') throw notSignedIn('Sign in to the cabinet, or send the admin token as Bearer.');
     if (viewer !== undefined) setViewer(request, viewer);
     if (viewer !== adminViewer && request.method !== 'GET') requireOwnPage(request, options.publicUrl);
     if (viewer === undefined) return;
     if (viewer.merchantId !== undefined) factsOf(request).merchantId = viewer.merchantId;
     rates.countViewer(viewer);
-    if (who === 'anybody') return;
+    if (who === 'public') return;
     if (!who.includes(viewer.role)) {
       throw new GatewayError('API_Key_Wrong_Product', 'Your role does not allow this.', { httpStatus: 403 });
     }

@@ -14,7 +14,7 @@ export interface IntakeOptions {
 }
 
 export interface BodyIntake {
-  /** The whole body, or a failure that the caller may be told. */
+  /** The whole body, or a failure for the caller. */
   read(address: string, payload: Readable, contentLength: number | undefined, maxBytes?: number): Promise<Buffer>;
   readonly unfinished: number;
   readonly bufferedBytes: number;

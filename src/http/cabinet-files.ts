@@ -120,7 +120,7 @@ export function registerCabinetFiles(app: FastifyInstance, { basePath, logger, r
   app.get('/cabinet', fallback, serve);
   app.get('/cabinet/*', fallback, serve);
 
-  // {base_url} leads a browser to the cabinet; other callers are told that there is no such path.
+  // {base_url} leads a browser to the cabinet; other callers get that there is no such path.
   app.get('/', fallback, (request, reply) => {
     if (!request.headers.accept?.includes('text/html')) refuseUnknown(request, reply);
     return reply.header('vary', 'accept').redirect(`${basePath}/cabinet`, 302);

@@ -97,7 +97,7 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
     refuse,
 
     clientError(error, socket) {
-      // Told again for every further piece of garbage: that one has no end, so it waits for no turn.
+      // Called again for every further piece of garbage, without end, so it waits for no turn.
       if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') {
         judge(error, socket);
         return;

@@ -24,9 +24,9 @@ const note = [
 export function withDemo(document: object, { apiKey, devices = [] }: Demo): string {
   if (apiKey === undefined) return JSON.stringify(document);
   const { info, ...rest } = document as { info?: { description?: string } };
-  const told = { ...info, description: `${note}\n\n${info?.description ?? ''}`, 'x-sandbox-key': apiKey };
+  const described = { ...info, description: `${note}\n\n${info?.description ?? ''}`, 'x-sandbox-key': apiKey };
   const idOf = (kind: 'terminal' | 'register') => devices.find((device) => device.kind === kind)?.id;
-  return JSON.stringify({ ...rest, info: told })
+  return JSON.stringify({ ...rest, info: described })
     .replaceAll(exampleApiKey, apiKey)
     .replaceAll(exampleTerminal, idOf('terminal') ?? exampleTerminal)
     .replaceAll(exampleRegister, idOf('register') ?? exampleRegister)

@@ -1,6 +1,6 @@
 // Reads a JSON body, and refuses early what would hurt later: too deep, too many values, endless numbers, broken UTF-8,
 // texts that a database cannot hold (U+0000, half a surrogate pair) and names that reach for prototypes.
-// Always holds: the time grows with the length of the body and no faster, whatever stands in it; nobody has shown a key yet.
+// Always holds: the time grows with the length of the body and no faster, whatever stands in it; the caller has no checked key yet.
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { isSameNumber } from '../kernel/exact-json.ts';
 import { measureShape, numbersIn, repeatedName } from '../kernel/json-shape.ts';

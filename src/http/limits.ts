@@ -1,4 +1,4 @@
-// How much the HTTP server takes from whoever comes, and for how long [D62].
+// How much the HTTP server accepts from a caller, and for how long [D62].
 import type { JsonCaps } from './json-body.ts';
 
 export interface HttpLimits {

@@ -10,7 +10,7 @@ export interface Reading {
 
 export interface Metrics {
   observeRequest(method: string, route: string, errorCode: number | undefined, durationMs: number): void;
-  /** A value that is read whenever somebody scrapes: one number, or one for each combination of labels. */
+  /** A value that is read at each scrape: one number, or one for each combination of labels. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void;
   gauge(name: string, help: string, labels: readonly string[], read: () => Reading[] | Promise<Reading[]>): void;
   /** The same for what only grows while the process lives; its name ends in `_total`. */

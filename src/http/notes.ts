@@ -1,4 +1,4 @@
-// What this room remembers about a request or a socket, kept on the thing itself under a symbol that nobody else has: so nobody
+// What this room remembers about a request or a socket, stored on the object itself under a private symbol: so no other code
 // writes it by accident, and it ends with the thing. A WeakMap would promise the same, but every collection of garbage looks through it.
 
 export interface Notes<Thing extends object, Note> {

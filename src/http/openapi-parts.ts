@@ -61,7 +61,7 @@ export function shareParts(document: ApiDocument): ApiDocument {
   return { ...document, components: { ...document.components, ...found }, paths };
 }
 
-/** The two halves of the document: an ERP's developer reads and generates what he calls, and no more. */
+/** The two halves of the document: an ERP's developer reads and generates only the calls of an ERP. */
 export const isForCabinet = (tags: readonly string[]) => tags.includes('Cabinet');
 export const isForErp = (tags: readonly string[]) => !isForCabinet(tags);
 

@@ -1,5 +1,5 @@
 // The OpenAPI 3.0.3 document, generated from the routes' schemas. Paths in it are relative to the base path,
-// so that the committed document does not change with a gateway's configuration. Made when somebody asks for it: what makes it (and the
+// so that the committed document does not change with a gateway's configuration. Made at the first request: what makes it (and the
 // YAML library that comes along) is no part of a gateway's start.
 import { type FastifyInstance, fastify, type RouteOptions } from 'fastify';
 import { errorCodes } from '../kernel/error-codes.ts';
@@ -36,7 +36,7 @@ const description = [
   '',
   '- with an `Idempotency-Key`: until the operation has ended and for 24 hours after, whatever the outcome was;',
   '- Pay with documentNr, Device/Invoice/Pay with Receipt.Uid, CloseDoc: without end. What was refused, or never began, is tried anew: a payment may appear on the terminal again;',
-  '- all others (except X reports, which are simply made again): an equal request gets the outcome of the first, marked `Repeated`, while that is open and for 10 minutes after, until somebody has received it; closeDay and Z also only until something else was done on their device. Then, and after what never began, it is a new operation.',
+  '- all others (except X reports, which are simply made again): an equal request gets the outcome of the first, marked `Repeated`, while that is open and for 10 minutes after, until it was delivered; closeDay and Z also only until something else was done on their device. Then, and after what never began, it is a new operation.',
   '',
   'So give what moves money a documentNr, a Receipt.Uid or an `Idempotency-Key`. An equal request without any of them, sent while the caller of the first still waits, is errorCode 31.',
   '',
@@ -50,7 +50,7 @@ const description = [
   '|---|---|---|',
   '| 200 | all that are not below | the request was understood; errorCode tells the outcome |',
   '| 400, 408, 413, 415 | 40 | a field, the form or the size of the request breaks a rule, or it came too slowly |',
-  '| 401 | 10 | cabinet and metrics only: nobody is signed in, or the token is wrong. A wrong API key is errorCode 10 with HTTP 200 |',
+  '| 401 | 10 | cabinet and metrics only: not signed in, or the token is wrong. A wrong API key is errorCode 10 with HTTP 200 |',
   '| 403 | 10, 11 | cabinet only: the password must be given again, or the role does not allow it |',
   '| 404 | 40 | there is no such path |',
   '| 405 | 40 | the path takes another method; Allow names it |',
@@ -73,7 +73,7 @@ function securityOf(access: Access | undefined): Security {
     case 'optionalKey':
       return access.isRequired ? [header] : [header, {}];
     case 'cabinet':
-      return access.who === 'anybody' ? [] : [{ session: [] }, { adminToken: [] }];
+      return access.who === 'public' ? [] : [{ session: [] }, { adminToken: [] }];
     default:
       return [];
   }

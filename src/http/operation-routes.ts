@@ -34,7 +34,7 @@ export function registerOperationRoutes(app: FastifyInstance, { metrics, readine
   app.get(
     '/health/live',
     {
-      config: { access: open, isAskedAllTheTime: true },
+      config: { access: open, logsSuccessAtDebug: true },
       schema: {
         tags: ['Operation'],
         operationId: 'healthLive',
@@ -48,7 +48,7 @@ export function registerOperationRoutes(app: FastifyInstance, { metrics, readine
   app.get(
     '/health/ready',
     {
-      config: { access: open, isAskedAllTheTime: true },
+      config: { access: open, logsSuccessAtDebug: true },
       schema: {
         tags: ['Operation'],
         operationId: 'healthReady',
@@ -78,7 +78,7 @@ export function registerOperationRoutes(app: FastifyInstance, { metrics, readine
   app.get(
     '/metrics',
     {
-      config: { access: metricsOnly, isAskedAllTheTime: true },
+      config: { access: metricsOnly, logsSuccessAtDebug: true },
       schema: {
         tags: ['Operation'],
         operationId: 'metrics',

@@ -8,7 +8,7 @@ import { callerOf } from './authentication.ts';
 import { factsOf } from './request-facts.ts';
 
 export interface Origin {
-  /** `key <id>`, or `person <name>` for a step that somebody took in the cabinet. */
+  /** `key <id>`, or `person <name>` for a step taken in the cabinet. */
   caller: string;
   /** JSON of method, path, body and the Idempotency-Key, if there was one. */
   request: string;
@@ -25,13 +25,13 @@ export function originOfPerson(request: FastifyRequest, name: string): Origin {
 
 function describeCall(request: FastifyRequest, leaveOut: readonly string[]): string {
   const { method, body } = request;
-  const told = body !== null && typeof body === 'object' ? without(body, leaveOut) : {};
+  const kept = body !== null && typeof body === 'object' ? without(body, leaveOut) : {};
   const key = request.headers['idempotency-key'];
   const path = request.routeOptions.url;
-  const write = (told: unknown) =>
-    JSON.stringify(key === undefined ? { method, path, body: told } : { method, path, idempotencyKey: key, body: told });
-  const text = write(told);
-  return withoutSecrets(mayHoldCardNumber(text) ? write(maskReport(told)) : text, factsOf(request).presentedSecrets);
+  const write = (kept: unknown) =>
+    JSON.stringify(key === undefined ? { method, path, body: kept } : { method, path, idempotencyKey: key, body: kept });
+  const text = write(kept);
+  return withoutSecrets(mayHoldCardNumber(text) ? write(maskReport(kept)) : text, factsOf(request).presentedSecrets);
 }
 
 /** Shorter ones are no secrets of ours: they would only tear other words apart. */

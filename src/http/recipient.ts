@@ -1,13 +1,13 @@
-// Who waits for the answer to a request, and whether it reached him: the ledger must know which outcomes no caller has received [D58].
+// The caller that waits for an answer, and whether the answer was delivered: the ledger must know undelivered outcomes [D58].
 // As far as TCP can tell: a caller behind a proxy that keeps its connection, or behind a cable that was cut, counts as connected.
 import type { FastifyReply } from 'fastify';
 
 export interface Recipient {
-  /** Whether he hung up before the whole answer was written out. */
+  /** Whether the caller hung up before the whole answer was written out. */
   hasLeft(): boolean;
-  /** Called when he hangs up; at once if he has. */
+  /** Called when the caller hangs up; at once if it has. */
   onLeft(listener: () => void): void;
-  /** True once the whole answer was written out to a caller still connected, false once he has left without it. Never rejects. */
+  /** True once the whole answer was written out to a caller still connected, false once the caller has left without it. Never rejects. */
   readonly received: Promise<boolean>;
 }
 
@@ -24,7 +24,7 @@ export function recipientOf({ raw }: FastifyReply): Recipient {
       for (const listener of listeners) listener();
     });
   });
-  // His last word is read a turn or two before the connection is closed over it; Node answers nobody who has said it.
+  // The end of the stream is read a turn or two before the connection closes; Node does not answer after it.
   const hasSaidGoodbye = () => raw.socket?.readableEnded === true && !raw.writableFinished;
   return {
     hasLeft: () => hasLeft || hasSaidGoodbye(),

@@ -1,5 +1,5 @@
 // The operator's log: one line a request. It holds the route's pattern, never the URL: keys may stand in query strings [D9].
-// What the request speaks of (device, document, operation) is told where it is a UUID that is no secret of the caller: nothing else that
+// What the request speaks of (device, document, operation) is logged where it is a UUID that is no secret of the caller: nothing else that
 // a caller wrote gets into the log.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { maskCardNumbers } from '../kernel/card-numbers.ts';
@@ -25,20 +25,20 @@ export function logRequest(logger: Logger, request: FastifyRequest, reply: Fasti
     ...(reply.raw.writableFinished ? {} : { clientLeft: true }),
   };
   if (errorCode === 1 || errorCode === 2) logger.warn(line, 'request');
-  else if ((errorCode ?? 0) === 0 && request.routeOptions.config.isAskedAllTheTime === true) logger.debug(line, 'request');
+  else if ((errorCode ?? 0) === 0 && request.routeOptions.config.logsSuccessAtDebug === true) logger.debug(line, 'request');
   else logger.info(line, 'request');
 }
 
 /** For the log and for traces. */
 export function subjectsOf(request: FastifyRequest): { deviceId?: string; documentNr?: string; oid?: string } {
   const { presentedSecrets, oid } = factsOf(request);
-  const told = (value: unknown): string | undefined => {
+  const loggable = (value: unknown): string | undefined => {
     const uuid = parseUuid(value);
     return uuid !== undefined && presentedSecrets.some((secret) => secret.toLowerCase() === uuid) ? undefined : uuid;
   };
-  const deviceId = told(sent(request, 'DeviceID'));
-  const documentNr = told(sent(request, 'documentNr'));
-  const named = told(oid ?? sent(request, 'OID'));
+  const deviceId = loggable(sent(request, 'DeviceID'));
+  const documentNr = loggable(sent(request, 'documentNr'));
+  const named = loggable(oid ?? sent(request, 'OID'));
   return {
     ...(deviceId === undefined ? {} : { deviceId }),
     ...(documentNr === undefined ? {} : { documentNr }),

@@ -1,6 +1,6 @@
-// The slots for requests under way, and whose they are [D62]: a merchant has a share of them, all its keys together; strangers, who have
-// slots of their own (strangers.ts), have it by address. Always holds: never more slots are taken than there are; an owner gets beyond its
-// share only while a quarter is free and nobody else was turned away lately, so that an owner who comes later soon finds its share free.
+// The slots for requests under way, and whose they are [D62]: a merchant has a share of them, all its keys together; anonymous callers, who have
+// slots of their own (anonymous-slots.ts), have it by address. Always holds: never more slots are taken than there are; an owner gets beyond its
+// share only while a quarter is free and no other owner was refused lately, so that a later owner soon finds its share free.
 import type { Clock } from '../kernel/clock.ts';
 
 export interface Owner {
@@ -18,7 +18,7 @@ export interface RequestSlots {
   readonly taken: number;
   /** Undefined: there is none for this owner now. */
   take(owner: Owner): Slot | undefined;
-  /** The owner has less than its share: where it gets none, there is none for anybody. */
+  /** The owner has less than its share: where it gets none, all are taken. */
   isBelowShare(owner: Owner): boolean;
 }
 
@@ -28,7 +28,7 @@ export interface RequestSlotsOptions {
   defaultSharePercent: number;
 }
 
-/** Others who were turned away are expected back within this time: until then nobody borrows. */
+/** Refused owners are expected to retry within this time: until then no owner borrows. */
 const othersComeBackMs = 10_000;
 /** Beyond the shares, slots are lent up to this part of all. */
 const lentUpTo = 0.75;
@@ -38,7 +38,7 @@ export interface Wish {
   taken: number;
   count: number;
   sharePercent: number;
-  /** Somebody else found no slot lately. */
+  /** Another owner found no slot lately. */
   othersWait: boolean;
 }
 
@@ -55,7 +55,7 @@ export function mayTake(wish: Wish): boolean {
 export function createRequestSlots({ clock, count, defaultSharePercent }: RequestSlotsOptions): RequestSlots {
   const takenBy = new Map<string, number>();
   let taken = 0;
-  /** The last two owners that were turned away, by time: enough to tell whether it was somebody else. */
+  /** The last two refused owners, by time: enough to know whether it was another one. */
   let turnedAway: { name: string; atMs: number }[] = [];
 
   function mayHave(owner: Owner): boolean {

@@ -4,7 +4,7 @@ import { noSuchPath, protocolFailure } from './envelope.ts';
 
 export interface RouteTable {
   add(methods: readonly string[], pattern: string): void;
-  /** Throws what the caller of an unknown path or method is told. */
+  /** Throws the answer to an unknown path or method. */
   refuseUnknown(request: FastifyRequest, reply: FastifyReply): never;
 }
 
@@ -33,7 +33,7 @@ export function createRouteTable(basePath: string): RouteTable {
       if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
       const path = request.url.split('?', 1)[0] ?? '';
       const methods = methodsFor(path);
-      // Said of every path outside, whether it exists with the base path or not: which paths are hidden is nobody's business.
+      // Said of every path outside, whether it exists with the base path or not: which paths are hidden must not show.
       if (methods.length === 0) throw noSuchPath(isUnder(basePath, path) ? undefined : basePath);
       reply.header('allow', methods.join(', '));
       throw protocolFailure(405, `The method must be ${methods.join(' or ')}.`);

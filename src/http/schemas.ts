@@ -81,7 +81,7 @@ export const operationFields = {
   Remainder: Type.Optional(Type.Number({ description: 'Of a payment that was refunded in part: what is left of it, in lei.' })),
 };
 
-/** Told in the document: how long the device has to answer. */
+/** In the document: how long the device has to answer. */
 export function deviceTimeout(timeoutMs: number): object {
   return { 'x-device-timeout-s': timeoutMs / 1000 };
 }
@@ -143,7 +143,7 @@ export type Answers = Record<number, Answer>;
 const descriptionsByStatus: Record<number, string> = {
   200: 'The outcome is in errorCode.',
   400: 'The request breaks a rule.',
-  401: 'Nobody is signed in, and no admin token was sent.',
+  401: 'Not signed in, and no admin token was sent.',
   403: 'The role does not allow it, or the password must be given again (needsConfirmation).',
   429: 'Too many requests; Retry-After tells when to come again.',
   503: 'Not ready.',
@@ -212,12 +212,12 @@ export const deviceErrors = [
   'The_status_cannot_be_applied',
 ] as const satisfies readonly ErrorName[];
 
-/** `schema.response` of a route that is open to everybody. */
+/** `schema.response` of an open route. */
 export function openAnswers(success: SuccessAnswer, ...names: ErrorName[]): Answers {
   return describeAnswers(success, names, statusInCatalogue, certainOf(success));
 }
 
-/** `schema.response` of a route of the cabinet: 401 for a stranger, 403 for a role that may not. */
+/** `schema.response` of a route of the cabinet: 401 without a session, 403 for a role without the right. */
 export function adminAnswers(success: SuccessAnswer, ...names: ErrorName[]): Answers {
   const statuses: Partial<Record<ErrorName, number>> = { Invalid_API_Key: 401, API_Key_Wrong_Product: 403 };
   return describeAnswers(

@@ -29,13 +29,13 @@ import { checkCharset, checkEncoding, parseJsonBody } from './json-body.ts';
 import { maxAnonymousBodyBytes } from './large-bodies.ts';
 import { defaultLimits, type HttpLimits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
-import { createNewcomers } from './newcomers.ts';
 import { noteRoutes } from './openapi.ts';
 import type { ApiDocument } from './openapi-parts.ts';
 import { type Readiness, registerOperationRoutes } from './operation-routes.ts';
 import { factsOf } from './request-facts.ts';
 import { logRequest } from './request-log.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
+import { createUnauthenticatedConnections } from './unauthenticated-connections.ts';
 import { createUpgrades, type UpgradeHandler, type Upgrades, type UpgradesDeps } from './upgrades.ts';
 import { createValidatorCompiler } from './validation.ts';
 import { optionalViewerOf } from './viewer.ts';
@@ -60,9 +60,9 @@ export interface HttpServerOptions extends AccessOptions {
   /** CIDR ranges of the proxies whose X-Forwarded-For counts. */
   trustedProxies?: readonly string[];
   limits?: Partial<HttpLimits>;
-  /** Who may read /docs and /openapi.json: anybody, or people who are signed in to the cabinet. */
+  /** Who may read /docs and /openapi.json: every caller, or signed-in users of the cabinet. */
   apiReference?: 'public' | 'cabinet';
-  /** Somebody who is known was answered 403: which call they may not make. */
+  /** A known user was answered 403: which call they may not make. */
   onForbidden?:
     | ((forbidden: { actor: string; userId?: string | undefined; merchantId?: string | undefined; call: string }) => void)
     | undefined;
@@ -94,7 +94,7 @@ export interface HttpServer {
   renewCertificate(pair: { cert: string; key: string }): void;
   countConnections(): Promise<number>;
   /**
-   * Tells whoever asks that this instance is about to go, and serves all the same: `ready` says 503 and every answer ends its connection.
+   * Announces that this instance is about to stop, and serves all the same: `ready` says 503 and every answer ends its connection.
    * After that time the listener is closed, and what came in before is still served for a moment. Nothing happens if the time is 0.
    */
   drain(announcedMs: number): Promise<void>;
@@ -109,12 +109,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   let isLast = false;
   const whyNot = () => (phase === 'stopping' ? stopping() : undefined);
 
-  const newcomers = createNewcomers({
+  const unauthenticated = createUnauthenticatedConnections({
     perAddress: limits.newcomersPerAddress,
     inAll: limits.connections,
     trustedProxies: options.trustedProxies ?? [],
   });
-  const admission = createAdmission({ ...options, limits, newcomers, whyNot });
+  const admission = createAdmission({ ...options, limits, unauthenticated, whyNot });
   const connections = createConnections(options.clock, (error) => noteUnreadable(options, error));
   const upgrades = createUpgrades({
     authenticate: createUpgradeLogin(options.findDevice),
@@ -122,12 +122,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     whyNot,
     refuse: connections.refuse,
     failed: (error) => options.logger.error({ err: error }, 'the login of a device could not be judged'),
-    loggedIn: newcomers.loggedIn,
+    loggedIn: unauthenticated.loggedIn,
   });
   const routeTable = createRouteTable(basePath);
 
   const app = createApp(options, limits, { admission, connections, upgrades });
-  newcomers.attach(app.server);
+  unauthenticated.attach(app.server);
   app.setNotFoundHandler(routeTable.refuseUnknown);
   readJsonBodies(app, limits, options.clock, admission);
   wrapRoutes(app, routeTable, admission, createHostCheck(options));

@@ -1,13 +1,13 @@
 // The cookies of the cabinet, and the proof that a change comes from the cabinet's own page and from no other site.
 // The cookies cannot be read by scripts and do not travel from other sites (SameSite). With HTTPS their names begin with __Host-, so that
 // no other host and no page without HTTPS can set them. Besides, every change needs a header that a foreign page cannot send without
-// asking first (and nobody here answers such a question), and an Origin, where the browser sends one, of our own.
+// asking first (which this server never grants), and an Origin, where the browser sends one, of our own.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../kernel/error-codes.ts';
 
 const ownHeader = 'x-tillgate-request';
 
-/** session: who is signed in. browser: that somebody has signed in here before. */
+/** session: who is signed in. browser: that a user has signed in here before. */
 type Kind = 'session' | 'browser';
 
 export interface CookiePlace {
@@ -25,7 +25,7 @@ function nameOf(kind: Kind, request: FastifyRequest, place: CookiePlace): string
   return isSecure(request, place) ? `__Host-${place.basePath.slice(1) || 'tillgate'}_${kind}` : `tillgate_${kind}`;
 }
 
-/** Its value, or undefined. Two of one name with different values are none: one of them was set by somebody else. */
+/** Its value, or undefined. Two of one name with different values are none: one of them was set by another site. */
 export function readCookie(request: FastifyRequest, place: CookiePlace, kind: Kind): string | undefined {
   const wanted = nameOf(kind, request, place);
   const values = new Set<string>();

@@ -66,7 +66,7 @@ export function createUpgrades({ authenticate, onCutOff, whyNot, refuse, failed,
     const stopListening = onCutOff((deviceId) => cutOff.add(deviceId));
     try {
       const { deviceId } = await authenticate(request.headers.authorization);
-      // Whoever takes over ends the device's connection when it is cut off, but not one that was not there yet.
+      // The new owner of the socket ends the device's connection when it is disabled, but not one that did not exist yet.
       if (cutOff.has(deviceId)) throw cutOffMeanwhile();
       const reason = whyNot();
       if (reason !== undefined) throw reason;

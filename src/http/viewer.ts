@@ -8,10 +8,10 @@ export type Role = 'operator' | 'merchant' | 'viewer';
 export interface Viewer {
   /** As people know them; not unique, and theirs to choose. */
   name: string;
-  /** As the audit log knows them: nobody can take another one's. */
+  /** As the audit log knows them: unique. */
   actor: string;
   role: Role;
-  /** Whose rows they see; absent: everybody's. */
+  /** Whose rows they see; absent: all. */
   merchantId?: string | undefined;
   /** Absent for the admin token. */
   userId?: string | undefined;
@@ -39,11 +39,11 @@ export function setViewer(request: FastifyRequest, viewer: Viewer): void {
 
 export function viewerOf(request: FastifyRequest): Viewer {
   const viewer = viewers.of(request);
-  if (viewer === undefined) throw new Error('viewerOf on a route that lets strangers in');
+  if (viewer === undefined) throw new Error('viewerOf on a route without sign-in');
   return viewer;
 }
 
-/** On routes that are open to everybody: whoever happens to be signed in. */
+/** On open routes: the signed-in user, if any. */
 export function optionalViewerOf(request: FastifyRequest): Viewer | undefined {
   return viewers.of(request);
 }

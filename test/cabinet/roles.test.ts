@@ -216,7 +216,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
   it('lets a stranger do only what is open to everybody', async () => {
     for (const route of cabinetRoutes()) {
       const { status } = await ask(route, undefined);
-      const isOpen = ruleOf(callOf(route))?.who === 'anybody';
+      const isOpen = ruleOf(callOf(route))?.who === 'public';
       // A wrong login is 401 as well; an empty one breaks a rule before that.
       expect(status === 401, callOf(route)).toBe(!isOpen);
     }
@@ -226,7 +226,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
     const { role, isBound } = standings[name];
     const mayCall = (call: string) => {
       const who = ruleOf(call)?.who ?? [];
-      return who === 'anybody' || who.includes(role);
+      return who === 'public' || who.includes(role);
     };
     const token = () => fresh[name];
 
@@ -261,7 +261,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
 
     it("shows nothing of another merchant in lists, and answers to that merchant's name as to none", async () => {
       for (const route of cabinetRoutes().filter((one) => one.method === 'GET' && !/:(id|oid)/.test(one.url) && mayCall(callOf(one)))) {
-        if (ruleOf(callOf(route))?.who === 'anybody') continue;
+        if (ruleOf(callOf(route))?.who === 'public') continue;
         const { text } = await ask(route, token());
         if (isBound) {
           expect(text, callOf(route)).not.toContain(foreign);
@@ -318,7 +318,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       if (isBound) return;
       for (const route of cabinetRoutes().filter((one) => one.method === 'GET' && !/:(id|oid)/.test(one.url) && mayCall(callOf(one)))) {
         const call = callOf(route);
-        if (ruleOf(call)?.who === 'anybody' || showsNoRow.includes(call)) continue;
+        if (ruleOf(call)?.who === 'public' || showsNoRow.includes(call)) continue;
         const queryOf: Record<string, string> = {
           search: '?q=FOREIGN',
           readDayClose: `?close=${await seedClose(foreign)}`,
@@ -333,7 +333,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       for (const route of cabinetRoutes().filter(
         (one) => mayCall(callOf(one)) && one.method !== 'GET' && !endThemselves.includes(callOf(one)),
       )) {
-        if (/:(id|oid)/.test(route.url) || ruleOf(callOf(route))?.who === 'anybody' || route.method === 'DELETE') continue;
+        if (/:(id|oid)/.test(route.url) || ruleOf(callOf(route))?.who === 'public' || route.method === 'DELETE') continue;
         expect(await ask(route, token(), { body: { merchantId: foreign } }), callOf(route)).toMatchObject({ errorCode: 20 });
       }
     });

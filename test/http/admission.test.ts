@@ -54,7 +54,7 @@ function create(limits: Partial<AdmissionDeps['limits']> = {}, findCaller = find
     findCaller,
     metrics: { observeRequest: (...args: unknown[]) => void observed.push(args) } as unknown as AdmissionDeps['metrics'],
     limits: { ...defaultLimits, ...limits },
-    newcomers: {
+    unauthenticated: {
       ...{ attach: () => {}, count: 0, loggedIn: (socket) => void told.push(['logged in', socket]) },
       busy: (socket, isBusy) => void told.push([isBusy ? 'busy' : 'idle', socket]),
     },
@@ -254,9 +254,9 @@ describe('slots', () => {
 
   it('of strangers are their own: with all of them taken a key is served, at the same address too, and a program that is known', async () => {
     create({ requestsInFlight: 40 });
-    let strangers = 0;
-    while ((await refused({ ip: `192.0.2.${strangers % 4}` })) === 'let in') strangers += 1;
-    expect(strangers).toBe(20);
+    let anonymousSlots = 0;
+    while ((await refused({ ip: `192.0.2.${anonymousSlots % 4}` })) === 'let in') anonymousSlots += 1;
+    expect(anonymousSlots).toBe(20);
     expect(await refused({ ...keyed, ip: '192.0.2.1' })).toBe('let in');
     const broker = call();
     broker.begin();

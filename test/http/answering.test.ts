@@ -180,8 +180,8 @@ describe('the line of a request', () => {
     [1, true, 'warn'],
     [2, false, 'warn'],
     [3, true, 'info'],
-  ])('of errorCode %i, asked all the time: %s, is at %s', (errorCode, isAskedAllTheTime, level) => {
-    const request = requestOf({ routeOptions: { url: '/x', config: { isAskedAllTheTime } } });
+  ])('of errorCode %i, asked all the time: %s, is at %s', (errorCode, logsSuccessAtDebug, level) => {
+    const request = requestOf({ routeOptions: { url: '/x', config: { logsSuccessAtDebug } } });
     factsOf(request).errorCode = errorCode;
     expect(logged(request)?.level).toBe(level);
   });

@@ -275,7 +275,7 @@ describe('the cabinet', () => {
     expect([viewerOf(request), factsOf(request).presentedSecrets, asked]).toEqual([adminViewer, ['admin'], []]);
     expect([actorOf(request), ownerOf(request)]).toEqual(['admin token', { name: 'person admin token', sharePercent: 20 }]);
     const wrong = requestOf({ headers: { authorization: 'Bearer wrong', ...cookie } });
-    expect(await refusal(cabinet({ who: 'anybody' }), wrong)).toMatchObject({ errorName: 'Invalid_API_Key', httpStatus: 401 });
+    expect(await refusal(cabinet({ who: 'public' }), wrong)).toMatchObject({ errorName: 'Invalid_API_Key', httpStatus: 401 });
     expect([failedLogins, factsOf(wrong).presentedSecrets, asked]).toEqual([['2001:db8::'], ['wrong'], []]);
     const deaf = judgeOf({ onFailedLogin: undefined });
     expect(await refusal(cabinet(), { headers: { authorization: 'Bearer wrong' } }, deaf)).toMatchObject({ httpStatus: 401 });
@@ -306,7 +306,7 @@ describe('the cabinet', () => {
     const token = headers.cookie?.split('=')[1];
     expect([asked, factsOf(request).presentedSecrets]).toEqual(token === undefined ? [[], []] : [[token], [token]]);
     const door = requestOf({ headers });
-    expect(await refusal(cabinet({ who: 'anybody', isConfirmed: true }), door)).toBeUndefined();
+    expect(await refusal(cabinet({ who: 'public', isConfirmed: true }), door)).toBeUndefined();
     expect(optionalViewerOf(door)).toBeUndefined();
   });
 
@@ -316,9 +316,9 @@ describe('the cabinet', () => {
 
   it('takes a change from its own page alone, and looks from anywhere', async () => {
     expect(await refusal(cabinet(), { method: 'POST', headers: cookie })).toMatchObject({ errorName: 'Invalid_Request', httpStatus: 403 });
-    expect(await refusal(cabinet({ who: 'anybody' }), { method: 'DELETE' })).toMatchObject({ httpStatus: 403 });
+    expect(await refusal(cabinet({ who: 'public' }), { method: 'DELETE' })).toMatchObject({ httpStatus: 403 });
     expect(await refusal(cabinet(), { method: 'POST', headers: { ...cookie, ...own } })).toBeUndefined();
-    expect(await refusal(cabinet({ who: 'anybody' }), { method: 'POST', headers: own })).toBeUndefined();
+    expect(await refusal(cabinet({ who: 'public' }), { method: 'POST', headers: own })).toBeUndefined();
     const elsewhere = { ...cookie, ...own, origin: 'https://pay.example' };
     expect(await refusal(cabinet(), { method: 'POST', headers: elsewhere })).toMatchObject({ httpStatus: 403 });
     expect(
@@ -343,7 +343,7 @@ describe('the cabinet', () => {
       ...{ errorName: 'Invalid_API_Key', httpStatus: 403, fields: { needsConfirmation: true } },
     });
     expect(await refusal(cabinet(), { headers: cookie })).toBeUndefined();
-    expect(await refusal(cabinet({ who: 'anybody', isConfirmed: true }), { headers: cookie })).toBeUndefined();
+    expect(await refusal(cabinet({ who: 'public', isConfirmed: true }), { headers: cookie })).toBeUndefined();
   });
 
   it('holds a session to its rate, and a machine to none', async () => {

@@ -167,7 +167,7 @@ export function createSample(overrides: Partial<HttpServerOptions> = {}): Sample
     );
     app.post(
       '/cabinet/api/door',
-      { config: { access: { kind: 'cabinet', call: 'openDoor', who: 'anybody', isConfirmed: false } }, ...undocumented },
+      { config: { access: { kind: 'cabinet', call: 'openDoor', who: 'public', isConfirmed: false } }, ...undocumented },
       async (request) => ({ visitor: optionalViewerOf(request)?.name }),
     );
 

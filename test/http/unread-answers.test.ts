@@ -1,5 +1,5 @@
-// Strangers who ask for the largest file that is open to all and do not read it [D62]: whoever shows a key is served all the while, at their
-// address too, and so are other strangers.
+// AnonymousSlots who ask for the largest file that is open to all and do not read it [D62]: whoever shows a key is served all the while, at their
+// address too, and so are other anonymousSlots.
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';

@@ -17,7 +17,7 @@ interface Lies {
   register?: ShopDevice;
   calls?: Map<string, CallRecord>;
   invoices?: InvoiceIntent[];
-  heard?: ReadonlySet<string>;
+  received?: ReadonlySet<string>;
 }
 
 async function violationsOf({ shop, terminal, register, calls, intent }: TrueDay, lies: Lies): Promise<string[]> {
@@ -25,7 +25,7 @@ async function violationsOf({ shop, terminal, register, calls, intent }: TrueDay
   const told = {
     ...shop,
     devices: [lies.terminal ?? terminal, lies.register ?? register],
-    receiver: { ...shop.receiver, heard: lies.heard ?? shop.receiver.heard },
+    receiver: { ...shop.receiver, received: lies.received ?? shop.receiver.received },
     violated: (sentence: string) => void violations.push(sentence),
   } as Shop;
   const life = shop.fleet.anyLife();
@@ -228,16 +228,16 @@ describe('books that are compared', () => {
     ],
     // Callbacks.
     ['a callback that waits for ever', /^callback 1 of .* is still pending/, () => ({ sql: `update callbacks set state = 'pending'` })],
-    ['delivered, and nobody heard it', /^callback 1 of .* is "delivered", and nobody heard it/, () => ({ heard: new Set<string>() })],
+    ['delivered, and not received', /^callback 1 of .* is "delivered", and no ERP received it/, () => ({ received: new Set<string>() })],
     ['dead too early', /^callback 1 of .* is dead after 1 attempts/, () => ({ sql: `update callbacks set state = 'dead'` })],
     [
       'another last word',
-      /^PrintReceipt .* is done, and the last that the ERP was told is .*state=Unknown/,
+      /^PrintReceipt .* is done, and the last notice to the ERP is .*state=Unknown/,
       () => ({ sql: `update callbacks set url = replace(url, 'Completed', 'Unknown')` }),
     ],
     [
       'nothing told',
-      /^PrintReceipt .* is done, and the last that the ERP was told is nothing/,
+      /^PrintReceipt .* is done, and the last notice to the ERP is nothing/,
       () => ({ sql: 'delete from callback_attempts; delete from callbacks' }),
     ],
     [
@@ -271,7 +271,7 @@ describe('books that are compared', () => {
     ['overdue', /^invoice .* is overdue and Scanned/, () => ({ sql: 'update invoices set state = 1, valid_to = 1' })],
     [
       'a move that nobody was told of',
-      /^invoice .* went Scanned, Payed, and its ERP is told Payed/,
+      /^invoice .* went Scanned, Payed, and its ERP is notified Payed/,
       () => ({ sql: `delete from callback_attempts; delete from callbacks where subject_kind = 'invoice' and sequence = 1` }),
     ],
     ['another history', /^invoice .* is Expired, and its history ends with Payed/, () => ({ sql: 'update invoices set state = 3' })],

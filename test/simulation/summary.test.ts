@@ -39,6 +39,6 @@ describe('the summary of a series', () => {
       day({ hits: { [String(hit)]: 1 }, passed: { 'insert commands': 1, 'insert strangers': 1, 'commit commands + strangers': 1 } }),
     );
     expect(summary.missed()).toEqual(others);
-    expect(summary.strangers()).toEqual(['insert strangers']);
+    expect(summary.unnamedPlaces()).toEqual(['insert strangers']);
   });
 });

@@ -29,7 +29,7 @@ describe('who watches answers', () => {
     { state: 'done', told: [] },
   ])('looks a moment later, and finds it $state', async ({ state, told }) => {
     const clock = createEventClock();
-    createAnswerWatch({ clock, storage: ledger(state), violated }).heard(2, answer);
+    createAnswerWatch({ clock, storage: ledger(state), violated }).received(2, answer);
     await clock.advance(5_000);
     expect(violations).toEqual(told);
   });
@@ -41,7 +41,7 @@ describe('who watches answers', () => {
     const clock = createEventClock();
     const watch = createAnswerWatch({ clock, storage: ledger('unknown'), violated });
     clock.after(10_000 + disturbAtMs, watch.disturbed);
-    clock.after(10_000, () => watch.heard(2, answer));
+    clock.after(10_000, () => watch.received(2, answer));
     await clock.advance(20_000);
     expect(violations).toEqual([]);
   });
@@ -53,7 +53,7 @@ describe('who watches answers', () => {
     const clock = createEventClock();
     const watch = createAnswerWatch({ clock, storage: ledger('sent'), violated });
     watch.disturbed(lastsMs);
-    clock.after(15_000, () => watch.heard(2, answer));
+    clock.after(15_000, () => watch.received(2, answer));
     await clock.advance(30_000);
     expect(violations).toHaveLength(told);
   });
@@ -61,7 +61,7 @@ describe('who watches answers', () => {
   it('waits for a yes or a no: `accepted` and `never` end nothing by themselves', async () => {
     const clock = createEventClock();
     const watch = createAnswerWatch({ clock, storage: ledger('unknown'), violated });
-    for (const outcome of ['accepted', 'never', 'unknown'] as const) watch.heard(2, { ...answer, outcome });
+    for (const outcome of ['accepted', 'never', 'unknown'] as const) watch.received(2, { ...answer, outcome });
     await clock.advance(5_000);
     expect(violations).toEqual([]);
   });

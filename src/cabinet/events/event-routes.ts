@@ -13,7 +13,7 @@ import type { EventHub } from './event-hub.ts';
 export interface EventRoutesDeps {
   clock: Clock;
   events: Pick<EventHub, 'join'>;
-  /** Told when a session ends, wherever it was ended. */
+  /** Called when a session ends, on whichever instance. */
   people: { onSessionEnded: (sessionId: string, ended: () => void) => Cancel };
 }
 

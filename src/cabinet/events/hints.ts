@@ -1,5 +1,5 @@
 // What has changed since the last look, as hints with the merchant that each is about. Hints carry no content: kind, id, version.
-// Of one thing that changed often there is one hint, the newest: whoever reads it anew sees all of it.
+// Of one thing that changed often there is one hint, the newest: reading the thing again shows all of it.
 import { type SqlBool, sql } from 'kysely';
 import { type RowsText, rowsAs, rowsText } from '../../database/batch-rows.ts';
 import type { Database } from '../../database/database.ts';
@@ -22,7 +22,7 @@ export interface MerchantHint {
 }
 
 export interface HintReader {
-  /** From here on: what has changed before is not told. */
+  /** From here on: earlier changes are not sent. */
   begin(): void;
   /** What has happened to commands, invoices and callbacks, and so to what needs attention. */
   changes(): Promise<MerchantHint[]>;

@@ -1,4 +1,4 @@
-// Keeps the sums of hours ready, in the background, so that nobody who opens the first page waits for weeks to be summed (views/hour-sums.ts).
+// Keeps the sums of hours ready, in the background, so that opening the first page does not sum weeks (views/hour-sums.ts).
 // An hour at a time with a pause between, by one instance at a time; those before the first sale, weeks of them in a new shop, all at once.
 // Hours of the last day are summed again every hour: what belongs to a receipt or an invoice may be paid later than it. Sums that no page
 // shows any more are removed.

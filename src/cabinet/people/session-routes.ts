@@ -56,7 +56,7 @@ function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
         operationId: 'readSession',
         summary: 'Who is signed in, and what this gateway is',
         response: openAnswers({
-          description: 'Without a user: nobody is signed in.',
+          description: 'Without a user: not signed in.',
           fields: {
             user: Type.Optional(Type.Object(userFields)),
             confirmedUntil: Type.Optional(dateTimeField('Until then no password is asked for.')),
@@ -142,7 +142,7 @@ function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
         tags,
         operationId: 'signOut',
         summary: 'Sign out',
-        response: openAnswers({ description: 'Nobody is signed in any more.', example: {} }),
+        response: openAnswers({ description: 'Signed out.', example: {} }),
       },
     },
     async (request, reply) => {
@@ -234,7 +234,7 @@ function registerSessionList(app: RouteApp, { people }: PeopleRoutesDeps): void 
         tags,
         operationId: 'endSession',
         summary: 'End a session',
-        description: "One's own; operators may end anybody's. Its event streams end with it.",
+        description: "One's own; operators may end every session. Its event streams end with it.",
         params: idParams,
         response: adminAnswers({ description: 'It has ended.', example: {} }, 'Record_not_exist'),
       },
@@ -255,7 +255,7 @@ function registerEndOfAll(app: RouteApp, { people }: PeopleRoutesDeps): void {
       schema: {
         tags,
         operationId: 'endAllSessions',
-        summary: "End everybody's sessions",
+        summary: 'End all sessions',
         description: "For an emergency. The caller's own ends too.",
         response: adminAnswers({ description: 'How many have ended.', fields: { ended: Type.Integer() }, example: { ended: 12 } }),
       },

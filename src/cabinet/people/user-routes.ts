@@ -36,7 +36,7 @@ const changeBody = Type.Object({
   ...standingFields,
   isActive: Type.Optional(Type.Boolean({ description: 'false: they cannot come in, and their sessions end.' })),
   totp: Type.Optional(
-    Type.Literal(false, { description: 'false: one-time codes are turned off, for somebody who has lost the app; operators only.' }),
+    Type.Literal(false, { description: 'false: one-time codes are turned off, for a user who has lost the app; operators only.' }),
   ),
 });
 const usersQuery = Type.Object({
@@ -84,9 +84,9 @@ function registerUsers(app: RouteApp, { people }: PeopleRoutesDeps): void {
       schema: {
         tags,
         operationId: 'createUser',
-        summary: 'Invite somebody',
+        summary: 'Invite a user',
         description:
-          'They set their password with the link, within 24 hours; the first operator within one. Nobody gives a role above their own or outside their merchant.',
+          'They set their password with the link, within 24 hours; the first operator within one. A user cannot grant a role above their own or outside their merchant.',
         body: userBody,
         response: adminAnswers(
           {
@@ -101,7 +101,7 @@ function registerUsers(app: RouteApp, { people }: PeopleRoutesDeps): void {
     },
     async (request) => {
       const { merchantId, ...wanted } = request.body;
-      // Somebody of a merchant invites to their own; whoever sees all says where.
+      // A merchant's user invites to their own merchant; an operator names it.
       const own = wanted.role === 'operator' || wanted.allMerchants === true ? merchantId : scopeOf(request, merchantId);
       const { user, link, expiresAtMs } = await people.createUser(viewerOf(request), { ...wanted, merchantId: own });
       return { user: shownUser(user), link, linkExpiresAt: isoTime(expiresAtMs) };
@@ -118,7 +118,7 @@ function registerUsers(app: RouteApp, { people }: PeopleRoutesDeps): void {
         summary: 'A link for the first operator',
         description: 'Good for an hour and replaced by a newer one. Only while no operator can sign in; later ones are invited by name.',
         response: adminAnswers(
-          { description: 'Whoever uses it says who they are.', fields: linkFields, example: exampleLink },
+          { description: 'The person who uses it enters name and e-mail.', fields: linkFields, example: exampleLink },
           'The_status_cannot_be_applied',
         ),
       },

@@ -34,7 +34,7 @@ const item = Type.Object({
 });
 
 export function registerPlaygroundRoutes(app: RouteApp, { playground }: PlaygroundRoutesDeps): void {
-  /** Whoever belongs to another merchant sees none of it. */
+  /** Users of another merchant see none of it. */
   function playgroundFor(request: FastifyRequest): PlaygroundPort {
     const found = playground();
     if (found === undefined) throw noSuchPath();
@@ -101,7 +101,7 @@ export function registerPlaygroundRoutes(app: RouteApp, { playground }: Playgrou
     {
       ...route('armPlayground'),
       schema: {
-        ...about('armPlayground', 'Arm what befalls the next command of a device'),
+        ...about('armPlayground', 'Arm a fault for the next command of a device'),
         params: idParams,
         body: Type.Object({
           loseAnswer: Type.Optional(Type.Boolean()),

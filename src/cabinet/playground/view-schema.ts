@@ -71,7 +71,7 @@ const sale = Type.Object({
   state: oneOf(['waiting', 'paying', 'closing', 'printing', 'done', 'refused', 'unknown', 'noReceipt']),
   items: Type.Array(saleItem),
   total: Type.Number(),
-  paid: Type.Number({ description: 'What the till was told was paid.' }),
+  paid: Type.Number({ description: 'What was paid, according to the answers that the till got.' }),
   refunded: Type.Number(),
   deviceId: may(Type.String()),
   registerId: Type.String(),

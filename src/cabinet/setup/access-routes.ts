@@ -163,7 +163,7 @@ function registerShare(app: RouteApp, { access }: AccessRoutesDeps): void {
         operationId: 'setMerchantShare',
         summary: 'Set how much of the gateway a merchant may take for itself',
         description:
-          'It gets more while places are free and nobody else waits. Without sharePercent the setting TILLGATE_MERCHANT_SHARE holds again.',
+          'It gets more while slots are free and no other merchant waits. Without sharePercent the setting TILLGATE_MERCHANT_SHARE holds again.',
         params: idParams,
         body: Type.Object({ sharePercent: Type.Optional(shareField) }, { examples: [{ sharePercent: 30 }] }),
         response: adminAnswers({ description: 'It is set.', example: {} }, 'Record_not_exist'),

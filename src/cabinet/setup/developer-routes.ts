@@ -1,4 +1,4 @@
-// What somebody needs who writes against the gateway: the table of errors, the amounts that choose an outcome, and in the sandbox a key and
+// What a developer of an ERP needs: the table of errors, the amounts that choose an outcome, and in the sandbox a key and
 // devices to try with. A real gateway gives no key here.
 
 import { adminAnswers } from '../../http/schemas.ts';

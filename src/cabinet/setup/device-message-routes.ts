@@ -1,5 +1,5 @@
-// What of a device was dropped and why, for whoever writes its firmware: which channel, which field, what was wrong with it.
-// As far as this instance has heard, since its start; nothing of the messages themselves is kept or shown.
+// What of a device was dropped and why, for the developer of its firmware: which channel, which field, what was wrong with it.
+// Received by this instance since its start; nothing of the messages themselves is kept or shown.
 
 import type { Database } from '../../database/database.ts';
 import { noSuchDevice } from '../../devices/registry.ts';
@@ -26,7 +26,7 @@ export function registerDeviceMessageRoutes(app: RouteApp, { database, link }: D
         operationId: 'listDeviceMessages',
         summary: 'What a device sent and was dropped',
         description:
-          'Messages of one kind (channel, reason, field) are one row with their number; the newest first, at most 30. As far as this instance has heard since its start.',
+          'Messages of one kind (channel, reason, field) are one row with their number; the newest first, at most 30. Received by this instance since its start.',
         params: idParams,
         response: adminAnswers(
           {

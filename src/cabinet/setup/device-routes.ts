@@ -83,7 +83,8 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: DeviceAd
         summary: 'List devices',
         querystring: merchantQuery,
         response: adminAnswers({
-          description: 'Devices, oldest first, with the channels on which this instance hears them, and the banks to choose from.',
+          description:
+            'Devices, oldest first, with the channels on which they are connected to this instance, and the banks to choose from.',
           fields: {
             devices: listOf({
               id: Type.String(),

@@ -36,7 +36,7 @@ export function registerDeviceStepRoutes(app: RouteApp, deps: DeviceStepsDeps): 
     return row.merchant_id;
   }
 
-  /** Written first: an entry without an effect misleads nobody. */
+  /** Written first: an entry without an effect is harmless. */
   async function order(
     call: PersonalCall,
     action: string,

@@ -3,7 +3,7 @@
 //
 // If the process dies before the command's row is committed, nothing was sent and the repeat under the same key begins it; after it, the
 // repeat joins the command or gets its answer. A doubled click carries the same key: one command. A late one is judged anew by the ledger.
-// The audit entry is written first: an entry without an effect misleads nobody, an effect without an entry would.
+// The audit entry is written first: an entry without an effect is harmless, an effect without an entry is not.
 import { createHash } from 'node:crypto';
 import { writeAudit } from '../../access/audit.ts';
 import type { Cards } from '../../cards/cards.ts';

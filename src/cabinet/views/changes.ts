@@ -1,6 +1,6 @@
 // What has changed since the last look, for the event stream. Steps, histories and attempts are only ever added, with growing ids; but a
 // transaction that took an id early may commit late, so each look goes back to what was the newest id some time ago and leaves out what
-// it has told already. Nothing that commits within that time is skipped.
+// it has reported already. Nothing that commits within that time is skipped.
 import { sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 import { createNewInvoiceReader } from './new-invoices.ts';
@@ -38,7 +38,7 @@ const lateCommitsMs = 15_000;
 interface Cursor {
   /** Newest ids with the time at which they were the newest, oldest first. */
   marks: { atMs: number; id: number }[];
-  told: Set<number>;
+  reported: Set<number>;
 }
 
 export interface ChangeReader {
@@ -59,13 +59,13 @@ export function createChangeReader(): ChangeReader {
   async function readKind(queries: Queries, kind: Kind, nowMs: number): Promise<Change[]> {
     const cursor = cursors.get(kind);
     if (!cursor) {
-      cursors.set(kind, { marks: [{ atMs: nowMs, id: await newestId(queries, kind) }], told: new Set() });
+      cursors.set(kind, { marks: [{ atMs: nowMs, id: await newestId(queries, kind) }], reported: new Set() });
       return [];
     }
     // The last mark that is old enough: whatever had taken an id up to there has committed or never will.
     while (cursor.marks.length > 1 && (cursor.marks[1]?.atMs ?? nowMs) <= nowMs - lateCommitsMs) cursor.marks.shift();
     const fromId = cursor.marks[0]?.id ?? 0;
-    for (const id of cursor.told) if (id <= fromId) cursor.told.delete(id);
+    for (const id of cursor.reported) if (id <= fromId) cursor.reported.delete(id);
     const changes: Change[] = [];
     for (let after = fromId; ; ) {
       const { rows } = await sql<{ id: number; subject: string; target: string | null; word: string; merchant_id: string }>`
@@ -73,8 +73,8 @@ export function createChangeReader(): ChangeReader {
         queries,
       );
       for (const row of rows) {
-        if (cursor.told.has(row.id)) continue;
-        cursor.told.add(row.id);
+        if (cursor.reported.has(row.id)) continue;
+        cursor.reported.add(row.id);
         const shared = { merchantId: row.merchant_id, version: row.id, touchesAttention: !passing.has(row.word) };
         changes.push({ kind, id: row.subject, ...shared });
         // What was done about a payment changes the payment's page, a try to tell that of its subject.

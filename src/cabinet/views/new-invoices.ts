@@ -1,6 +1,6 @@
 // Invoices that were created since the last look, for the event stream: a new one has no history yet by which it could be found.
 // They are found by the time of their creation, which is the database's own; each look goes back by as long as a transaction may take
-// before the newest one seen, and leaves out what it has told already.
+// before the newest one seen, and leaves out what it has reported already.
 import { sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 
@@ -24,7 +24,7 @@ export interface NewInvoiceReader {
 
 export function createNewInvoiceReader(lateCommitsMs: number): NewInvoiceReader {
   let newestMs: number | undefined;
-  const told = new Map<string, number>();
+  const reported = new Map<string, number>();
 
   async function readFrom(queries: Queries, fromMs: number): Promise<Row[]> {
     const found: Row[] = [];
@@ -47,10 +47,10 @@ export function createNewInvoiceReader(lateCommitsMs: number): NewInvoiceReader 
         newestMs = rows[0]?.at ?? 0;
       }
       const fromMs = newestMs - lateCommitsMs;
-      for (const [oid, atMs] of told) if (atMs < fromMs) told.delete(oid);
-      const fresh = (await readFrom(queries, fromMs)).filter(({ oid }) => !told.has(oid));
+      for (const [oid, atMs] of reported) if (atMs < fromMs) reported.delete(oid);
+      const fresh = (await readFrom(queries, fromMs)).filter(({ oid }) => !reported.has(oid));
       for (const row of fresh) {
-        told.set(row.oid, row.created_at);
+        reported.set(row.oid, row.created_at);
         newestMs = Math.max(newestMs, row.created_at);
       }
       return isFirst ? [] : fresh.map((row) => ({ oid: row.oid, merchantId: row.merchant_id }));

@@ -1,4 +1,4 @@
-// Whose rows a view may show: one merchant's, or everybody's. The first argument of every query, so that none can forget it.
+// Whose rows a view may show: one merchant's, or all. The first argument of every query, so that none can forget it.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 
 export interface Scope {

@@ -16,8 +16,8 @@ import type { Attributes, Span, Tracer } from './tracer.ts';
 export function watchRequests(tracer: Tracer, app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     const route = routeOf(request);
-    const { isLongLived, isAskedAllTheTime } = request.routeOptions.config;
-    if (isLongLived === true || isAskedAllTheTime === true) return done();
+    const { isLongLived, logsSuccessAtDebug } = request.routeOptions.config;
+    if (isLongLived === true || logsSuccessAtDebug === true) return done();
     const attributes = { 'http.request.method': request.method, 'http.route': route, 'tillgate.request_id': request.id };
     const begun = { name: `${request.method} ${route}`, kind: 'server', attributes } as const;
     const span = tracer.begin(begun, readTraceparent(request.headers['traceparent']));

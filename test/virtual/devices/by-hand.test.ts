@@ -92,7 +92,7 @@ describe('armed for the next command', () => {
     [{ answerTwice: true }, ['accepted', 'done', 'done'], 2_000],
     [{ powerCut: 'beforeBank' }, ['accepted', 'refused'], 0],
     [{ powerCut: 'afterBank' }, ['accepted', 'done'], 2_000],
-  ] as const)('%o befalls one payment and not the next', async (armed, outcomes, chargedBani) => {
+  ] as const)('%o concerns one payment and not the next', async (armed, outcomes, chargedBani) => {
     const { device, ask, outcomesOf } = await benchOfOne();
     device.mishaps.arm(armed);
     // Not what takes no money.

@@ -1,4 +1,4 @@
-// The life of one command as steps between lanes. Pure. What the ledger noted is told in order; what it can only have learned
+// The life of one command as steps between lanes. Pure. What the ledger noted is listed in order; what it can only have learned
 // afterwards (the bank's yes, an answer that got lost) is put where it happened, and says when it was learned.
 import { baniToLei, parseAmount } from '../../../kernel/money.ts';
 import { standingOf, wasDone } from '../../../ledger/standing.ts';
@@ -55,7 +55,7 @@ interface Folded extends StoryEvent {
   isUnanswered: boolean;
 }
 
-/** Recalls that nobody answered become one step with a count. */
+/** Unanswered Recalls become one step with a count. */
 function folded(events: readonly StoryEvent[]): Folded[] {
   const result: Folded[] = [];
   for (const event of events) {
@@ -171,7 +171,7 @@ function stepOf(command: StoryCommand, event: Folded): Step {
   }
 }
 
-/** The same call came again, nothing was started, and its caller was told how the command stands. */
+/** The same call came again, nothing was started, and its caller was answered with the command's standing. */
 function repeatedStep(command: StoryCommand, { atMs, detail, further }: StoryEvent): Step {
   const from = personOf(command) === undefined ? 'erp' : 'person';
   const base = { atMs, actor: from, from, to: 'gateway', isMoney: false } as const;
@@ -213,7 +213,7 @@ export function movesMoney({ name }: StoryCommand): boolean {
   return name !== 'CloseDoc' && name !== 'Report' && name !== 'CloseDay';
 }
 
-/** What happened out there before the gateway heard of it. */
+/** What happened at the device before the gateway received it. */
 function learned(command: StoryCommand, noted: readonly StoryEvent[]): Step[] {
   const report = readReport(command.report);
   const atMs = momentIn(command, report['time']);
@@ -259,7 +259,7 @@ function momentIn(command: StoryCommand, time: unknown): number | undefined {
   return atMs >= command.issuedAtMs && atMs <= (command.settledAtMs ?? 0) ? atMs : undefined;
 }
 
-/** What the caller heard, and when: the outcome at once, or 3 first. */
+/** What the caller was answered, and when: the outcome at once, or 3 first. */
 function told(command: StoryCommand, noted: readonly StoryEvent[]): Step[] {
   const toErp = (atMs: number, kind: string, params: Record<string, string | number | undefined>): Step => ({
     atMs,

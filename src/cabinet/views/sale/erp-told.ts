@@ -4,7 +4,7 @@ import type { StoryCallback } from './sale-model.ts';
 
 export type Told = Pick<StoryCallback, 'subjectId' | 'sequence' | 'state'>;
 
-/** `dead` if one of them never arrives, else `pending` if one is still to arrive; nothing where nobody is called back. */
+/** `dead` if one of them never arrives, else `pending` if one is still to arrive; undefined without callbacks. */
 export function erpTold(callbacks: readonly Told[]): StoryCallback['state'] | undefined {
   const last = new Map<string, Told>();
   for (const callback of callbacks) {

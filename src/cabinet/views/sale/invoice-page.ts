@@ -1,4 +1,4 @@
-// One page per invoice, told like a sale: its states, the card payments made for it, money that it could not take, and every try to tell the ERP.
+// One page per invoice, in the form of a sale: its states, the card payments made for it, money that it could not take, and every callback attempt.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { type State, stateNames } from '../../../invoices/rules.ts';

@@ -37,7 +37,7 @@ export async function readSale(
     linked,
     invoice,
     invoiceEvents: invoice ? await readInvoiceEvents(queries, invoice) : [],
-    // Of the command itself; what followed is told in one step each.
+    // Of the command itself; what followed is one step each.
     events: storyEvents(events),
     callbacks,
     attempts: await readAttempts(queries, callbacks),

@@ -17,7 +17,7 @@ export interface Step {
   isMoney: boolean;
   /** It did not arrive. */
   isLost?: boolean | undefined;
-  /** When the gateway heard of it, if that was later. */
+  /** When the gateway received it, if that was later. */
   learnedAtMs?: number | undefined;
   /** How often in a row. */
   repeats?: number | undefined;
@@ -25,7 +25,7 @@ export interface Step {
   detail?: string | undefined;
 }
 
-/** From when to when nobody knew the outcome; without an end: still. */
+/** From when to when the outcome was unknown; without an end: still. */
 export interface Unclear {
   fromMs: number;
   toMs?: number | undefined;

@@ -14,7 +14,7 @@ export function saleSteps(sale: Sale, keyNames: ReadonlyMap<string, string>): St
     ...sale.invoiceEvents.map(invoiceStep),
     ...callbackSteps(sale.callbacks, sale.attempts),
   ];
-  // Stable: what shares a moment stays in the order told.
+  // Stable: steps of the same moment keep their order.
   return steps.sort((one, other) => one.atMs - other.atMs);
 }
 

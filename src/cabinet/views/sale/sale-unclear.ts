@@ -1,4 +1,4 @@
-// When nobody knew the outcome of a command. Pure. It begins when something that may have arrived is not heard of any more, and ends
+// When the outcome of a command was unknown. Pure. It begins when something that may have arrived is followed by silence, and ends
 // when the device says something about it; a look in on a running command that is answered at once is no doubt.
 import { contactLostSteps, deviceSpokeSteps } from '../../../ledger/standing-sql.ts';
 import type { StoryEvent, Unclear } from './sale-model.ts';

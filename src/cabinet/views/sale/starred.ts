@@ -1,4 +1,4 @@
-// What nobody may read out of a call or a device's report, whoever looks: the bank's token opens a void, and a callback's address may hold
+// What is masked in a call or a device's report for every viewer: the bank's token opens a void, and a callback's address may hold
 // a login. Both are starred, however deep they stand. Pure.
 import { isExactNumber, parseExactJson } from '../../../kernel/exact-json.ts';
 import { hideLogin } from './hidden-login.ts';

@@ -1,11 +1,11 @@
 // Those whose credential is being looked up: each is told its outcome once, whatever comes of its look-up afterwards.
 import type { FastifyRequest } from 'fastify';
 import { expect, it } from 'vitest';
-import { createJudgingLine } from '../../src/http/judging-line.ts';
+import { createCredentialChecks } from '../../src/http/credential-checks.ts';
 
 it('turns away the one that has waited longest, and tells nobody twice', async () => {
   const lookUps: PromiseWithResolvers<void>[] = [];
-  const line = createJudgingLine(2);
+  const line = createCredentialChecks(2);
   const told: [string, string][] = [];
   function come(name: string): void {
     const lookUp = Promise.withResolvers<void>();

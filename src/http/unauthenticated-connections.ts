@@ -6,14 +6,14 @@ import { BlockList, isIPv6, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { networkOf } from '../kernel/network-of.ts';
 
-export interface NewcomersOptions {
+export interface UnauthenticatedConnectionsOptions {
   perAddress: number;
   /** Of all connections, known or not. */
   inAll: number;
   trustedProxies: readonly string[];
 }
 
-export interface Newcomers {
+export interface UnauthenticatedConnections {
   attach(server: Server): void;
   /** A credential was shown on it and was good. */
   loggedIn(socket: Duplex): void;
@@ -22,7 +22,7 @@ export interface Newcomers {
   readonly count: number;
 }
 
-interface Newcomer {
+interface Unauthenticated {
   socket: Socket;
   network: string;
   busyWith: number;
@@ -46,24 +46,28 @@ function nameOf(socket: Duplex): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-export function createNewcomers({ perAddress, inAll, trustedProxies }: NewcomersOptions): Newcomers {
+export function createUnauthenticatedConnections({
+  perAddress,
+  inAll,
+  trustedProxies,
+}: UnauthenticatedConnectionsOptions): UnauthenticatedConnections {
   const trusted = blockListOf(trustedProxies);
-  const all = new Map<string, Newcomer>();
-  const byNetwork = new Map<string, Map<string, Newcomer>>();
+  const all = new Map<string, Unauthenticated>();
+  const byNetwork = new Map<string, Map<string, Unauthenticated>>();
   let open = 0;
 
   function forget(name: string): void {
-    const newcomer = all.get(name);
-    if (newcomer === undefined) return;
+    const connection = all.get(name);
+    if (connection === undefined) return;
     all.delete(name);
-    const neighbours = byNetwork.get(newcomer.network);
+    const neighbours = byNetwork.get(connection.network);
     neighbours?.delete(name);
-    if (neighbours?.size === 0) byNetwork.delete(newcomer.network);
+    if (neighbours?.size === 0) byNetwork.delete(connection.network);
   }
 
   /** Maps keep the order of arrival. Those that are worked on are passed over; there are never more of them than slots. */
-  function cutOldest(newcomers: Map<string, Newcomer>): void {
-    for (const [name, { socket, busyWith }] of newcomers) {
+  function cutOldest(unauthenticated: Map<string, Unauthenticated>): void {
+    for (const [name, { socket, busyWith }] of unauthenticated) {
       if (busyWith > 0) continue;
       forget(name);
       socket.destroy();
@@ -80,12 +84,12 @@ export function createNewcomers({ perAddress, inAll, trustedProxies }: Newcomers
     if (open > inAll * nearlyAll) cutOldest(all);
     if (address === undefined || trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) return;
     const name = nameOf(socket);
-    const newcomer = { socket, network: networkOf(address), busyWith: 0 };
-    const neighbours = byNetwork.get(newcomer.network) ?? new Map<string, Newcomer>();
+    const connection = { socket, network: networkOf(address), busyWith: 0 };
+    const neighbours = byNetwork.get(connection.network) ?? new Map<string, Unauthenticated>();
     if (neighbours.size >= perAddress) cutOldest(neighbours);
-    byNetwork.set(newcomer.network, neighbours);
-    neighbours.set(name, newcomer);
-    all.set(name, newcomer);
+    byNetwork.set(connection.network, neighbours);
+    neighbours.set(name, connection);
+    all.set(name, connection);
     socket.once('close', () => forget(name));
   }
 
@@ -93,8 +97,8 @@ export function createNewcomers({ perAddress, inAll, trustedProxies }: Newcomers
     attach: (server) => void server.on('connection', arrive),
     loggedIn: (socket) => forget(nameOf(socket)),
     busy(socket, isBusy) {
-      const newcomer = all.get(nameOf(socket));
-      if (newcomer) newcomer.busyWith = Math.max(0, newcomer.busyWith + (isBusy ? 1 : -1));
+      const connection = all.get(nameOf(socket));
+      if (connection) connection.busyWith = Math.max(0, connection.busyWith + (isBusy ? 1 : -1));
     },
     get count() {
       return all.size;

@@ -1,14 +1,14 @@
 // Slots of those who have shown no credential: how many there are, and whose unread answer makes room when one is needed.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createStrangers, type StrangerSlot, type Strangers } from '../../src/http/strangers.ts';
+import { type AnonymousSlot, type AnonymousSlots, createAnonymousSlots } from '../../src/http/anonymous-slots.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 let clock: VirtualClock;
-let strangers: Strangers;
+let anonymousSlots: AnonymousSlots;
 let cut: string[];
 
 function open(places: number, sharePercent = 50): void {
-  strangers = createStrangers({ clock, places, sharePercent });
+  anonymousSlots = createAnonymousSlots({ clock, places, sharePercent });
 }
 beforeEach(() => {
   clock = createVirtualClock();
@@ -16,7 +16,7 @@ beforeEach(() => {
   open(400);
 });
 
-const come = (network: string, name = network): StrangerSlot | undefined => strangers.take(network, () => cut.push(name));
+const come = (network: string, name = network): AnonymousSlot | undefined => anonymousSlots.take(network, () => cut.push(name));
 /** So many of one address; says how many found a slot. */
 function press(network: string, times: number, isAnswered: boolean): number {
   let count = 0;

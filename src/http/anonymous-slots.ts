@@ -1,31 +1,31 @@
 // The slots of requests whose caller has shown no credential [D62]: files, the API document, sign-in, pairing, the picture of a QR, an
-// invoice without a key. They are slots of their own, a quarter as many as there are for those who are known, so that strangers, however
+// invoice without a key. They are slots of their own, a quarter as many as for authenticated callers, so that anonymous callers, however
 // many and from however many addresses, never take a slot from a till; and an address has a share of them.
-// A slot is held until its answer is read: that bounds what unread answers cost. Nobody can keep others out by not reading, though: where
+// A slot is held until its answer is read: that bounds what unread answers cost. A caller cannot block others by not reading, though: where
 // a slot is needed, an answer that was made and is not read yet is cut, first of the same address, then of the one with the most of them.
-// The worst caller, with 5,000 places: he holds 1,250 answers unread on as many connections. Files are shared between answers and sent in
-// pieces of 64 KiB, so that is some 0.3 MB for each connection with TLS (measured; 1.8 MB if a file went out whole), 360 MB in all. He loses
-// one for every stranger who comes; those keep theirs while he renews his, because he cuts his own. Only work that takes its time holds a
+// The worst caller, with 5,000 slots, holds 1,250 answers unread on as many connections. Files are shared between answers and sent in
+// pieces of 64 KiB, so that is some 0.3 MB for each connection with TLS (measured; 1.8 MB if a file went out whole), 360 MB in all. It loses
+// one for every new anonymous caller; those keep theirs while it renews its own, because it cuts its own. Only work that takes its time holds a
 // slot for good: sign-in has its own bounds (tries.ts), and the rest are short questions to the database.
 import type { Clock } from '../kernel/clock.ts';
 import { createRequestSlots, type Owner, type Slot } from './request-slots.ts';
 
-export interface StrangersOptions {
+export interface AnonymousSlotsOptions {
   clock: Clock;
   /** Of requests of those who are known. */
   places: number;
-  /** Of strangers' slots, for one address. */
+  /** Of the anonymous slots, for one address. */
   sharePercent: number;
 }
 
-export interface StrangerSlot extends Slot {
-  /** Its answer is made; whether anybody reads it is another matter. */
+export interface AnonymousSlot extends Slot {
+  /** Its answer is made, though perhaps not read. */
   answered(): void;
 }
 
-export interface Strangers {
+export interface AnonymousSlots {
   /** Undefined: there is none for this address now. `cut`: ends its connection, when its answer has to make room. */
-  take(network: string, cut: () => void): StrangerSlot | undefined;
+  take(network: string, cut: () => void): AnonymousSlot | undefined;
 }
 
 interface Unread extends Slot {
@@ -39,7 +39,7 @@ function countOf(places: number): number {
   return Math.max(Math.ceil(places / 4), Math.min(places, fewest));
 }
 
-export function createStrangers({ clock, places, sharePercent }: StrangersOptions): Strangers {
+export function createAnonymousSlots({ clock, places, sharePercent }: AnonymousSlotsOptions): AnonymousSlots {
   const slots = createRequestSlots({ clock, count: countOf(places), defaultSharePercent: sharePercent });
   /** Answers that are made and not read, by address, in the order in which they were made. */
   const unread = new Map<string, Set<Unread>>();
@@ -59,7 +59,7 @@ export function createStrangers({ clock, places, sharePercent }: StrangersOption
     return true;
   }
 
-  function hold(network: string, slot: Slot, cut: () => void): StrangerSlot {
+  function hold(network: string, slot: Slot, cut: () => void): AnonymousSlot {
     let isOver = false;
     const answer: Unread = {
       cut,

@@ -2,7 +2,11 @@
 import { EventEmitter } from 'node:events';
 import type { Server, Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { createNewcomers, type Newcomers, type NewcomersOptions } from '../../src/http/newcomers.ts';
+import {
+  createUnauthenticatedConnections,
+  type UnauthenticatedConnections,
+  type UnauthenticatedConnectionsOptions,
+} from '../../src/http/unauthenticated-connections.ts';
 
 class FakeSocket extends EventEmitter {
   readonly remoteAddress: string | undefined;
@@ -25,28 +29,33 @@ class FakeSocket extends EventEmitter {
 
 let nextPort = 1;
 
-function doorOf(options: Partial<NewcomersOptions> = {}) {
+function doorOf(options: Partial<UnauthenticatedConnectionsOptions> = {}) {
   const server = new EventEmitter();
-  const newcomers: Newcomers = createNewcomers({ perAddress: 2, inAll: 100, trustedProxies: [], ...options });
-  newcomers.attach(server as Server);
+  const unauthenticated: UnauthenticatedConnections = createUnauthenticatedConnections({
+    perAddress: 2,
+    inAll: 100,
+    trustedProxies: [],
+    ...options,
+  });
+  unauthenticated.attach(server as Server);
   const come = (address: string | null = '192.0.2.1') => {
     const socket = new FakeSocket(address ?? undefined, (nextPort += 1));
     server.emit('connection', socket);
     return socket;
   };
-  return { newcomers, come };
+  return { unauthenticated, come };
 }
 
 describe('of one address', () => {
   it('the oldest makes room for one too many, and a neighbour does not notice', () => {
-    const { newcomers, come } = doorOf();
+    const { unauthenticated, come } = doorOf();
     const neighbour = come('192.0.2.9');
     const [first, second] = [come(), come()];
-    expect([first.cuts, newcomers.count]).toEqual([0, 3]);
+    expect([first.cuts, unauthenticated.count]).toEqual([0, 3]);
     const third = come();
     expect([neighbour, first, second, third].map(({ cuts }) => cuts)).toEqual([0, 1, 0, 0]);
     come();
-    expect([second.cuts, third.cuts, newcomers.count]).toEqual([1, 0, 3]);
+    expect([second.cuts, third.cuts, unauthenticated.count]).toEqual([1, 0, 3]);
   });
 
   it('counts the network of IPv6, and an IPv4 address that came wrapped as itself', () => {
@@ -59,73 +68,73 @@ describe('of one address', () => {
   });
 
   it('whoever logged in counts no more and is never cut', () => {
-    const { newcomers, come } = doorOf({ perAddress: 1 });
+    const { unauthenticated, come } = doorOf({ perAddress: 1 });
     const device = come();
-    newcomers.loggedIn(device.asSocket());
-    expect(newcomers.count).toBe(0);
+    unauthenticated.loggedIn(device.asSocket());
+    expect(unauthenticated.count).toBe(0);
     const stranger = come();
     come();
     expect([device.cuts, stranger.cuts]).toEqual([0, 1]);
     // A second credential on it, or its end, changes nothing any more.
-    newcomers.loggedIn(device.asSocket());
+    unauthenticated.loggedIn(device.asSocket());
     device.emit('close');
-    expect(newcomers.count).toBe(1);
+    expect(unauthenticated.count).toBe(1);
   });
 
   it('whoever left counts no more, and whoever stays still does', () => {
-    const { newcomers, come } = doorOf();
+    const { unauthenticated, come } = doorOf();
     const [first, second] = [come(), come()];
     first.emit('close');
-    expect(newcomers.count).toBe(1);
+    expect(unauthenticated.count).toBe(1);
     const third = come();
-    expect([second.cuts, newcomers.count]).toEqual([0, 2]);
+    expect([second.cuts, unauthenticated.count]).toEqual([0, 2]);
     come();
-    expect([second.cuts, third.cuts, newcomers.count]).toEqual([1, 0, 2]);
+    expect([second.cuts, third.cuts, unauthenticated.count]).toEqual([1, 0, 2]);
   });
 
   it('one that is being answered is passed over, until all its answers are out', () => {
-    const { newcomers, come } = doorOf();
+    const { unauthenticated, come } = doorOf();
     const [busy, idle] = [come(), come()];
-    newcomers.busy(busy.asSocket(), true);
-    newcomers.busy(busy.asSocket(), true);
+    unauthenticated.busy(busy.asSocket(), true);
+    unauthenticated.busy(busy.asSocket(), true);
     const third = come();
     expect([busy.cuts, idle.cuts]).toEqual([0, 1]);
-    newcomers.busy(busy.asSocket(), false);
+    unauthenticated.busy(busy.asSocket(), false);
     const fourth = come();
     expect([busy.cuts, third.cuts]).toEqual([0, 1]);
-    newcomers.busy(busy.asSocket(), false);
+    unauthenticated.busy(busy.asSocket(), false);
     come();
     expect([busy.cuts, fourth.cuts]).toEqual([1, 0]);
   });
 
   it('an answer too many that ended leaves no debt', () => {
-    const { newcomers, come } = doorOf({ perAddress: 1 });
+    const { unauthenticated, come } = doorOf({ perAddress: 1 });
     const socket = come();
-    newcomers.busy(socket.asSocket(), false);
-    newcomers.busy(socket.asSocket(), true);
+    unauthenticated.busy(socket.asSocket(), false);
+    unauthenticated.busy(socket.asSocket(), true);
     come();
     expect(socket.cuts).toBe(0);
     // Nor does one on a connection that nobody counts.
-    newcomers.busy(new FakeSocket('192.0.2.7', 7).asSocket(), true);
+    unauthenticated.busy(new FakeSocket('192.0.2.7', 7).asSocket(), true);
   });
 
   it('all that are being answered are let be, however many there are', () => {
-    const { newcomers, come } = doorOf({ perAddress: 1 });
+    const { unauthenticated, come } = doorOf({ perAddress: 1 });
     const busy = come();
-    newcomers.busy(busy.asSocket(), true);
+    unauthenticated.busy(busy.asSocket(), true);
     const next = come();
-    expect([busy.cuts, next.cuts, newcomers.count]).toEqual([0, 0, 2]);
+    expect([busy.cuts, next.cuts, unauthenticated.count]).toEqual([0, 0, 2]);
   });
 });
 
 describe('of all', () => {
   it('the oldest without a credential makes room when nearly all connections are taken', () => {
-    const { newcomers, come } = doorOf({ perAddress: 100, inAll: 20 });
+    const { unauthenticated, come } = doorOf({ perAddress: 100, inAll: 20 });
     const device = come('192.0.2.2');
-    newcomers.loggedIn(device.asSocket());
+    unauthenticated.loggedIn(device.asSocket());
     const first = come('192.0.2.3');
     const others = Array.from({ length: 17 }, (_, number) => come(`192.0.2.${number + 10}`));
-    expect([first.cuts, newcomers.count]).toEqual([0, 18]);
+    expect([first.cuts, unauthenticated.count]).toEqual([0, 18]);
     // Nineteen are open, 95 of a hundred: the next one is beyond.
     come('192.0.2.4');
     expect([device.cuts, first.cuts]).toEqual([0, 1]);
@@ -150,14 +159,14 @@ describe('a proxy that is trusted', () => {
     ['fd00::5', 'fd00::/8', true],
     ['2001:db8::5', 'fd00::/8', false],
   ])('%s of %s is counted as itself: not %s', (address, range, isTrusted) => {
-    const { newcomers, come } = doorOf({ perAddress: 1, trustedProxies: [range] });
+    const { unauthenticated, come } = doorOf({ perAddress: 1, trustedProxies: [range] });
     const [first] = [come(address), come(address)];
-    expect([first.cuts, newcomers.count]).toEqual(isTrusted ? [0, 0] : [1, 1]);
+    expect([first.cuts, unauthenticated.count]).toEqual(isTrusted ? [0, 0] : [1, 1]);
   });
 
   it('and a connection that is over before it can be asked where it comes from are not counted', () => {
-    const { newcomers, come } = doorOf({ perAddress: 1 });
+    const { unauthenticated, come } = doorOf({ perAddress: 1 });
     const [first] = [come(null), come(null)];
-    expect([first.cuts, newcomers.count]).toEqual([0, 0]);
+    expect([first.cuts, unauthenticated.count]).toEqual([0, 0]);
   });
 });

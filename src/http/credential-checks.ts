@@ -1,18 +1,18 @@
-// Requests whose credential is being looked up [D62]. They hold no slot, so that a flood of wrong credentials takes none from anybody. So
+// Requests whose credential is being looked up [D62]. They hold no slot, so that a flood of wrong credentials takes none. So
 // many are judged at once, and one more turns away the one that has waited longest: a key that was good lately is judged in no time,
-// whatever waits. Always holds: each is told its outcome once.
+// whatever waits. Always holds: each gets its outcome once.
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../kernel/error-codes.ts';
 
 export type Next = (error?: Error) => void;
 
-export interface JudgingLine {
+export interface CredentialChecks {
   judge(request: FastifyRequest, judgement: Promise<void>, next: Next): void;
   /** The same as a promise. */
   judged(request: FastifyRequest, judgement: Promise<void>): Promise<void>;
 }
 
-export function createJudgingLine(max: number): JudgingLine {
+export function createCredentialChecks(max: number): CredentialChecks {
   /** In the order of their arrival. */
   const waiting = new Map<FastifyRequest, Next>();
 
