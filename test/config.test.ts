@@ -232,13 +232,13 @@ describe('the configuration', () => {
     const certificate = { TILLGATE_TLS_CERT: 'cert.pem', TILLGATE_TLS_KEY: 'key.pem' };
     const isPlainOpen = (environment: Record<string, string>) => isMqttPlainOpen(readConfig('serve', environment));
 
-    it('is refused without TLS, and told what to do', () => {
+    it('is refused without TLS, with what to do', () => {
       expect(problemsOf('serve', exposed)).toEqual([
         expect.stringMatching(/TILLGATE_TLS_CERT.*8883.*TILLGATE_MQTT_URL.*TILLGATE_MQTT_PLAIN=yes/),
       ]);
     });
 
-    it('speaks TLS alone with a certificate, and both while somebody says so', () => {
+    it('speaks TLS alone with a certificate, and both if the setting says so', () => {
       expect(isPlainOpen({ ...exposed, ...certificate })).toBe(false);
       expect(isPlainOpen({ ...exposed, ...certificate, TILLGATE_MQTT_PLAIN: 'yes' })).toBe(true);
       expect(isPlainOpen({ TILLGATE_ADMIN_TOKEN: token, ...certificate })).toBe(true);
@@ -281,14 +281,14 @@ describe('the configuration', () => {
       ['TILLGATE_MQTT_PUBLIC_URL', 'mqtts://[::]', 'TILLGATE_MQTT_PUBLIC_URL'],
       ['TILLGATE_QUEUE_URL', 'amqp://gate:hidden@0.0.0.0:5672', 'TILLGATE_QUEUE_PUBLIC_URL'],
       ['TILLGATE_QUEUE_PUBLIC_URL', 'wss://0.0.0.0/queue', 'TILLGATE_QUEUE_PUBLIC_URL'],
-    ])('to tell devices an address that nobody can dial: %s=%s', (variable, value, remedy) => {
+    ])('to give devices an address that they cannot reach: %s=%s', (variable, value, remedy) => {
       const environment = { TILLGATE_ADMIN_TOKEN: token, TILLGATE_BROKER_TOKEN: token, [variable]: value };
       const told = problemsOf('serve', environment).filter((problem) => problem.includes('no address that devices could dial'));
       expect(told).toEqual([expect.stringMatching(new RegExp(`^${variable} .*: set ${remedy} to`))]);
       expect(told.join()).not.toContain('hidden');
     });
 
-    it('and an outside broker at such an address, unless devices are told another one', () => {
+    it('and an outside broker at such an address, unless devices get another one', () => {
       const environment = {
         TILLGATE_ADMIN_TOKEN: token,
         TILLGATE_MQTT_URL: 'mqtt://0.0.0.0',

@@ -33,7 +33,7 @@ describe('the gateway on PostgreSQL', () => {
     expect((refused as Error).message).toMatch(/fsync off[\s\S]*synchronous_commit off/);
   });
 
-  it.each([2, 5])('has %i connections in its pool when it was told so', async (connections) => {
+  it.each([2, 5])('has %i connections in its pool when it is configured so', async (connections) => {
     const place = await emptyPlace('postgres');
     const config = readConfig('sandbox', {
       TILLGATE_DATA_DIR: dataDir,

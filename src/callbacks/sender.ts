@@ -127,7 +127,7 @@ function guarded<AgentKind extends HttpAgent>(agent: AgentKind, guard: AddressGu
 
 function requestOptions(url: URL, callback: OutgoingCallback, timestampS: number): RequestOptions {
   // The path as it was written: parsing it again would resolve dots that came out of a value.
-  const written = callback.url.replace(/^[^/]*\/\/[^/?#]*/, '').replace(/#.*$/s, '');
+  const written = callback.url.replace(/^[^/]*\/\/[^/?#]*/, '').replace(/#.*/s, '');
   const path = written.startsWith('/') ? written : `/${written}`;
   // The ERP never sees user and password in the URL, so they are no part of what is signed.
   const parts = { id: callback.id, timestampS, sequence: callback.sequence, url: `${url.protocol}//${url.host}${path}` };

@@ -67,8 +67,8 @@ function endOfAuthority(text: string, start: number): number {
 }
 
 function parseOrigin(scheme: string, authority: string): string {
-  const url = authority === '' ? null : URL.parse(scheme + authority);
-  if (url === null || url.hostname === '') throw broken('must name a host that a URL can have');
+  const url = URL.parse(scheme + authority);
+  if (url === null) throw broken('must name a host that a URL can have');
   if (url.hostname.length > maxHostLength) throw broken(tooLongAHost);
   if (!isDecodable(url.username) || !isDecodable(url.password)) throw broken('must have a user and password that can be decoded');
   return url.href.replace(/\/$/, '');

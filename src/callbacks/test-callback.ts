@@ -46,6 +46,6 @@ function expand(template: string): string {
   try {
     return expandTemplate(template, testValues);
   } catch (error) {
-    throw error instanceof GatewayError ? invalidRequest(error.message.replace(/^CallbackURI/, 'url')) : error;
+    throw error instanceof GatewayError ? invalidRequest(error.message.replace('CallbackURI', 'url')) : error;
   }
 }

@@ -28,8 +28,7 @@ function describeCall(request: FastifyRequest, leaveOut: readonly string[]): str
   const kept = body !== null && typeof body === 'object' ? without(body, leaveOut) : {};
   const key = request.headers['idempotency-key'];
   const path = request.routeOptions.url;
-  const write = (kept: unknown) =>
-    JSON.stringify(key === undefined ? { method, path, body: kept } : { method, path, idempotencyKey: key, body: kept });
+  const write = (kept: unknown) => JSON.stringify({ method, path, idempotencyKey: key, body: kept });
   const text = write(kept);
   return withoutSecrets(mayHoldCardNumber(text) ? write(maskReport(kept)) : text, factsOf(request).presentedSecrets);
 }

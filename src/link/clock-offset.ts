@@ -20,7 +20,7 @@ export function createClockOffset(): ClockOffset {
   return {
     add(sampleMs) {
       if (!Number.isFinite(sampleMs)) return;
-      if (samples.length > 0 && sampleMs < greatest() - setBackMs) samples = [];
+      if (sampleMs < greatest() - setBackMs) samples = [];
       samples.push(sampleMs);
       if (samples.length > keptSamples) samples.shift();
     },

@@ -85,7 +85,7 @@ export function readDeviceFrame(bytes: Uint8Array | string, fromDevice: string):
   if (parsed.message === undefined) return parsed;
   const { answer, presence } = parsed.message;
   if (isJsonObject(answer)) {
-    if (sizeOf(bytes) > maxMessageBytes + frameBytes.answer) return { problem: 'too-large' };
+    if (Buffer.byteLength(bytes) > maxMessageBytes + frameBytes.answer) return { problem: 'too-large' };
     const reading = answerOf(answer, fromDevice);
     return reading.message === undefined ? reading : { message: { answer: reading.message } };
   }
@@ -167,7 +167,7 @@ function presenceOf(object: JsonObject, fromDevice: string): Reading<PresenceMes
 }
 
 function readJsonObject(bytes: Uint8Array | string, limitBytes = maxMessageBytes): Reading<JsonObject> {
-  if (sizeOf(bytes) > limitBytes) return { problem: 'too-large' };
+  if (Buffer.byteLength(bytes) > limitBytes) return { problem: 'too-large' };
   let text: string;
   let value: unknown;
   try {
@@ -186,10 +186,6 @@ function readJsonObject(bytes: Uint8Array | string, limitBytes = maxMessageBytes
 }
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
-
-function sizeOf(bytes: Uint8Array | string): number {
-  return typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength;
-}
 
 const deepest = 100;
 
@@ -239,5 +235,5 @@ function featuresField(value: unknown): { features?: string[] } {
 const maxFeatureLength = 64;
 
 function numberField<Name extends string>(name: Name, value: unknown): { [key in Name]?: number } {
-  return typeof value === 'number' && Number.isFinite(value) ? ({ [name]: value } as { [key in Name]?: number }) : {};
+  return Number.isFinite(value) ? ({ [name]: value } as { [key in Name]?: number }) : {};
 }

@@ -172,7 +172,7 @@ describe.each(engines)('keys on %s', (engine) => {
     expect((await access.listKeys())[0]?.state).toBe('expired');
   });
 
-  it('refuses a key without modules, with an expiry that has passed, or for nobody', async () => {
+  it('refuses a key without modules, with an expiry that has passed, or without a merchant', async () => {
     const { access, clock, merchantId } = await setUp();
     const create = (changes: object) => access.createKey('test', { merchantId, name: 'ERP', modules: allModules, ...changes });
     await expect(create({ modules: [] })).rejects.toMatchObject({ errorName: 'Invalid_Request' });

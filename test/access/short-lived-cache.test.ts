@@ -64,7 +64,7 @@ describe('a look-up that is overtaken by a word that something changed', () => {
     expect([await first, await joined, await later, slow.known('a'), begun.length]).toEqual(['after', 'after', 'after', 'after', 2]);
   });
 
-  it('is made three times at most: others’ changes keep nobody waiting for ever, and what is found then is not remembered', async () => {
+  it('is made three times at most: others’ changes delay no caller for ever, and what is found then is not remembered', async () => {
     const asked = slow.get('a');
     for (const at of [0, 1, 2]) {
       slow.forget();
@@ -73,7 +73,7 @@ describe('a look-up that is overtaken by a word that something changed', () => {
     expect([await asked, slow.known('a'), begun.length]).toEqual(['found 2', undefined, 3]);
   });
 
-  it('is not made again by one who only waited for his turn meanwhile', async () => {
+  it('is not made again by a call that only waited for its turn meanwhile', async () => {
     const crowd = Array.from({ length: 6 }, (_, at) => slow.get(`crowd ${at}`));
     const waiting = slow.get('a');
     slow.forget();
@@ -84,19 +84,19 @@ describe('a look-up that is overtaken by a word that something changed', () => {
   });
 });
 
-it('does not know that somebody is nobody: that is looked up or remembered by `get`', async () => {
+it('does not know absent values: those are looked up or remembered by `get`', async () => {
   await cache.get('nobody');
   expect([cache.known('nobody'), await cache.get('nobody'), lookUps]).toEqual([undefined, undefined, ['nobody']]);
 });
 
-it('lets go of those first that nobody asked about', async () => {
+it('lets go of those first that were not asked about', async () => {
   for (const name of ['a', 'b', 'c']) await cache.get(name);
   expect(cache.known('a')).toBe('A');
   await cache.get('d');
   expect(['a', 'b', 'c', 'd'].map((name) => cache.known(name))).toEqual(['A', undefined, 'C', 'D']);
 });
 
-it('lets go of those first that nobody asked about, also by `get`, and counts what was looked up anew as young', async () => {
+it('lets go of those first that were not asked about, also by `get`, and counts what was looked up anew as young', async () => {
   for (const name of ['a', 'b', 'c', 'a', 'd']) await cache.get(name);
   expect(['a', 'b'].map((name) => cache.known(name))).toEqual(['A', undefined]);
   cache.forget();
@@ -162,13 +162,13 @@ describe('while six look-ups are under way', () => {
     return begun.filter((name) => !name.startsWith('crowd'));
   }
 
-  it('whoever was found before goes ahead of those that were not, and of those that never were asked for', async () => {
+  it('a key that was found before goes ahead of those that were not, and of those that never were asked for', async () => {
     for (const name of ['good', 'bad']) await busy.get(name);
     busy.forget();
     expect(await orderOf('new', 'bad', 'good')).toEqual(['good', 'new', 'bad']);
   });
 
-  it('whoever was found once and then no more does not', async () => {
+  it('a key that was found once and then no more does not', async () => {
     await busy.get('was good');
     bad.add('was good');
     await busy.get('was good');
@@ -185,7 +185,7 @@ describe('while six look-ups are under way', () => {
     expect(await orderOf('new', 'b', 'a', 'c', 'd')).toEqual(['a', 'c', 'd', 'new', 'b']);
   });
 
-  it('as many wait as are kept, one more is turned away, and whoever was found before is not', async () => {
+  it('as many wait as are kept, one more is turned away, and a key that was found before is not', async () => {
     await busy.get('good');
     const crowded = orderOf('a', 'b', 'c', 'good');
     await expect(busy.get('d')).rejects.toMatchObject({ errorName: 'Too_Many_Requests' });

@@ -36,7 +36,7 @@ const newest = async () => (await listAudit(database.queries, { limit: 1 }))[0];
 const fails = (call: Promise<unknown>, errorName: string) => expect(call).rejects.toMatchObject({ errorName });
 
 describe('a key', () => {
-  it('that nobody has is unknown, and that is remembered for two seconds', async () => {
+  it('that does not exist is unknown, and that is remembered for two seconds', async () => {
     const { id, key } = await seedKey(database.queries, merchantId);
     await database.queries.deleteFrom('api_keys').execute();
     expect(await access.findCaller(key)).toBeUndefined();
@@ -89,7 +89,7 @@ describe('a key', () => {
     await fails(access.rotateKey('ana', nobody), 'Record_not_exist');
   });
 
-  it('is told in the audit log with what it opens, and a rotation with what took its place', async () => {
+  it('is in the audit log with what it opens, and a rotation with what took its place', async () => {
     const { id } = await create();
     expect((await newest())?.detail).toEqual({ merchantId, name: 'ERP', modules: ['POS'] });
     const { id: replacedBy, oldKeyEndsAtMs } = await access.rotateKey('ana', id, 5);
@@ -106,7 +106,7 @@ describe('a key', () => {
 });
 
 describe('a merchant', () => {
-  it('has a name of up to 200 characters, and is told in the audit log by it', async () => {
+  it('has a name of up to 200 characters, and is in the audit log by it', async () => {
     const { id } = await access.createMerchant('ana', ` ${'x'.repeat(200)} `);
     expect(await newest()).toMatchObject({ subject: id, detail: { name: 'x'.repeat(200) } });
     await fails(access.createMerchant('ana', 'x'.repeat(201)), 'Invalid_Request');
@@ -134,7 +134,7 @@ it('the audit log is read by subject, by whose it is, and page by page', async (
 });
 
 describe('a device of a merchant', () => {
-  it('comes with what it last said; a stranger’s and a disabled one are offline', async () => {
+  it('comes with what it last said; another merchant’s and a disabled one are offline', async () => {
     const said = { journal_id: 'j', last_seen_at: 7, last_report: '{}' };
     const { id } = await seedDevice(database.queries, merchantId, said);
     const { id: silent } = await seedDevice(database.queries, merchantId);

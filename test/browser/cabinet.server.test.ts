@@ -167,7 +167,7 @@ describe('languages and themes', () => {
 });
 
 describe('the browser as a whole', () => {
-  it('asked nobody but this gateway, and broke no rule', () => {
+  it('asked only this gateway, and broke no rule', () => {
     expect([...watched.asked]).toEqual([new URL(cabinet).origin]);
     expect(watched.complaints).toEqual([]);
   });

@@ -16,7 +16,7 @@ describe.each(engines)('the cabinet API on %s', (engine) => {
   });
   afterEach(() => cabinet.close());
 
-  it('lets nobody in without the token, and changes nothing for them', async () => {
+  it('refuses callers without the token, and changes nothing for them', async () => {
     for (const token of ['', 'wrong', 'canary-admin-token-of-the-offic']) {
       expect(await cabinet.post('/merchants', { name: 'Intruder' }, token)).toMatchObject({ status: 401, errorCode: 10 });
       expect(await cabinet.get('/keys', token)).toMatchObject({ status: 401, errorCode: 10 });

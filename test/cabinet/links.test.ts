@@ -42,7 +42,7 @@ describe.each(engines)('one-time links on %s', (engine) => {
     ['raised to operator', () => ({ role: 'operator' })],
     ['moved to another merchant', (other) => ({ merchantId: other })],
     ['let to see all merchants', () => ({ allMerchants: true })],
-  ])('of somebody who was %s opens nothing to the one who invited them; who changed them makes a new one', async (_what, change) => {
+  ])('of a user who was %s opens nothing to the one who invited them; who changed them makes a new one', async (_what, change) => {
     const invited = await inviteDan();
     expect(await olga.patch(`/users/${idOf(invited)}`, change(other))).toMatchObject({ errorCode: 0, user: { state: 'invited' } });
     expect(await use(invited)).toMatchObject({ errorCode: 20, setCookie: null });
@@ -81,7 +81,7 @@ describe.each(engines)('one-time links on %s', (engine) => {
         await cabinet.database.queries.updateTable('users').set({ role: 'viewer' }).where('role', '=', 'operator').execute();
     });
 
-    it('are not renewed by whoever invited somebody while that one uses theirs', async () => {
+    it('are not renewed by the inviting user while the invited one uses theirs', async () => {
       const invited = await inviteDan();
       const renewed = await renewedDuring(idOf(invited), (queries) =>
         useLink(engine, queries, systemRandom, { token: tokenOf(invited), passwordHash: 'chosen by Dan' }),
@@ -90,7 +90,7 @@ describe.each(engines)('one-time links on %s', (engine) => {
       expect(await linksOf(idOf(invited))).toEqual([]);
     });
 
-    it('are not renewed by whoever invited somebody while that one is raised above them', async () => {
+    it('are not renewed by the inviting user while the invited one is raised above them', async () => {
       const invited = await inviteDan();
       const renewed = await renewedDuring(idOf(invited), (queries) =>
         changeUser({ engine, queries, viewer: adminViewer, maxUsers: 100 }, idOf(invited), { role: 'operator' }),

@@ -130,7 +130,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     expect(await cabinet.audit()).toContain('session.confirm');
   });
 
-  it("lets an operator end everybody's sessions at once", async () => {
+  it('lets an operator end all sessions at once', async () => {
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     expect(await ana.delete('/sessions')).toMatchObject({ status: 403 });

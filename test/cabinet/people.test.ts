@@ -84,7 +84,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect((await cabinet.get('/users')).users).toHaveLength(2);
   });
 
-  it('signs in by password, tells nobody which part was wrong, and keeps only hashes', async () => {
+  it('signs in by password, does not reveal which part was wrong, and keeps only hashes', async () => {
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const good = await again('ANA@shop.md ');
     expect(good.answer).toMatchObject({ errorCode: 0, user: { email: 'ana@shop.md', merchantId, merchantName: 'Corner shop' } });
@@ -253,7 +253,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect(await browser.post('/links/read', { token: tokenOf(renewed) })).toMatchObject({ purpose: 'invitation' });
   });
 
-  it('lets nobody give a role above their own or outside their merchant', async () => {
+  it('lets no user grant a role above their own or outside their merchant', async () => {
     const other = String((await cabinet.post('/merchants', { name: 'Other shop' })).id);
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
@@ -329,7 +329,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect(await olga.get('/devices')).toMatchObject({ errorCode: 0 });
   });
 
-  it('writes every change down, with a name that nobody can take', async () => {
+  it('writes every change down, with a unique name', async () => {
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     await olga.patch(`/users/${ana.id}`, { name: 'admin token' });

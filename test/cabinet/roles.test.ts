@@ -213,7 +213,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
     expect(routes.map(callOf).sort()).toEqual(Object.keys(calls).sort());
   });
 
-  it('lets a stranger do only what is open to everybody', async () => {
+  it('lets an anonymous caller do only what is public', async () => {
     for (const route of cabinetRoutes()) {
       const { status } = await ask(route, undefined);
       const isOpen = ruleOf(callOf(route))?.who === 'public';
@@ -249,7 +249,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       }
     });
 
-    it("shows another merchant's rows to those who see all, and to nobody else", async () => {
+    it("shows another merchant's rows to those who see all, and to no other user", async () => {
       for (const route of cabinetRoutes().filter((one) => mayCall(callOf(one)))) {
         const kind = ruleOf(callOf(route))?.row;
         if (kind === undefined) continue;

@@ -256,7 +256,7 @@ describe('an attempt that has ended', () => {
     [answered(300), { kind: 'retry', delayMs: 1_501 }],
     [answered(199), { kind: 'retry', delayMs: 1_501 }],
     [silence, { kind: 'retry', delayMs: 1_501 }],
-  ] as const)('%# is told with what becomes of it', async (result, outcome) => {
+  ] as const)('%# is reported with what becomes of it', async (result, outcome) => {
     const { add, calls, clock, told } = setUp({ delaysS: [1.5006] });
     add([leased()]);
     calls[0]?.end(result);
@@ -275,7 +275,7 @@ describe('an attempt that has ended', () => {
     expect(attempts.counts).toEqual({ delivered: 1, failedAttempts: 2, died: 1 });
   });
 
-  it('frees its place before it is on record, and is told when it is', async () => {
+  it('frees its place before it is on record, and is reported when it is', async () => {
     const { add, calls, clock, records, told } = setUp({ perHost: 1 });
     const gate = Promise.withResolvers<void>();
     records.wait = gate.promise;
@@ -327,7 +327,7 @@ describe('stopping', () => {
     expect([attempts.counts.delivered, clock.pending]).toEqual([1, 0]);
   });
 
-  it('breaks off what takes longer and returns it with what was never sent, neither counted nor told', async () => {
+  it('breaks off what takes longer and returns it with what was never sent, neither counted nor reported', async () => {
     const bench = setUp({ perHost: 1 });
     await makeKnown(bench, 10);
     const [underWay, unsent] = several(2) as [ClaimedCallback, ClaimedCallback];

@@ -212,14 +212,14 @@ describe('a connection that fails', () => {
     expect(dropped.requests()).toBe(3);
   });
 
-  it('is told with every address that was tried', async () => {
+  it('is reported with every address that was tried', async () => {
     const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }));
     const { send } = setUp((_hostname, _options, done) => done(null, addresses));
     const { error } = await send('http://erp.example:1/');
     expect(error).toContain('connect ECONNREFUSED 127.0.0.1:1; connect ECONNREFUSED 127.0.0.2:1');
   });
 
-  it('is told in 300 characters at most, with its code once', async () => {
+  it('is reported in 300 characters at most, with its code once', async () => {
     const failing = (message: string) => {
       const { send } = setUp((_hostname, _options, done) => done(Object.assign(new Error(message), { code: 'EAI_AGAIN' }), []));
       return send('http://erp.example/');

@@ -47,7 +47,7 @@ describe('callbacks', () => {
     expect(() => open(15_001)).not.toThrow();
   });
 
-  it('go out by HTTP unless told otherwise, and leave no connection behind', async () => {
+  it('go out by HTTP by default, and leave no connection behind', async () => {
     const erp = await startErp();
     let isClosed = false;
     erp.answer = (request, response) => {
@@ -81,7 +81,7 @@ describe('callbacks', () => {
     expect((await callbacks.list({ limit: 10 })).map((each) => each.id)).toEqual([id]);
   });
 
-  it('can be tried at an address, which is told nothing', async () => {
+  it('can be tried at an address, which learns nothing', async () => {
     const erp = memoryErp({ nowMs: () => clock.now(), answer: () => answered(204) });
     const callbacks = begin({ send: erp.send });
     const id = randomUUID();

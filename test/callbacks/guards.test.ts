@@ -60,7 +60,7 @@ describe.each(engines)('the end of an attempt on %s', (engine) => {
     expect(await rowOf(id)).toMatchObject({ state: 'dead', attempts: 1, leased_by: null });
   });
 
-  it('a success counts whoever holds the lease: the ERP has heard it', async () => {
+  it('a success counts for every lease holder: the ERP has received it', async () => {
     const { id } = await leased('another', 3);
     await record(id, { kind: 'delivered' });
     expect(await rowOf(id)).toMatchObject({ state: 'delivered', leased_by: null });

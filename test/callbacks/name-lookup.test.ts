@@ -140,7 +140,7 @@ describe('names that have addresses', () => {
 });
 
 describe('a dead zone', () => {
-  it('keeps nobody else waiting, neither another name nor the rest of the process', async () => {
+  it('delays nothing else, neither another name nor the rest of the process', async () => {
     const find = namesBy({ system: lookup });
     const dead = await askForDeadNames(find, 300);
     const startedAt = performance.now();
@@ -153,7 +153,7 @@ describe('a dead zone', () => {
     expect(threadsAsked()).toBe(0);
   });
 
-  it('is told after six seconds, and the system is not asked', async () => {
+  it('is reported after six seconds, and the system is not asked', async () => {
     const { asked, system } = knowing();
     const answer = errorOf(namesBy({ system })('erp.dead'));
     await until(() => server.asked.length === 2);
@@ -164,7 +164,7 @@ describe('a dead zone', () => {
     expect([asked, clock.pending]).toEqual([[], 0]);
   });
 
-  it('is told by the resolver itself when its tries are over', async () => {
+  it('is reported by the resolver itself when its tries are over', async () => {
     const startedAt = performance.now();
     expect(await errorOf(namesBy()('erp.dead'))).toBe('ETIMEOUT: The name servers do not answer for erp.dead.');
     const tookMs = performance.now() - startedAt;
@@ -179,7 +179,7 @@ describe('a dead zone', () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  it('is one also when its servers fail, or one kind is not there and the other is not told', async () => {
+  it('is one also when its servers fail, or one kind is not there and the other is not answered', async () => {
     const { asked, system } = knowing();
     const find = namesBy({ system });
     expect(await errorOf(find('failing.example'))).toBe('ESERVFAIL: The name servers cannot tell the address of failing.example.');
@@ -256,7 +256,7 @@ describe('the system', () => {
     expect(await next).toEqual(bySystem);
   });
 
-  it('is asked for names of its own before those that nobody knows, however many of these wait', async () => {
+  it('is asked for names of its own before unknown names, however many of these wait', async () => {
     const system = slow();
     const find = namesBy({ system: system.system });
     const unknown = Array.from({ length: 66 }, (_, index) => errorOf(find(`unknown${index}.example`)));
@@ -294,7 +294,7 @@ describe('the system', () => {
     expect(await errorOf(find('two'))).toContain('The system was asked for two.');
   });
 
-  it('is the real one unless told otherwise', async () => {
+  it('is the real one by default', async () => {
     const find = createNameLookup({ clock, servers: [server.address] });
     const found = await new Promise<LookupAddress[]>((resolve) => find('localhost', { all: true }, (_error, all) => resolve(all)));
     expect(found.map(({ address }) => address)).toContain('127.0.0.1');
@@ -310,7 +310,7 @@ describe('odd names', () => {
   });
 
   it.each(['a..b', '.a.b', 'a.b..', `${label}x.example`, `${label}.`.repeat(5), 'a!b.example', "a'b.example"])(
-    'that no host can have are asked of nobody: %s',
+    'that no host can have are never asked: %s',
     async (name) => {
       expect(await errorOf(namesBy()(name))).toBe(`EBADNAME: Name servers cannot be asked for ${name}: a host cannot be named so.`);
       expect(server.asked).toEqual([]);

@@ -239,7 +239,7 @@ describe('leases', () => {
     expect(before).toMatchObject({ attempts: 1, nextAttemptAtMs: startMs + 120_000 });
   });
 
-  it('that were lost do not keep a success from counting: the ERP has heard it', async () => {
+  it('that were lost do not keep a success from counting: the ERP has received it', async () => {
     const lost = begin(undefined, { clock: { ...clock, after: () => () => {} } });
     await enqueue(database, lost.callbacks, { merchantId });
     await clock.advance(1_000);

@@ -173,7 +173,7 @@ describe('an attempt', () => {
     expect(await send(senderWith(), url)).toMatchObject({ status: null, error: expect.stringMatching(error) });
   });
 
-  it('tells an error for a name that nobody knows', async () => {
+  it('reports an error for an unknown name', async () => {
     const lookup: LookupAll = (hostname, _options, done) =>
       done(Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' }), []);
     expect(await send(senderWith({ lookup }), 'http://no-such-host.invalid/')).toMatchObject({
@@ -241,7 +241,7 @@ describe('connections', () => {
 });
 
 describe('TLS', () => {
-  it('refuses a certificate that nobody vouches for, takes one that is trusted, and minds the name', async () => {
+  it('refuses an untrusted certificate, takes one that is trusted, and minds the name', async () => {
     const erp = await erpUp({ tls: selfSigned });
     const port = new URL(erp.base).port;
     expect(await send(senderWith(), `${erp.base}/cb`)).toMatchObject({

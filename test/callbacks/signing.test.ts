@@ -106,7 +106,7 @@ describe.each(engines)('signing secrets on %s', (engine) => {
     expect([await read(), await stored()]).toEqual([['7'], null]);
   });
 
-  it('are nobody’s without a merchant', async () => {
+  it('do not exist without a merchant', async () => {
     await expect(replace('x', 0, 'nobody')).rejects.toMatchObject({ errorName: 'Record_not_exist' });
     await expect(readSigningSecrets(database.queries, 'nobody')).rejects.toMatchObject({ errorName: 'Record_not_exist' });
   });
@@ -127,7 +127,7 @@ describe.each(engines)('signing secrets on %s', (engine) => {
     };
     const template = 'http://erp.example/#OID#?s=#State#&r=#ReceiptID#&d=#DeviceID#';
 
-    it('sign it; it tells of an invoice that nobody has, and its answer is given back as it came', async () => {
+    it('sign it; it names an invoice that does not exist, and its answer is given back as it came', async () => {
       const send = sender();
       await replace('second', 1_000);
       const asked = send({ id: 't-1', merchantId, template });

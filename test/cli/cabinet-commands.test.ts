@@ -118,7 +118,7 @@ describe('the cabinet by command line', () => {
     expect(await run('user reset nobody@shop.md')).toMatchObject({ code: 1, err: expect.stringContaining('no user') });
   });
 
-  it('finds a sale, tells its story, decides what nobody could settle and shows who did', async () => {
+  it('finds a sale, tells its story, decides what could not be settled and shows who did', async () => {
     const { queries } = cabinet.database;
     const { id: merchantId } = await seedMerchant(queries);
     const { id: deviceId } = await seedDevice(queries, merchantId);

@@ -143,7 +143,7 @@ describe('the doctor', () => {
     );
   });
 
-  it('sees addresses that nobody can dial, and what answers there that is no gateway', async () => {
+  it('sees addresses that devices cannot reach, and what answers there that is no gateway', async () => {
     expect((await examine({ TILLGATE_HOST: '0.0.0.0' })).of('base address')).toEqual(bad(/cannot connect/));
     const answers = { status: 200, body: '<html>', date: undefined as string | undefined };
     const server = createServer((_request, response) => {

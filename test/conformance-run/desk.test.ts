@@ -74,7 +74,7 @@ describe('the desk', () => {
     60_000,
   );
 
-  it('pairs once, and lets nobody else in', async () => {
+  it('pairs once, and refuses every other device', async () => {
     const { desk, baseUrl } = await openDesk('terminal');
     expect(await pair(baseUrl, 'AAAA-AAAA')).toMatchObject({ errorCode: 20 });
     const { mqtt } = await pair(baseUrl, desk.code);

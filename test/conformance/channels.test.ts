@@ -99,7 +99,7 @@ describe.concurrent('who is live where', () => {
     await becomesLiveOn(device, []);
   });
 
-  it('is not told by a retained message or by somebody else’s presence', async () => {
+  it('does not follow from a retained message or from another device’s presence', async () => {
     const device = await shop.live('terminal', 'mqtt');
     await device.line('mqtt').presence(JSON.stringify({ v: 1, device: randomUUID(), online: true, clock: device.clock() }));
     expect(await liveOn(device)).toEqual(['mqtt']);

@@ -15,7 +15,7 @@ const report = { rrn: '1', authCode: '2', operationId: 'f100d', amount: 1 };
 const overBudget = () => shop.metric(/^tillgate_link_dropped_messages_total\{reason="over-budget"\} (\d+)/m);
 
 describe('a flood of presence with ever new boots and journals', { timeout: 120_000 }, () => {
-  it('on both wires keeps nobody waiting, and the device’s own payment ends', async () => {
+  it('on both wires delays no other device, and the device’s own payment ends', async () => {
     const calm = await shop.live('terminal', 'mqtt');
     const wild = await shop.live('terminal', 'both');
     let isOver = false;

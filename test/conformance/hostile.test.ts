@@ -44,7 +44,7 @@ async function pay(device: ForeignDevice, amount = 1, documentNr = randomUUID())
 const approval = (amount = 1) => ({ rrn: '1', authCode: '2', operationId: randomUUID().slice(0, 8), amount });
 
 describe('who is let in', () => {
-  it('nobody with a wrong secret, a foreign client id or none at all, on either wire', async () => {
+  it('no client with a wrong secret, a foreign client id or none at all, on either wire', async () => {
     const device = await shop.register('terminal');
     const other = await shop.register('terminal');
     const wrong: IClientOptions[] = [
@@ -187,7 +187,7 @@ describe('garbage', () => {
     await device.leave();
   });
 
-  it('by a topic that is not its own, or to a gateway that is none, is told of the device that sent it', async () => {
+  it('by a topic that is not its own, or to a gateway that is none, is counted for the device that sent it', async () => {
     const device = await shop.live('terminal', 'mqtt');
     const messages = async () => (await shop.till.admin(`/devices/${device.deviceId}/messages`))['dropped'] as Fields[];
     await device.line('mqtt').answer('nobody-by-this-name', '{}');

@@ -171,7 +171,7 @@ describe.concurrent('words that cannot be taken as they are', () => {
 });
 
 describe.concurrent('the same word again, and another one', () => {
-  it('a doubled answer changes nothing and is nobody’s business', async () => {
+  it('a doubled answer changes nothing and needs no person', async () => {
     const { device, command, answer, again } = await pay(5);
     await device.say(command, 'accepted');
     await device.say(command, 'accepted');
@@ -230,7 +230,7 @@ describe.concurrent('the same word again, and another one', () => {
 });
 
 describe.concurrent('after the time to answer', { timeout: 60_000 }, () => {
-  it('the API says 3, a late answer settles it, and a repeat hears it', async () => {
+  it('the API says 3, a late answer settles it, and a repeat gets it', async () => {
     const startedAtMs = performance.now();
     const { device, command, answer, again } = await cashIn();
     await device.say(command, 'accepted');

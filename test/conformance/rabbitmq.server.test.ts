@@ -225,7 +225,7 @@ describe('RabbitMQ for both channels', () => {
     await device.leave();
   });
 
-  it('a killed gateway’s command is asked about by the next one, under its own id, and the ERP hears the outcome', async () => {
+  it('a killed gateway’s command is asked about by the next one, under its own id, and the ERP gets the outcome', async () => {
     const device = await live('terminal', 'both');
     const documentNr = randomUUID();
     const body = { DeviceID: device.deviceId, amount: 4, documentNr };

@@ -65,7 +65,7 @@ describe('the manifests', () => {
     expect(container.readinessProbe.httpGet).toEqual({ path: `${basePath}/health/ready`, port: 'http' });
   });
 
-  it('run as nobody who may do anything, on a root that nobody writes', () => {
+  it('run as an unprivileged user on a read-only root', () => {
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
     expect(container.securityContext).toEqual({
       allowPrivilegeEscalation: false,

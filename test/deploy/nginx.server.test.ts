@@ -116,7 +116,7 @@ it('hands what could not be sent to the other instance, once', async () => {
   expect(alive.seen).toEqual(Array.from({ length: 20 }, (_each, count) => `pay ${count}`));
 });
 
-it('sends no POST a second time that an instance may have begun, and says that nobody knows', async () => {
+it('sends no POST a second time that an instance may have begun, and says that the outcome is unknown', async () => {
   const [dying, alive] = [await upstream('breaks off'), await upstream('answers')];
   const url = await proxyOf(dying.port, alive.port);
   const statuses: number[] = [];

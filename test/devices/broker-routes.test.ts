@@ -67,7 +67,7 @@ describe('broker authentication', () => {
     expect(await ask('topic', topic)).toBe('deny');
   });
 
-  it('denies a disabled device, or one nobody registered, whatever it asks', async () => {
+  it('denies a disabled device, or an unregistered one, whatever it asks', async () => {
     const questions = (username: string) =>
       Promise.all([
         ask('user', { username, password: device.secret }),
@@ -81,7 +81,7 @@ describe('broker authentication', () => {
     expect(new Set(await questions('3b241101-e2bb-4255-8caf-4136c566a962'))).toEqual(new Set(['deny']));
   });
 
-  it('answers whoever has no token as if there were no such path, whatever he sends', async () => {
+  it('answers a caller without the token as if there were no such path, whatever it sends', async () => {
     const nowhere = await fetch(`${cabinet.url}/nowhere`, { method: 'POST' });
     const question = { username: device.id, password: device.secret };
     const near = `${brokerTokens[0].slice(0, -1)}X`;
@@ -135,7 +135,7 @@ describe('broker authentication', () => {
     expect(response.status).toBe(415);
   });
 
-  it('is answered while strangers have taken every slot that they may have', async () => {
+  it('is answered while anonymous callers have taken all of their slots', async () => {
     const server = createTestServer({
       ...{ basePath: '', findCaller: async () => undefined, findDevice: async () => undefined, isAdminToken: () => false },
       limits: { requestsInFlight: 1 },

@@ -220,7 +220,7 @@ describe.each(engines)('presence on %s', (engine) => {
       expect(await read()).toEqual(written);
     });
 
-    it('goes on with a writer that lacks a channel when nobody has both', async () => {
+    it('goes on with a writer that lacks a channel when no gateway has both', async () => {
       const { clock, link, second, holder, hearBoth, read } = await setUpTwo();
       link.isUp.mqtt = false;
       second.link.isUp.mqtt = false;

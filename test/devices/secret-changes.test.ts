@@ -166,38 +166,41 @@ describe.each(engines)('two changes of a login at once on %s', (engine) => {
   });
 });
 
-it.each(['pair', 'newSecret'])('%s cuts off whoever has the old secret also when Mosquitto falls silent after the commit', async (name) => {
-  const clock = createVirtualClock();
-  const database = await memoryDatabase(clock);
-  onTestFinished(() => database.close());
-  const { id: merchantId } = await seedMerchant(database.queries);
-  const broker = createBroker({ reach: () => Promise.resolve() });
-  let isSilent = false;
-  const logins: DeviceLogins = {
-    check: async () => {},
-    change: (deviceId, work) =>
-      broker.loginsOf(0).change(deviceId, (login) =>
-        work({
-          ...login,
-          async confirm() {
-            if (isSilent) throw new GatewayError('Internal_error', 'silent', { httpStatus: 503 });
-          },
-        }),
-      ),
-  };
-  const addresses = () => ({ mqttUrl: 'mqtt://broker.example', queueUrl: 'amqp://broker.example' });
-  const devices = createDevices({ database, clock, random: seededRandom(7), banks: [], addresses, logins });
-  onTestFinished(devices.stop);
-  const { id, pairingCode } = await devices.register('ana', { merchantId, kind: 'register', name: 'Register' });
-  const { secret } = await devices.pair(pairingCode, '192.0.2.1');
-  const { pairingCode: code } = await devices.newPairingCode('ana', id);
-  // Believed from memory from now on.
-  expect(await devices.checkSecret(id, secret)).toBeDefined();
+it.each(['pair', 'newSecret'])(
+  '%s cuts off the holder of the old secret also when Mosquitto falls silent after the commit',
+  async (name) => {
+    const clock = createVirtualClock();
+    const database = await memoryDatabase(clock);
+    onTestFinished(() => database.close());
+    const { id: merchantId } = await seedMerchant(database.queries);
+    const broker = createBroker({ reach: () => Promise.resolve() });
+    let isSilent = false;
+    const logins: DeviceLogins = {
+      check: async () => {},
+      change: (deviceId, work) =>
+        broker.loginsOf(0).change(deviceId, (login) =>
+          work({
+            ...login,
+            async confirm() {
+              if (isSilent) throw new GatewayError('Internal_error', 'silent', { httpStatus: 503 });
+            },
+          }),
+        ),
+    };
+    const addresses = () => ({ mqttUrl: 'mqtt://broker.example', queueUrl: 'amqp://broker.example' });
+    const devices = createDevices({ database, clock, random: seededRandom(7), banks: [], addresses, logins });
+    onTestFinished(devices.stop);
+    const { id, pairingCode } = await devices.register('ana', { merchantId, kind: 'register', name: 'Register' });
+    const { secret } = await devices.pair(pairingCode, '192.0.2.1');
+    const { pairingCode: code } = await devices.newPairingCode('ana', id);
+    // Believed from memory from now on.
+    expect(await devices.checkSecret(id, secret)).toBeDefined();
 
-  const cutOff: string[] = [];
-  devices.onCutOff((deviceId) => cutOff.push(deviceId));
-  isSilent = true;
-  await expect((changes[name] as Change)(devices, id, code)).rejects.toMatchObject({ httpStatus: 503 });
-  expect(cutOff).toEqual([id]);
-  expect(await devices.checkSecret(id, secret)).toBeUndefined();
-});
+    const cutOff: string[] = [];
+    devices.onCutOff((deviceId) => cutOff.push(deviceId));
+    isSilent = true;
+    await expect((changes[name] as Change)(devices, id, code)).rejects.toMatchObject({ httpStatus: 503 });
+    expect(cutOff).toEqual([id]);
+    expect(await devices.checkSecret(id, secret)).toBeUndefined();
+  },
+);

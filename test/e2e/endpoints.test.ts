@@ -21,7 +21,7 @@ describe('terminal status', () => {
     expect(reportOf(await shop.till.get('/Device/Device/Status', { DeviceID: shop.registers[0] ?? '' }))).toMatchObject({ online: true });
   });
 
-  it('answers 30 for a device that nobody knows', slowTest, async () => {
+  it('answers 30 for an unknown device', slowTest, async () => {
     expect(await shop.till.get('/Device/Device/Status', { DeviceID: randomUUID() })).toMatchObject({ status: 200, errorCode: 30 });
   });
 });

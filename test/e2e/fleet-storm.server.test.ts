@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { runStorm } from '../../scripts/load/fleet-scene.ts';
 import { patienceMs } from '../support/gateway-process.ts';
 
-it('a storm of logins fails no payment and charges nobody twice', { timeout: 2 * patienceMs }, async () => {
+it('a storm of logins fails no payment and charges no card twice', { timeout: 2 * patienceMs }, async () => {
   const { sales, ...rest } = await runStorm({
     devices: 60,
     gateways: 1,

@@ -22,7 +22,7 @@ describe('under load', () => {
     expectKept(await openPays(options));
   });
 
-  it('hundreds of slow sockets that come back do not keep a good caller from his answers', slowTest, async () => {
+  it('hundreds of slow sockets that come back do not keep a good caller from its answers', slowTest, async () => {
     expectKept(await slowSockets(options));
   });
 

@@ -108,7 +108,7 @@ describe('serve', () => {
     expect(await runProgram(['migrate', '--json'], settings)).toMatchObject({ code: 0, out: '{"applied":[]}\n' });
   });
 
-  it('lets the command line read its database, and nobody else write it, while it runs', slowTest, async () => {
+  it('lets the command line read its database, and no other process write it, while it runs', slowTest, async () => {
     const settings = await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory() });
     expect((await runProgram(['migrate', '--check'], settings)).code).toBe(1);
     const gateway = await startServeProcess(settings);

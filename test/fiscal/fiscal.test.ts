@@ -72,7 +72,7 @@ describe('Receipt.Uid', () => {
     expect((await world.run(print(changed))).code).toBe(22);
   });
 
-  it('after a refusal is a new attempt; another merchant’s Uid is nobody’s business', async () => {
+  it('after a refusal is a new attempt; another merchant’s Uid does not matter', async () => {
     const value = receipt(10.81, { Payments: [{ PaymentCode: 2, Amount: 10.81 }] }); // the bank declines
     expect((await world.run(print(value))).code).toBe(50);
     const cash = { ...value, Payments: [{ PaymentCode: 0, Amount: 10.81 }] };
@@ -260,7 +260,7 @@ describe('completion notices', () => {
     expect(await queries.selectFrom('callbacks').select(['subject_id', 'sequence']).execute()).toEqual([{ subject_id: id, sequence: 2 }]);
   });
 
-  it('Unknown also when the gateway died, and what a person decides is told', async () => {
+  it('Unknown also when the gateway died, and a person’s decision is notified', async () => {
     world.fiscal.cashIn({ ...call(), amountBani: 1085, callbackUri }).catch(() => {}); // answers after its time
     await world.clock.advance(1_000);
     world.setAway(register.id, true);
@@ -322,7 +322,7 @@ describe('completion notices', () => {
     });
   });
 
-  it('none for what was told as not sent, and none without CallbackURI', async () => {
+  it('none for what was answered as not sent, and none without CallbackURI', async () => {
     world.setAway(register.id, true);
     await world.clock.advance(100);
     expect((await world.run(world.fiscal.cashIn({ ...call(), amountBani: 1000, callbackUri }))).code).toBe(30);

@@ -84,7 +84,7 @@ describe('the same request of a caller who was left without the outcome', () => 
   });
 });
 
-it('an operation without a callback, or whose caller needs none, wakes nobody', () => {
+it('an operation without a callback, or whose caller needs none, wakes no worker', () => {
   let wakes = 0;
   const wake = () => {
     wakes += 1;

@@ -13,7 +13,7 @@ beforeAll(async () => {
 }, 90_000);
 afterAll(() => shop?.close());
 
-describe('a gateway that is sent what nobody would', () => {
+describe('a gateway that gets invalid input', () => {
   it(`answers with the envelope, serves its neighbours and does not grow (TILLGATE_TEST_FUZZ_SEED=${seed})`, {
     timeout: 180_000,
   }, async () => {

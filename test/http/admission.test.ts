@@ -184,7 +184,7 @@ describe('a request', () => {
 });
 
 describe('what refuses a request', () => {
-  it('is a stop, for all but the probes of whoever watches it', () => {
+  it('is a stop, for all but the probes of a supervisor', () => {
     refusal = new GatewayError('Too_Many_Requests', 'The gateway is stopping.');
     expect(() => call().begin()).toThrow('stopping');
     expect(() => call({ url: '/healthy' }).begin()).toThrow('stopping');
@@ -199,7 +199,7 @@ describe('what refuses a request', () => {
     expect(call({ params: undefined }).begin()).toBe(true);
   });
 
-  it('is its key, and nothing where nobody is to be judged', async () => {
+  it('is its key, and nothing on open routes', async () => {
     expect(await refused({ access: keyFor('POS') })).toBe('APIKey is missing.');
     expect(await refused({ access: keyFor('POS'), is404: true })).toBe('let in');
     expect(await refused({ access: undefined })).toBe('let in');
@@ -252,7 +252,7 @@ describe('slots', () => {
     expect(await ask(keys.other)).toBe('let in');
   });
 
-  it('of strangers are their own: with all of them taken a key is served, at the same address too, and a program that is known', async () => {
+  it('of anonymous callers are their own: with all of them taken a key is served, at the same address too, and a program that is known', async () => {
     create({ requestsInFlight: 40 });
     let anonymousSlots = 0;
     while ((await refused({ ip: `192.0.2.${anonymousSlots % 4}` })) === 'let in') anonymousSlots += 1;
@@ -265,7 +265,7 @@ describe('slots', () => {
     expect(told).toContainEqual(['logged in', broker.socket]);
   });
 
-  it('of strangers whose answer is made and not read go to the next stranger, and the connection is cut; those that are worked on stay', async () => {
+  it('of anonymous callers whose answer is made and not read go to the next one, and the connection is cut; those that are worked on stay', async () => {
     create({ requestsInFlight: 1 });
     const first = await admitted();
     expect(await refused({ ip: '192.0.2.2' })).toMatch(/Too many requests/);

@@ -29,7 +29,7 @@ function press(network: string, times: number, isAnswered: boolean): number {
   return count;
 }
 
-describe('strangers', () => {
+describe('anonymous callers', () => {
   it.each([
     [0, 0],
     [3, 3],
@@ -43,14 +43,14 @@ describe('strangers', () => {
     expect(press('a', places + 1, false)).toBe(expected);
   });
 
-  it('of one address have a share, and what nobody else uses up to three quarters', () => {
+  it('of one address have a share, and unused slots up to three quarters', () => {
     expect(press('a', 200, false)).toBe(75);
     expect(press('b', 200, false)).toBe(25);
     expect(cut).toEqual([]);
   });
 });
 
-describe('an answer that nobody reads', () => {
+describe('an unread answer', () => {
   it('makes room for the next of its own address, the oldest first, and never for one beside whom there is room', () => {
     expect(press('a', 77, true)).toBe(77);
     expect(cut).toEqual(['a 0', 'a 1']);

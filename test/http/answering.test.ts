@@ -98,7 +98,7 @@ describe('a failure', () => {
     expect(fail(new GatewayError('Device_Busy', 'x', { fields: { other: 'x' } })).facts.oid).toBeUndefined();
   });
 
-  it('that nobody meant is written down, and one that somebody did is not', () => {
+  it('that is unexpected is logged, and an expected one is not', () => {
     fail(new GatewayError('Internal_error', 'Meant.'));
     expect(logger.lines).toEqual([]);
     fail(new TypeError('odd'));

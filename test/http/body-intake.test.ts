@@ -86,7 +86,7 @@ describe('a body', () => {
     expect(held()).toEqual([0, 0]);
   });
 
-  it.each([4, 6])('that has another length than the %i it told is refused', async (length) => {
+  it.each([4, 6])('that has another length than the %i it announced is refused', async (length) => {
     const body = begin({ length });
     await body.write('hello');
     await finish(body);
@@ -135,7 +135,7 @@ describe('of all', () => {
     intake = create({ bodyBytes: 100_000, bodiesPerAddress: 100, bufferedBytes: bodies * overheadBytes + bytes });
   };
 
-  it('nobody is cut at the bound, and beyond it the slowest, until there is some room', async () => {
+  it('none is cut at the bound, and beyond it the slowest, until there is some room', async () => {
     roomFor(3, 60_000);
     const [slow, quick] = [begin({ address: 'slow' }), begin({ address: 'quick' })];
     await slow.write('x'.repeat(30_000));

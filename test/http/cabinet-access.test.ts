@@ -97,7 +97,7 @@ describe('a change from another site', () => {
       expect(await create({ ...cookie('operator'), host: new URL(origin).host, origin }), origin).toMatchObject({ errorCode: 0 });
   });
 
-  it('is told from one that comes through a proxy under the public address', async () => {
+  it('is distinguished from one that comes through a proxy under the public address', async () => {
     const { create } = start({ publicUrl: 'https://pay.example.md/tillgate' });
     const operator = { ...cookie('operator'), cookie: '__Host-tillgate_session=operator' };
     expect(await create({ ...operator, origin: 'https://pay.example.md' })).toMatchObject({ errorCode: 0 });
@@ -105,7 +105,7 @@ describe('a change from another site', () => {
       expect(await create({ ...operator, origin }), origin).toMatchObject(refused);
   });
 
-  it('cannot sign somebody in either: what is open to everybody asks for the same', async () => {
+  it('cannot sign a user in either: open calls ask for the same', async () => {
     const { call } = start();
     expect(await call('POST', '/door', {})).toMatchObject(refused);
     expect(await call('POST', '/door', { 'x-tillgate-request': '1' })).toEqual({ status: 200, errorCode: 0, errorMessage: '' });

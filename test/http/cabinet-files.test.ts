@@ -94,7 +94,7 @@ describe('{base_url}', () => {
     }
   });
 
-  it('tells everybody else that there is no such path', async () => {
+  it('answers all other callers that there is no such path', async () => {
     for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }]) {
       const answer = await get('', headers);
       expect([answer.statusCode, answer.json().errorCode]).toEqual([404, 40]);
@@ -115,7 +115,7 @@ describe('a build that is older than its sources', () => {
   it.each([
     ['older', 1_000, 1],
     ['newer', 9_000, 0],
-  ])('is told of in the log when it is %s', async (_word, builtAtS, warnings) => {
+  ])('is logged when it is %s', async (_word, builtAtS, warnings) => {
     const directory = temporaryDirectory();
     mkdirSync(`${directory}/dist`);
     mkdirSync(`${directory}/src`);

@@ -79,7 +79,7 @@ describe('a schema that is broken', () => {
     expect('error' in unnamed && unnamed.error.message).toBe('The body must be a JSON object.');
   });
 
-  it('is none in headers, which are judged by whoever reads them; texts of a query become numbers, those of a body do not', () => {
+  it('is none in headers, which their readers check; texts of a query become numbers, those of a body do not', () => {
     const headers = { odd: 1 };
     expect(compile({ schema: object({}, { required: ['a'] }), httpPart: 'headers' })(headers)).toEqual({ value: headers });
     const schema = object({ n: { type: 'integer' } });
@@ -153,7 +153,7 @@ describe('a body', () => {
     expect(parseJsonBody(Buffer.from(text), caps)).toBeUndefined();
   });
 
-  it('whose name is long is told by its beginning', () => {
+  it('whose name is long is named by its beginning', () => {
     expect(read(`{"${'n'.repeat(100)}":"\\u0000"}`)).toBe(`${'n'.repeat(60)} must not contain the character U+0000.`);
   });
 });
@@ -176,7 +176,7 @@ describe('a query', () => {
 describe('a charset', () => {
   const told = (contentType: string | undefined) => thrownBy(() => checkCharset(contentType));
 
-  it('is UTF-8 or what is the same, however it is written, or not told', () => {
+  it('is UTF-8 or what is the same, however it is written, or absent', () => {
     const good = [
       'application/json',
       'application/json; charset=utf-8',

@@ -287,7 +287,7 @@ describe('odd requests', () => {
     expect(socket.written[0]).toContain('\r\nAllow: GET, POST\r\n');
   });
 
-  it('are refused by whoever has only a socket, with his own headers', () => {
+  it('are refused where there is only a socket, with its own headers', () => {
     connections.refuse(socket.asSocket(), protocolFailure(426, 'No.'), ['X-Own: 1']);
     expect(socket.statuses).toEqual([426]);
     expect(socket.written[0]).toContain('\r\nX-Own: 1\r\n');

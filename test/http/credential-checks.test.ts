@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { expect, it } from 'vitest';
 import { createCredentialChecks } from '../../src/http/credential-checks.ts';
 
-it('turns away the one that has waited longest, and tells nobody twice', async () => {
+it('turns away the one that has waited longest, and answers no call twice', async () => {
   const lookUps: PromiseWithResolvers<void>[] = [];
   const line = createCredentialChecks(2);
   const told: [string, string][] = [];

@@ -48,7 +48,7 @@ it('a file of many pieces comes whole, with its length', async () => {
   expect(answer.rawPayload.equals(file)).toBe(true);
 });
 
-it('of a file that nobody reads no more than a piece or two is taken', async () => {
+it('of an unread file no more than a piece or two is taken', async () => {
   create();
   let taken = 0;
   app.addHook('onSend', async (_request, reply, payload) => {

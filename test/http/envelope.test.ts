@@ -109,7 +109,7 @@ describe('failures', () => {
     expect([response.statusCode, response.json().errorMessage]).toEqual([404, 'Invalid_Request: There is no such path.']);
   });
 
-  it('names the base path to whoever leaves it out, whether the rest exists or not', async () => {
+  it('names the base path to callers that leave it out, whether the rest exists or not', async () => {
     for (const path of ['/Device/sample/Pay', '/nothing', '/']) {
       const response = await sample.server.app.inject(path);
       expect([response.statusCode, response.json().errorMessage]).toEqual([

@@ -74,7 +74,7 @@ describe('a call', () => {
     );
   });
 
-  it('is told from one at another path, and from one whose body is no object', () => {
+  it('is distinguished from one at another path, and from one whose body is no object', () => {
     const hashes = [call({}), call({}, {}, '/Device/payment/Refund'), call(null), call('ab'), call({ 0: 'a', 1: 'b' })].map(requestHash);
     expect(new Set(hashes).size).toBe(hashes.length);
   });
@@ -83,7 +83,7 @@ describe('a call', () => {
     expect(() => idempotencyKeyOf(call({}, { 'idempotency-key': ['k', 'l'] }))).toThrow('visible ASCII');
   });
 
-  it('is recognised by its key and by what it asks, with whoever waits for it', async () => {
+  it('is recognised by its key and by what it asks, with the waiting caller', async () => {
     const raw = Object.assign(new EventEmitter(), { destroyed: true, writableFinished: false, socket: null });
     const recognise = (headers?: Record<string, unknown>) => recognitionOf(call({ a: 1 }, headers), { raw } as unknown as FastifyReply);
     const asked = requestHash(call({ a: 1 }));
@@ -94,7 +94,7 @@ describe('a call', () => {
     expect([bare.idempotency, bare.hashRequest()]).toEqual([undefined, asked]);
   });
 
-  it('is hashed when somebody asks for it, and with a key at once', () => {
+  it('is hashed on demand, and with a key at once', () => {
     const raw = Object.assign(new EventEmitter(), { destroyed: true, writableFinished: false, socket: null });
     let reads = 0;
     const body = {

@@ -118,7 +118,7 @@ describe('a key', () => {
     [{ APIKey: 'x' }, 'UUID'],
     [{ APIKey: 5 }, 'UUID'],
     [{ APIKey: otherKey }, 'unknown'],
-  ])('%j is refused, and told as %s', async (query, sentence) => {
+  ])('%j is refused, and logged as %s', async (query, sentence) => {
     expect(await refusal(keyFor('POS'), { query })).toMatchObject({
       errorName: 'Invalid_API_Key',
       message: expect.stringContaining(sentence),
@@ -258,7 +258,7 @@ describe('a device that wants a WebSocket', () => {
   const findDevice = async (id: string, secret: string) => (secret === 'right' ? { deviceId: id, merchantId: 'm' } : undefined);
   const logIn = createUpgradeLogin(findDevice);
 
-  it('is let in by its credential alone, and told which of the two is missing', async () => {
+  it('is let in by its credential alone, and answered which of the two is missing', async () => {
     expect(await logIn(basic(`${deviceId}:right`))).toEqual({ deviceId, merchantId: 'm' });
     for (const none of [undefined, '', 'Bearer x']) await expect(logIn(none)).rejects.toThrow('must be Basic');
     for (const wrong of [basic(`${deviceId}:wrong`), basic('x:right'), 'Basic']) await expect(logIn(wrong)).rejects.toThrow('is wrong');
@@ -298,7 +298,7 @@ describe('the cabinet', () => {
     expect(ownerOf(ofMerchant)).toEqual({ name: 'people of shop', sharePercent: 20 });
   });
 
-  it.each([{}, { cookie: 'tillgate_session=unknown' }])('knows nobody by %j', async (headers: { cookie?: string }) => {
+  it.each([{}, { cookie: 'tillgate_session=unknown' }])('knows no caller by %j', async (headers: { cookie?: string }) => {
     const request = requestOf({ headers });
     expect(await refusal(cabinet(), request)).toMatchObject({ errorName: 'Invalid_API_Key', httpStatus: 401 });
     expect(() => viewerOf(request)).toThrow('strangers');
@@ -378,7 +378,7 @@ describe('metrics', () => {
   });
 });
 
-it('a request that nobody has judged is nobody’s', () => {
+it('an unchecked request has no owner', () => {
   const request = requestOf();
   expect([optionalCallerOf(request), deviceCallerOf(request), ownerOf(request)]).toEqual([undefined, undefined, undefined]);
 });

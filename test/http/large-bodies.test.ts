@@ -32,7 +32,7 @@ const pay = (fields: object, length = 2 * fourKib) =>
   JSON.stringify({ DeviceID: deviceId, amount: 10.5, padding: marker.padEnd(length, '.'), ...fields });
 
 describe('a body of more than 4 KiB', () => {
-  it('is refused where anybody may call, before it has come in', async () => {
+  it('is refused on public calls, before it has come in', async () => {
     for (const path of ['/test/echo', '/cabinet/api/door']) {
       const large = await post(path, pay({}));
       expect(large, path).toMatchObject({ status: 413, errorCode: 40, isParsed: false });

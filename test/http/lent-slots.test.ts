@@ -30,7 +30,7 @@ const giveBack = (times: number) => {
 };
 
 describe('an owner beyond its share', () => {
-  it('who was turned away himself may borrow again as soon as there is room', () => {
+  it('an owner that was refused itself may borrow again as soon as there is room', () => {
     expect(take('one', 76)).toBe(75);
     giveBack(40);
     expect(take('one', 1)).toBe(1);
@@ -47,7 +47,7 @@ describe('an owner beyond its share', () => {
     expect(take('one', 1)).toBe(1);
   });
 
-  it('may not however often he was turned away himself since', () => {
+  it('may not however often it was refused itself since', () => {
     take('one', 75);
     take('other', 11);
     expect(take('one', 3)).toBe(0);

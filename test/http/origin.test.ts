@@ -110,6 +110,6 @@ it('names the key that it came by, and leaves out what the command keeps anyway'
   expect(bodyOf(originOf(call, 'Receipt', 'Cash'))).toEqual({ DeviceID: 'd' });
 });
 
-it('is of nobody who showed no key', () => {
+it('has no caller without a key', () => {
   expect(() => originOf(request({}))).toThrow('without a key');
 });

@@ -106,7 +106,7 @@ describe('a server', () => {
 });
 
 describe('a route', () => {
-  it('gets its body as JSON alone, in UTF-8, and as long as it was told to be', async () => {
+  it('gets its body as JSON alone, in UTF-8, and as long as announced', async () => {
     create();
     expect((await post('/test/echo', '{"a":1}')).json()).toMatchObject({ errorCode: 0, body: { a: 1 } });
     expect((await post('/test/echo', '{}', { 'content-type': 'text/plain' })).statusCode).toBe(415);

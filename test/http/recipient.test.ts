@@ -44,7 +44,7 @@ async function ask() {
 }
 
 describe('the recipient', () => {
-  it('who waits for the whole answer has received it, and has not left when he hangs up afterwards', async () => {
+  it('who waits for the whole answer has received it, and has not left when it hangs up afterwards', async () => {
     const { socket, untilText, recipient } = await ask();
     let hasHungUp = false;
     recipient.onLeft(() => {
@@ -71,7 +71,7 @@ describe('the recipient', () => {
     answer();
   });
 
-  it('has left as soon as his last word is read, before the connection is closed: a statement may be answered in between', async () => {
+  it('has left as soon as the end of its stream is read, before the connection is closed: a statement may be answered in between', async () => {
     const { socket, recipient } = await ask();
     const atLastWord = new Promise<boolean>((resolve) => theirSocket?.once('end', () => resolve(recipient.hasLeft())));
     socket.end();
@@ -91,13 +91,13 @@ describe('the recipient', () => {
   });
 });
 
-describe('a recipient whose connection was over before anybody asked', () => {
+describe('a recipient whose connection ended before the question', () => {
   const over = (writableFinished: boolean) => {
     const raw = Object.assign(new EventEmitter(), { destroyed: true, writableFinished, socket: null });
     return recipientOf({ raw } as unknown as FastifyReply);
   };
 
-  it('has left, and hears nothing', async () => {
+  it('has left, and gets nothing', async () => {
     const recipient = over(false);
     let hasHungUp = false;
     recipient.onLeft(() => {

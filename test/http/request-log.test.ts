@@ -120,7 +120,7 @@ it('never holds a key, a secret or a query string, also when a handler crashes w
   expect(await (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${adminToken}` } })).text()).not.toContain(canary);
 });
 
-it('hides fields with the names of secrets, should somebody log one', async () => {
+it('hides fields with the names of secrets, if one is logged', async () => {
   const { lines } = await start();
   createLogger('info', { write: (line) => lines.push(line) }).info({ apiKey: 'canary', device: { secret: 'canary' } }, 'careless');
   expect(lines.join('')).toContain('[secret]');

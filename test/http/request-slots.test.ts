@@ -16,7 +16,7 @@ describe('a slot', () => {
     expect(mayTake({ ...asked, mine: 0, taken: 100 })).toBe(false);
   });
 
-  it('beyond the share is lent while a quarter is free and nobody else waits', () => {
+  it('beyond the share is lent while a quarter is free and no other owner waits', () => {
     expect(mayTake({ ...asked, mine: 60, taken: 74 })).toBe(true);
     expect(mayTake({ ...asked, mine: 60, taken: 75 })).toBe(false);
     expect(mayTake({ ...asked, mine: 60, taken: 60, othersWait: true })).toBe(false);

@@ -88,7 +88,7 @@ describe('files', () => {
 });
 
 describe('the cabinet', () => {
-  it('is open to all, in the document to nobody, and makes no path a known one', () => {
+  it('is open to all, in no document, and makes no path a known one', () => {
     register();
     expect([...routes.keys()]).toEqual(['/cabinet', '/cabinet/*', '/']);
     for (const { options } of routes.values())
@@ -144,14 +144,14 @@ describe('the cabinet', () => {
     expect([Object.keys(headers).includes('content-encoding'), logger.lines]).toEqual([false, []]);
   });
 
-  it('is where {base_url} leads a browser, and nobody else', async () => {
+  it('is where {base_url} leads a browser only', async () => {
     register();
     const { redirect, headers } = await get(undefined, { accept: 'text/html,*/*' }, '/');
     expect([redirect, headers['vary']]).toEqual([['/base/cabinet', 302], 'accept']);
     for (const accept of [{}, { accept: 'application/json' }]) await expect(get(undefined, accept, '/')).rejects.toThrow('no such path');
   });
 
-  it('is read once, and told to be stale only where a source was written after it', async () => {
+  it('is read once, and called stale only where a source was written after it', async () => {
     const sources = `${directory}/../src`;
     mkdirSync(`${sources}/pages`, { recursive: true });
     writeFileSync(`${sources}/a.ts`, 'a');

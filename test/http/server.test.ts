@@ -291,7 +291,7 @@ describe('the base path', () => {
 });
 
 describe('health and metrics', () => {
-  it('ready tells each mode, and says 503 to whoever asks for one that is down', async () => {
+  it('ready tells each mode, and says 503 for one that is down', async () => {
     const ready = { modes: { POS: 'down', QR: 'up', Fiscal: 'partly' }, channels: { mqtt: false, queue: true } } as const;
     const { url } = await start({ readiness: async () => ready });
     const ask = async (query: string) => {

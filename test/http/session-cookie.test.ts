@@ -79,7 +79,7 @@ describe('a change', () => {
     expect(from({ origin }, 'https://pay.example/tillgate')).toThrow(refused);
   });
 
-  it.each(['0', '', '11'])('comes from nobody who says %j instead of 1', (said) => {
+  it.each(['0', '', '11'])('is not accepted with %j instead of 1', (said) => {
     expect(from({ 'x-tillgate-request': said })).toThrow(refused);
   });
 });

@@ -10,7 +10,7 @@ const told = (error: unknown) => {
 };
 const internal = ['Internal_error', 200, 'The gateway failed while handling the request; its log tells more under r-1.'];
 
-describe('of what was thrown a caller is told', () => {
+describe('of what was thrown a caller gets', () => {
   it('an outcome as it is', () => {
     const error = new GatewayError('Device_Busy', 'It is.');
     expect(toGatewayError(error, 'r-1')).toBe(error);
@@ -43,7 +43,7 @@ describe('of what was thrown a caller is told', () => {
   });
 });
 
-it('of what a device reported with its refusal the whole is told', () => {
+it('of what a device reported with its refusal the caller gets all', () => {
   const error = new GatewayError('Refused_By_Device', 'No.', { report: '{"a":1}', fields: { OID: 'o' } });
   expect(failureBody(error, 'And more.')).toEqual({
     errorCode: 50,

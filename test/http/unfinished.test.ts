@@ -60,13 +60,13 @@ const head = (length: number, more = '') =>
   `POST ${base}/Device/sample/Pay HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${more}Content-Length: ${length}\r\n\r\n`;
 
 describe('unfinished bodies', () => {
-  it('take no place: with more of them than places everybody else is served', async () => {
+  it('take no place: with more of them than slots all others are served', async () => {
     const { port, url } = await start({ requestsInFlight: 5, bodiesPerAddress: 1_000 });
     for (let n = 0; n < 40; n += 1) await attack(port, `127.0.0.${2 + (n % 4)}`, `${head(100)}{"a"`);
     for (let time = 0; time < 10; time += 1) expect(await pay(url)).toBe(0);
   });
 
-  it('of one address beyond its bound cost it the oldest, with the envelope, and nobody else anything', async () => {
+  it('of one address beyond its bound cost it the oldest, with the envelope, and no other address anything', async () => {
     const { port, url } = await start({ bodiesPerAddress: 5 });
     const attackers: Attacker[] = [];
     for (let n = 0; n < 20; n += 1) {

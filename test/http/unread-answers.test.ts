@@ -58,7 +58,7 @@ async function press(): Promise<void> {
   }
 }
 
-it('keep neither a till from its payment nor another stranger from a page', async () => {
+it('keep neither a till from its payment nor another anonymous caller from a page', async () => {
   const till = `/Device/sample/Status?APIKey=${posKey}&DeviceID=a`;
   await press();
   for (let time = 0; time < 3; time += 1)

@@ -107,7 +107,7 @@ describe('an upgrade', () => {
     expect(cutOffListeners.size).toBe(0);
   });
 
-  it('may still be refused by whoever takes it', async () => {
+  it('may still be refused by its new owner', async () => {
     const socket = await knock();
     const error = new GatewayError('Too_Many_Requests', 'Too often.');
     handed[0]?.refuse(error);
@@ -121,14 +121,14 @@ describe('an upgrade', () => {
     ['with a key that is too short', requestOf({ 'sec-websocket-key': 'AAAA==' }), 400, undefined],
     ['with a key that is too long', requestOf({ 'sec-websocket-key': `x${good['sec-websocket-key']}` }), 400, undefined],
     ['with more than a key', requestOf({ 'sec-websocket-key': `${good['sec-websocket-key']}x` }), 400, undefined],
-  ])('%s is refused before anybody is asked', async (_how, request, httpStatus, headers) => {
+  ])('%s is refused before any lookup', async (_how, request, httpStatus, headers) => {
     const socket = await knock(request);
     expect(refused).toMatchObject([{ error: { errorName: 'Invalid_Request', httpStatus } }]);
     expect([refused[0]?.socket, refused[0]?.headers, asked, handed]).toEqual([socket, headers, [], []]);
     socket.emit('error', new Error('ECONNRESET'));
   });
 
-  it('with a wrong login is told how to log in', async () => {
+  it('with a wrong login is answered how to log in', async () => {
     authenticate = () => Promise.reject(new GatewayError('Invalid_API_Key', 'Wrong.'));
     await knock();
     expect(refused).toMatchObject([{ error: { errorName: 'Invalid_API_Key', httpStatus: 401, message: 'Wrong.' } }]);
@@ -153,7 +153,7 @@ describe('an upgrade', () => {
     expect([refused.map(({ error }) => error), handed, loggedIn]).toEqual([[reason], [], []]);
   });
 
-  it('whose device hung up meanwhile is nobody’s', async () => {
+  it('whose device hung up meanwhile has no owner', async () => {
     await knock(requestOf(), (socket) => socket.destroy());
     expect([handed, loggedIn, refused]).toEqual([[], [], []]);
   });

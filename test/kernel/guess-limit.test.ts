@@ -25,7 +25,7 @@ function setUp() {
 }
 
 describe('the limit on guesses', () => {
-  it('counts what came back empty or refused, and lets nobody of that address try more until time has passed', async () => {
+  it('counts what came back empty or refused, and refuses that address until time has passed', async () => {
     const { clock, guess, refused, right } = setUp();
     expect([await guess('a'), await refused('a'), await guess('a')]).toEqual(['wrong', 'No.', 'wrong']);
     expect([await guess('a'), await right('a'), await right('b')]).toEqual(['Slowly.', 'Slowly.', 'in']);
@@ -39,7 +39,7 @@ describe('the limit on guesses', () => {
     expect(new Set(await Promise.all(Array.from({ length: 15 }, () => right('b'))))).toEqual(new Set(['in']));
   });
 
-  it('holds in all for those who have guessed wrong lately, and keeps nobody else out', async () => {
+  it('holds in all for those who have guessed wrong lately, and locks out no other network', async () => {
     const { guess, right } = setUp();
     const first = await Promise.all(Array.from({ length: 30 }, (_, place) => guess(`address ${place}`)));
     expect(new Set(first)).toEqual(new Set(['wrong']));

@@ -19,7 +19,7 @@ function complaint(receipt: unknown, needsPayments = false): string {
 }
 
 describe('a receipt', () => {
-  it('is kept as it is, with fields that nobody knows', () => {
+  it('is kept as it is, with unknown fields', () => {
     const receipt = {
       Zeta: [null, { deep: true }],
       Number: 'A-1',

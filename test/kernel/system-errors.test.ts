@@ -104,7 +104,7 @@ describe('as sockets really fail', () => {
     holder.close();
   });
 
-  it('a certificate that nobody vouches for, one of another name, and no TLS at all', async () => {
+  it('an untrusted certificate, one of another name, and no TLS at all', async () => {
     const server = createTlsServer(selfSigned).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -121,7 +121,7 @@ describe('as sockets really fail', () => {
 });
 
 describe('a chain of errors', () => {
-  it('is told by the one that the tables know, also among several addresses', () => {
+  it('is described by the one that the tables know, also among several addresses', () => {
     const refused = made({ code: 'ECONNREFUSED', address: '::1', port: 1 });
     expect(systemSentence(new Error('outer', { cause: new Error('middle', { cause: refused }) }))).toContain('::1:1');
     expect(systemSentence(new Error('outer', { cause: new AggregateError([refused, refused], 'both') }))).toContain('::1:1');

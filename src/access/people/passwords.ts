@@ -29,7 +29,7 @@ function derive(password: string, salt: Uint8Array, { memory, passes, parallelis
   });
 }
 
-const plain = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replace(/=+$/, '');
+const plain = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replace(/=+/, '');
 
 interface Recipe {
   /** Parameters and salt, as they stand before the tag. */

@@ -89,7 +89,7 @@ describe.each(engines)('links on %s', (engine) => {
     expect((await rowOf(userId)).name).toBe('Ana Rusu');
   });
 
-  it('of somebody who is disabled, or that came late, change nothing', async () => {
+  it('of a user who is disabled, or that came late, change nothing', async () => {
     const userId = await add('ana', 'merchant');
     const token = await tokenOf({ userId });
     await database.queries.updateTable('users').set({ disabled_at: 1 }).execute();
@@ -119,7 +119,7 @@ describe.each(engines)('links on %s', (engine) => {
     expect(await refusal(use(late, { name: 'Eve', email: 'eve@x.md' }))).toBe('Record_not_exist');
   });
 
-  it('of the first operator end when an operator came in by another, and not when somebody else did', async () => {
+  it('of the first operator end when an operator came in by another, and not when another user did', async () => {
     const [ana, olga] = [await add('ana', 'merchant'), await add('olga', 'operator')];
     await link();
     await use(await tokenOf({ userId: ana }));

@@ -36,7 +36,7 @@ describe('a password', () => {
     expect(await matchPassword([one, apart, other], 'correct horse battery')).toEqual([true, true, false]);
   });
 
-  it('of nobody is never right', async () => {
+  it('of an unknown user is never right', async () => {
     expect(await isPassword(null, '')).toBe(false);
     expect(await isPassword(null, 'anything at all')).toBe(false);
     await expect(isPassword('plain text', 'plain text')).rejects.toThrow(/not in the form/);

@@ -68,7 +68,7 @@ describe('a role is given', () => {
     expect(standings.map((standing) => may(who, standing))).toEqual(expected);
   });
 
-  it('to no operator by a merchant who has none himself', () => {
+  it('to no operator by a merchant that has none', () => {
     // Not a standing that there is; the rule does not lean on that.
     expect(may({ ...viewer('merchant', 'm') }, { role: 'operator', merchantId: 'm' })).toBe(false);
   });

@@ -108,7 +108,7 @@ describe.each(engines)('sessions on %s', (engine) => {
     });
   });
 
-  it('tells it at once of a session that has ended before it asked, and nobody who has left', async () => {
+  it('tells it at once of a session that has ended before it asked, and no listener that has left', async () => {
     const { here, enter } = await setUp();
     const { session } = await enter();
     const ended: string[] = [];

@@ -90,12 +90,12 @@ describe.each(engines)('on %s', (engine) => {
     it.each([
       ['whose password was changed', { password_hash: stored('another') }],
       ['who was disabled', { disabled_at: 1 }],
-    ])('of somebody %s since it was proven opens nothing', async (_who, columns) => {
+    ])('of a user %s since it was proven opens nothing', async (_who, columns) => {
       meanwhile = () => change(columns);
       expect([await refusal(enter()), await sessions()]).toEqual([wrongLogin, []]);
     });
 
-    it('of somebody who was removed since opens nothing', async () => {
+    it('of a user who was removed since opens nothing', async () => {
       meanwhile = () => database.queries.deleteFrom('users').where('id', '=', userId).execute();
       expect([await refusal(enter()), await sessions()]).toEqual([wrongLogin, []]);
     });
@@ -121,7 +121,7 @@ describe.each(engines)('on %s', (engine) => {
       expect(await sessions()).toHaveLength(1);
     });
 
-    it('asks nobody for a code who may not come in', async () => {
+    it('asks no user for a code who may not sign in', async () => {
       await change({ totp_secret: secret, disabled_at: 1 });
       expect(await refusal(enter())).toBe(wrongLogin);
     });
@@ -160,7 +160,7 @@ describe.each(engines)('on %s', (engine) => {
       expect(wrongFrom.at(-1)).toBe('192.0.2.1');
     });
 
-    it('is slowed for whoever holds the session, from however many addresses they guess', async () => {
+    it('is slowed for the holder of the session, from however many addresses', async () => {
       const guessed = [];
       for (let number = 0; number < 15; number += 1) {
         const from = { userId, address: `198.51.100.${number}` };
@@ -170,7 +170,7 @@ describe.each(engines)('on %s', (engine) => {
       expect(guessed.at(-1)).toContain('Too many');
     });
 
-    it('is over for somebody who was changed or removed since', async () => {
+    it('is over for a user who was changed or removed since', async () => {
       meanwhile = () => change({ password_hash: stored('another') });
       expect(await refusal(prove({ password: 'right' }))).toContain('session is over');
       meanwhile = async () => {};

@@ -37,14 +37,14 @@ describe('guessing', () => {
     expect(await outcome(tries.attempt({ address: '10.0.1.1', email: 'ana' }, known))).toBe('in');
   });
 
-  it('is slowed per address, whoever is guessed', async () => {
+  it('is slowed per address, whichever account is guessed', async () => {
     const tries = createTries({ clock: createVirtualClock() });
     const counts = await guess(tries, 50, (n) => ({ address: '10.0.0.1', email: `user${n}` }));
     expect(counts).toEqual({ Invalid_API_Key: 20, Too_Many_Requests: 30 });
     expect(await outcome(tries.attempt({ address: '10.0.0.2', email: 'ana' }, known))).toBe('in');
   });
 
-  it('is slowed in all for networks that have guessed wrong lately, and keeps out nobody from another one', async () => {
+  it('is slowed in all for networks that have guessed wrong lately, and locks out no user from another one', async () => {
     const tries = createTries({ clock: createVirtualClock() });
     // Six networks, 20 each at most: more than a hundred in all.
     const counts = await guess(tries, 150, (n) => ({ address: `10.0.${n % 6}.1`, email: `user${n}` }));
@@ -79,7 +79,7 @@ describe('guessing', () => {
     expect(await guess(tries, 100, within)).toEqual({ Invalid_API_Key: 1, Too_Many_Requests: 99 });
   });
 
-  it('costs a hash each time, also when it is right: nobody keeps the core busy', async () => {
+  it('costs a hash each time, also when it is right, so the core stays free', async () => {
     const clock = createVirtualClock();
     const tries = createTries({ clock });
     const count = async (trier: Parameters<Tries['attempt']>[0], hashes: number) => {
@@ -112,7 +112,7 @@ describe('guessing', () => {
     expect(all.filter((name) => name === 'Invalid_API_Key')).toHaveLength(10);
   });
 
-  it('of somebody with a session does not block sign-ins: few of one person wait, and the lanes alternate', async () => {
+  it('of a user with a session does not block sign-ins: few of one person wait, and the lanes alternate', async () => {
     const tries = createTries({ clock: createVirtualClock() });
     const order: string[] = [];
     const held = Promise.withResolvers<void>();
@@ -164,7 +164,7 @@ describe('a try', () => {
     return { over: () => over, letGo: () => held.resolve({ is: 'right', result: 'in' }) };
   }
 
-  it('too many is told when the last of its bounds has room again', async () => {
+  it('too many is answered with the time when the last of its bounds has room again', async () => {
     const tries = createTries({ clock: createVirtualClock() });
     const trier = { address: '10.0.0.1', email: 'ana' };
     await guess(tries, 10, () => trier);
@@ -184,7 +184,7 @@ describe('a try', () => {
     first.letGo();
   });
 
-  it('is one of a hundred that wait, and whoever has a session waits in a line of their own', async () => {
+  it('is one of a hundred that wait, and users with a session wait in a queue of their own', async () => {
     const tries = createTries({ clock: createVirtualClock() });
     const all = Array.from({ length: 100 }, (_, number) => hold(tries, from(number)));
     const late = hold(tries, from(100));

@@ -133,7 +133,7 @@ describe.each(engines)('users on %s', (engine) => {
     expect(await findUser(database.queries, 'nobody')).toBeUndefined();
   });
 
-  it('are made without a password, by whoever may, once for an e-mail, and written down', async () => {
+  it('are made without a password, by users with the right, once for an e-mail, and written down', async () => {
     const make = (wanted: object, viewer: Viewer = adminViewer) =>
       insertUser({ engine, queries: database.queries, viewer, maxUsers: 5 }, systemRandom, {
         ...{ email: 'New@x.md', name: ' New ', role: 'viewer', merchantId: shop },
@@ -242,7 +242,7 @@ describe.each(engines)('users on %s', (engine) => {
     expect((await rowOf(ana)).disabled_at).toBeNull();
   });
 
-  it('are changed and removed by whoever stands above them, before and after', async () => {
+  it('are changed and removed by users of a higher role, before and after', async () => {
     const merchant: Viewer = { name: 'm', actor: 'm', role: 'merchant', merchantId: shop, confirmedUntilMs: 0 };
     const [ana, bob] = [await settled('ana', 'viewer'), await settled('bob', 'viewer', other)];
     expect(await refusal(change(bob, { name: 'x' }, merchant))).toBe('API_Key_Wrong_Product');

@@ -62,7 +62,7 @@ describe('the event hub', () => {
   };
   const kinds = ({ heard }: Ear) => heard.map(({ kind, id }) => [kind, id]);
 
-  it('tells each of his own merchant, and those who see all of all', async () => {
+  it('notifies each user of the own merchant, and those who see all of all', async () => {
     const [one, other] = merchants;
     const own = listen(one?.id);
     const everything = listen(undefined, 'operator');
