@@ -209,7 +209,11 @@ create table commands (
   merchant_id text not null references merchants (id),
   device_id text not null references devices (id),
   instance_id text not null,
-  name text not null check (name in ('Pay', 'CloseDoc', 'CloseDay', 'Refund', 'CancelTransaction', 'MoneyIn', 'MoneyOut', 'Report', 'PrintReceipt')),
+  -- The operation, and what the catalogue (src/kernel/operations.ts) says of it where a statement or an index asks for it.
+  name text not null,
+  mode text not null check (mode in ('POS', 'Fiscal')),
+  is_payment int8 not null check (is_payment in (0, 1)),
+  closes_day int8 not null check (closes_day in (0, 1)),
   args text not null,
   state text not null check (state in ('sent', 'unknown', 'done', 'refused', 'never', 'disputed')),
   amount_bani int8 check (amount_bani > 0),
@@ -263,41 +267,41 @@ create table commands (
   contradiction text,
   check ((state in ('sent', 'unknown')) = (settled_at is null)),
   check ((settled_at is null) = (settled_by is null)),
-  check (document_state is null or (name = 'Pay' and state in ('done', 'disputed'))),
-  check (document_state is not null or name <> 'Pay' or state <> 'done'),
+  check (document_state is null or (is_payment = 1 and state in ('done', 'disputed'))),
+  check (document_state is not null or is_payment = 0 or state <> 'done'),
   check (document_state is null or document_state <> 'open' or state = 'done'),
   check (state <> 'disputed' or (disputed_from is not null and review_since is not null and reviewed_at is null)),
   check ((review_since is null) = (review_reason is null)),
   check (reviewed_at is null or review_since is not null)
 );
--- For the cabinet's lists and search: what is open, which documents are, and a terminal's payment by the bank's number.
-create index commands_open on commands (device_id) where state in ('sent', 'unknown');
-create index commands_open_documents on commands (device_id) where document_state = 'open';
-create index commands_by_operation on commands (device_id, operation_id, issued_at) where name = 'Pay';
+-- No index holds a column that a settlement changes: PostgreSQL then writes the settled row beside the old one and into no index (D240).
 create index commands_by_target on commands (target_id) where target_id is not null;
 create index commands_by_device on commands (device_id, issued_at);
 create index commands_to_review on commands (review_since) where review_since is not null and reviewed_at is null;
--- What may be due for removal, oldest first.
-create index commands_kept on commands (settled_at, id) where removed_at is null and settled_at is not null;
 -- Every attempt under a documentNr or a Receipt.Uid.
 create index commands_by_document on commands (merchant_id, document_nr, issued_at) where document_nr is not null;
 create index commands_by_receipt on commands (merchant_id, receipt_uid, issued_at) where receipt_uid is not null;
 -- The cabinet's lists, of all merchants and of one, newest first.
-create index card_commands_by_time on commands (issued_at, id) where name in ('Pay', 'CloseDoc', 'CloseDay', 'Refund', 'CancelTransaction');
-create index fiscal_commands_by_time on commands (issued_at, id) where name in ('MoneyIn', 'MoneyOut', 'Report', 'PrintReceipt');
-create index card_commands_by_merchant on commands (merchant_id, issued_at, id) where name in ('Pay', 'CloseDoc', 'CloseDay', 'Refund', 'CancelTransaction');
-create index fiscal_commands_by_merchant on commands (merchant_id, issued_at, id) where name in ('MoneyIn', 'MoneyOut', 'Report', 'PrintReceipt');
-create index commands_failed on commands (issued_at, id) where state in ('refused', 'never');
-create index commands_failed_by_merchant on commands (merchant_id, issued_at, id) where state in ('refused', 'never');
--- What people search for.
-create index commands_by_rrn on commands (rrn, issued_at) where rrn is not null;
-create index commands_by_receipt_id on commands (receipt_id, issued_at) where receipt_id is not null;
+create index commands_by_time on commands (mode, issued_at, id);
+create index commands_by_merchant on commands (merchant_id, mode, issued_at, id);
 create index commands_by_amount on commands (amount_bani, issued_at) where amount_bani is not null;
 -- Closes of bank days and reports, by device.
-create index commands_closes on commands (device_id, issued_at) where name in ('CloseDay', 'Report');
--- The few that change an hour whose figures were summed: settled a quarter of an hour after they were issued, and voids.
-create index commands_settled_late on commands (settled_at) where settled_at - issued_at > 900000;
-create index commands_voids on commands (settled_at) where name = 'CancelTransaction' and settled_at is not null;
+create index commands_closes on commands (device_id, issued_at) where closes_day = 1;
+
+-- When each command was settled, in that order: what the search and the figures have yet to read, and what may be due for removal.
+create table settlements (
+  settled_at int8 not null,
+  command_id text not null,
+  -- Of a command that was refused or never ran.
+  failed_merchant_id text,
+  failed_issued_at int8,
+  -- It changes an hour whose figures may have been summed: settled a quarter of an hour after it was issued, or a void.
+  changes_past int8,
+  primary key (settled_at, command_id)
+);
+create index settlements_failed on settlements (failed_merchant_id, failed_issued_at) where failed_merchant_id is not null;
+create index settlements_of_the_past on settlements (settled_at) where changes_past = 1;
+
 -- The lock of each device across all gateways [D210]: one row, updated in place. Every transaction that begins or settles a command takes it
 -- before any row of `commands`, so that two of them never wait for each other.
 create table device_locks (
@@ -486,6 +490,8 @@ create table migration_promises (
 
 -- Room for the next version of a row on its own page: it is updated in place twice a command.
 alter table device_locks set (fillfactor = 50);
+-- And for the settled version of a command beside the one that was sent.
+alter table commands set (fillfactor = 50);
 
 -- As a function in SQL it would be planned anew in every statement, because it is stable and the clock is not.
 create or replace function now_ms() returns bigint language plpgsql stable parallel safe

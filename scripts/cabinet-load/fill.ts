@@ -16,7 +16,16 @@ export interface Filled {
 
 export const deviceCount = 200;
 const merchantCount = 41;
-const growing = ['commands', 'command_events', 'invoices', 'invoice_events', 'callbacks', 'callback_attempts'];
+const growing = [
+  'commands',
+  'command_events',
+  'invoices',
+  'invoice_events',
+  'callbacks',
+  'callback_attempts',
+  'settlements',
+  'bank_operations',
+];
 const days = 30;
 const dayMs = 86_400_000;
 const rowsPerStatement = 4_000;
@@ -59,6 +68,8 @@ export async function fill(
   const sqlOf = statementsOf(database.engine, { rows, invoices, startMs, endMs });
   const labelled = [
     ['commands', rows, sqlOf.commands],
+    ['settlements', rows, sqlOf.settlements],
+    ['bank numbers', rows, sqlOf.bankNumbers],
     ['steps', rows, sqlOf.steps],
     ['invoices', invoices, sqlOf.invoices],
     ['histories', invoices, sqlOf.histories],
@@ -145,20 +156,24 @@ function statementsOf(engine: Database['engine'], { rows, invoices, startMs, end
     when ${turn} % 2 = 0 then 'Pay' when ${turn} % 100 = 51 then 'CancelTransaction' when ${turn} % 100 = 1 then 'Refund' else 'CloseDoc' end`;
   const payState = sql`case when ${turn} % 2 = 0 and ${device} % 2 = 0 and ${lot} < 25 then 'refused'
     when ${turn} % 2 = 0 and ${device} % 2 = 0 and ${lot} < 35 then 'never' when ${device} % 2 = 1 and ${lot} between 500 and 504 then 'refused' else 'done' end`;
+  const stated = (first: number, last: number) => sql`with ${numbers(first, last)},
+    shaped as (select n, ${name} as name, ${payState} as drawn, ${lot} as lot, ${device} as device, ${turn} as turn, ${at(rows, sql`n`)} as at from numbers),
+    stated as (select shaped.*, case when name in ('CloseDay', 'Report') then 'done' else drawn end as state from shaped)`;
+  const settledAt = sql`at + 900 + lot * 20`;
+  const bankNumber = hex(sql`turn`, 6);
   const commands = (first: number, last: number) => sql`
-    insert into commands (id, merchant_id, device_id, instance_id, name, args, state, amount_bani, document_nr, operation_id, rrn, target_id,
+    insert into commands (id, merchant_id, device_id, instance_id, name, mode, is_payment, closes_day, args, state, amount_bani, document_nr, operation_id, rrn, target_id,
       receipt_uid, journal_id, issued_at, answer_by, settled_at, settled_by, outcome, report, recalls, document_state, request_hash, told_at,
       accepted_at, receipt_id, cash_bani, card_bani, caller, request)
-    with ${numbers(first, last)},
-    shaped as (select n, ${name} as name, ${payState} as drawn, ${lot} as lot, ${device} as device, ${turn} as turn, ${at(rows, sql`n`)} as at from numbers),
-    stated as (select shaped.*, case when name in ('CloseDay', 'Report') then 'done' else drawn end as state from shaped)
-    select ${id(1, sql`n`)}, ${id(5, merchant(sql`device`))}, ${id(4, sql`device`)}, 'load', name,
+    ${stated(first, last)}
+    select ${id(1, sql`n`)}, ${id(5, merchant(sql`device`))}, ${id(4, sql`device`)}, 'load', name, case when device % 2 = 0 then 'POS' else 'Fiscal' end, case when name = 'Pay' then 1 else 0 end,
+      case when name in ('CloseDay', 'Report') then 1 else 0 end,
       case name when 'Report' then '{"fiscal":true}' when 'PrintReceipt' then '{"receipt":{"Uid":"uid","Items":[{"Name":"Pâine albă","Quantity":2,"Price":6.25},{"Name":"Lapte 1 l","Quantity":1,"Price":18.9}],"Payments":[{"PaymentCode":0}]}}' else '{"amount":"12.50"}' end,
       state, case when name in ('Pay', 'Refund', 'PrintReceipt', 'MoneyIn', 'MoneyOut', 'CancelTransaction') then 1000 + n * 31 % 60000 end,
       case when name = 'Pay' then case when n % 20 = 0 and n / 20 <= ${sql.lit(invoices)} then ${id(2, sql`n / 20`)} else 'doc-' || n end end,
-      case when name = 'Pay' and state = 'done' then ${hex(sql`turn`, 6)} end, case when name = 'Pay' and state = 'done' then 'rrn' || n end,
+      case when name = 'Pay' and state = 'done' then ${bankNumber} end, case when name = 'Pay' and state = 'done' then 'rrn' || n end,
       case when n > ${sql.lit(deviceCount)} and name in ('CloseDoc', 'CancelTransaction', 'Refund') then ${id(1, sql`n - ${sql.lit(deviceCount)}`)} end,
-      case when name = 'PrintReceipt' then 'uid-' || n end, 'journal', at, at + 300000, at + 900 + lot * 20, case when lot = 777 then 'recall' else 'answer' end,
+      case when name = 'PrintReceipt' then 'uid-' || n end, 'journal', at, at + 300000, ${settledAt}, case when lot = 777 then 'recall' else 'answer' end,
       case when state = 'never' then case when lot < 30 then 'busy' else 'expired' end else state end,
       case when state = 'done' then '{"amount":"12.50","authCode":"123456","maskedCard":"411111******1111","time":"2026-11-01T10:00:00Z","token":"a-token-of-the-bank-that-is-long-enough-to-be-real"}' end,
       0, case when name = 'Pay' and state = 'done' then case when turn % 100 = 50 then 'voided' else 'closed' end end,
@@ -167,6 +182,13 @@ function statementsOf(engine: Database['engine'], { rows, invoices, startMs, end
       case when name = 'PrintReceipt' then case when n % 3 = 0 then 1000 + n * 31 % 60000 else 0 end end,
       'key load', '{"method":"POST","path":"/Device/payment/Pay","body":{"DeviceID":"a device","amount":"12.50","documentNr":"a document of some length","timeout":90}}'
     from stated`;
+  const settlements = (first: number, last: number) => sql`
+    insert into settlements (settled_at, command_id, failed_merchant_id, failed_issued_at, changes_past)
+    ${stated(first, last)} select ${settledAt}, ${id(1, sql`n`)}, case when state <> 'done' then ${id(5, merchant(sql`device`))} end,
+      case when state <> 'done' then at end, case when name = 'CancelTransaction' then 1 end from stated`;
+  const bankNumbers = (first: number, last: number) => sql`
+    insert into bank_operations (device_id, operation_id, payment_id)
+    ${stated(first, last)} select ${id(4, sql`device`)}, ${bankNumber}, ${id(1, sql`n`)} from stated where name = 'Pay' and state = 'done'`;
   const steps = (first: number, last: number) => sql`
     insert into command_events (command_id, at, step, channel, detail)
     with ${numbers(first, last)}, steps (step, plus) as (select 'sent', 20 union all select 'answered', 800 union all select 'settled', 820)
@@ -198,5 +220,5 @@ function statementsOf(engine: Database['engine'], { rows, invoices, startMs, end
     insert into callback_attempts (callback_id, attempt, at, status, duration_ms, response_head)
     with ${numbers(first, last)}
     select ${id(3, sql`n`)}, 1, ${at(invoices, subject)} + 30500, case ${fate} when 'delivered' then 200 else 500 end, 120, 'ok' from numbers`;
-  return { commands, steps, invoices: invoicesSql, histories, callbacks, tries };
+  return { commands, settlements, bankNumbers, steps, invoices: invoicesSql, histories, callbacks, tries };
 }

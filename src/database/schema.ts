@@ -16,6 +16,7 @@ export interface Schema {
   idempotency_keys: IdempotencyKeysTable;
   instances: InstancesTable;
   commands: CommandsTable;
+  settlements: SettlementsTable;
   device_locks: DeviceLocksTable;
   claims: ClaimsTable;
   bank_operations: BankOperationsTable;
@@ -192,6 +193,9 @@ interface CommandsTable {
   device_id: string;
   instance_id: string;
   name: string;
+  mode: 'POS' | 'Fiscal';
+  is_payment: number;
+  closes_day: number;
   args: string;
   state: 'sent' | 'unknown' | 'done' | 'refused' | 'never' | 'disputed';
   amount_bani: number | null;
@@ -235,6 +239,14 @@ interface CommandsTable {
   request: string | null;
   disputed_from: 'done' | 'refused' | 'never' | null;
   contradiction: string | null;
+}
+
+interface SettlementsTable {
+  settled_at: number;
+  command_id: string;
+  failed_merchant_id: string | null;
+  failed_issued_at: number | null;
+  changes_past: number | null;
 }
 
 interface DeviceLocksTable {

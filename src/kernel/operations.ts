@@ -14,6 +14,10 @@ export interface Operation {
   effect?: EffectOnPayment;
   /** It only closes the device's day: what was done on the device since is not in it. */
   closesDay?: boolean;
+  /** It prints a fiscal receipt. */
+  prints?: boolean;
+  /** It puts cash into the drawer or takes it out, and sells nothing. */
+  cash?: 'in' | 'out';
 }
 
 export const operations = {
@@ -22,10 +26,10 @@ export const operations = {
   CloseDay: { mode: 'POS', device: 'terminal', closesDay: true },
   Refund: { mode: 'POS', device: 'terminal', effect: 'refund' },
   CancelTransaction: { mode: 'POS', device: 'terminal', effect: 'void' },
-  MoneyIn: { mode: 'Fiscal', device: 'register' },
-  MoneyOut: { mode: 'Fiscal', device: 'register' },
+  MoneyIn: { mode: 'Fiscal', device: 'register', cash: 'in' },
+  MoneyOut: { mode: 'Fiscal', device: 'register', cash: 'out' },
   Report: { mode: 'Fiscal', device: 'register', closesDay: true },
-  PrintReceipt: { mode: 'Fiscal', device: 'register' },
+  PrintReceipt: { mode: 'Fiscal', device: 'register', prints: true },
 } as const satisfies Record<string, Operation>;
 
 export type OperationName = keyof typeof operations;
@@ -39,4 +43,10 @@ export function operationOf(name: OperationName): Operation {
 
 export function namesWhere(condition: (operation: Operation) => boolean): OperationName[] {
   return operationNames.filter((name) => condition(operations[name]));
+}
+
+/** What a row of the ledger says of its operation, for statements and indexes. */
+export function kindOf(name: OperationName): { mode: Operation['mode']; is_payment: number; closes_day: number } {
+  const { mode, isPayment, closesDay } = operationOf(name);
+  return { mode, is_payment: isPayment ? 1 : 0, closes_day: closesDay ? 1 : 0 };
 }

@@ -95,7 +95,7 @@ export function isUnclear(command: Command): boolean {
 // States in SQL are literals: both engines use a partial index only where the statement itself shows that it applies.
 export const openOnly = sql<SqlBool>`state in ('sent', 'unknown')`;
 export const openOrDone = sql<SqlBool>`state in ('sent', 'unknown', 'done')`;
-export const paymentsOnly = sql<SqlBool>`name = 'Pay'`;
+export const paymentsOnly = sql<SqlBool>`is_payment = 1`;
 /** A dispute is on the review list until it is resolved, and by the index of that it is found. */
 export const disputedOnly = sql<SqlBool>`state = 'disputed' and review_since is not null and reviewed_at is null`;
 

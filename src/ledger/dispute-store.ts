@@ -7,6 +7,7 @@ import { claimDisputedContent, passContentOn, reclaimNumbers, releaseNumbers } f
 import { type Command, commandColumns, disputedOnly, toCommand } from './command.ts';
 import { endDocument, hasGoneOn, lockDevice, openDocument } from './device-lock.ts';
 import type { Extracted } from './settle-batch.ts';
+import { recordSettlement } from './settlements.ts';
 import { confirmDecision, nameOperation } from './store.ts';
 
 export interface Contradiction extends Extracted {
@@ -113,6 +114,7 @@ export async function resolve(
     .executeTakeFirst();
   if (!row) return undefined;
   const command = toCommand(row);
+  await recordSettlement(queries, command, disputed);
   if (command.documentState === 'open') await openDocument(queries, command);
   await passContentOn(queries, command);
   if (!isDone) await releaseNumbers(queries, command);

@@ -4,6 +4,7 @@ import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 import { type Command, commandColumns, openOnly, toCommand } from './command.ts';
+import { isLocking } from './sweep-store.ts';
 
 export interface ReviewEntry {
   /** Settled meanwhile: false then, and nothing is changed. */
@@ -41,6 +42,7 @@ const reviewOverdue = keptStatement((queries, { graceMs }: { graceMs: number }) 
   queries
     .updateTable('commands')
     .set({ review_since: nowMs, review_reason: 'The device has not told the outcome since its time ran out.' })
+    .where(isLocking)
     .where(openOnly)
     .where('review_since', 'is', null)
     .where('answer_by', '<', sql<number>`now_ms() - cast(${graceMs} as bigint)`)

@@ -1,5 +1,5 @@
 // The settlement of commands [D210]: each by a guarded update that moves an open command once, or not at all, together with what follows from
-// it: the device's lock, the document that it opens or closes, the numbers that it gives back. What a slice or an operator writes alongside
+// it: the device's lock, the document that it opens or closes, the numbers that it gives back, the record of when it was settled. What a slice or an operator writes alongside
 // executes the same statement inside its transaction (state-change.ts); all others share one.
 //
 // The process dies before the commit: every command of the batch is still open, its document too, and Recall asks again. After it: all are
@@ -19,6 +19,7 @@ import { operationOf } from '../kernel/operations.ts';
 import type { EndingOutcome } from '../link/protocol.ts';
 import { numbersOf } from './claims.ts';
 import { type ChangingRow, type Command, changingColumns, type SettledBy, type SettledState, toChanges } from './command.ts';
+import { recording } from './settlements.ts';
 
 export interface Settlement {
   state: SettledState;
@@ -61,6 +62,7 @@ const given = {
   rrn: 'text',
   receipt_id: 'text',
   opens_document: 'int8',
+  voids: 'int8',
   closes: 'text',
   was_accepted: 'int8',
   reissued_as: 'text',
@@ -140,7 +142,7 @@ const write: Record<Engine, Write> = {
   },
   /** SQLite writes one table by a statement: several in one go, or inside the transaction. */
   async sqlite(home, rows, steps) {
-    const statements = (['settle', ...steps, 'free'] as const).map((step) => onSqlite(home.queries, { rows }, step));
+    const statements = (['settle', 'record', ...steps, 'free'] as const).map((step) => onSqlite(home.queries, { rows }, step));
     const [settled = []] = await runInOneGo(home, statements);
     return settled as unknown as Settled[];
   },
@@ -153,21 +155,21 @@ const onPostgres = keptQuery((queries, { rows }: { rows: GivenText }, shape: str
   // The device's lock comes before the row of the command, as everywhere.
   return sql<Settled>`with "new" as materialized (select * from ${batchRows('postgres', 'rows', given, rows, waits)}),
     "held" as materialized (select "held"."device_id" from "new" join "device_locks" as "held" on "held"."device_id" = "new"."device_id" for update of "held"),
-    "settled" as (${settling(sql`"new" left join "held" on "held"."device_id" = "new"."device_id"`)} returning ${returned})
-    ${sql.join(further, sql` `)}, "free" as (${freeing(settledRows)})
+    "settled" as (${settling(sql`"new" left join "held" on "held"."device_id" = "new"."device_id"`)} returning ${returned}, "commands"."issued_at"),
+    "record" as (${recording(settledRows)})${sql.join(further, sql``)}, "free" as (${freeing(settledRows)})
     select ${returnedNames} from "settled"`.compile(queries);
 });
 
 /** What was settled by the first statement is what is settled now and still has its device's lock, which the last one gives back. */
-const onSqlite = keptQuery((queries, { rows }: { rows: GivenText }, step: Step | 'settle' | 'free') => {
+const onSqlite = keptQuery((queries, { rows }: { rows: GivenText }, step: Step | 'settle' | 'record' | 'free') => {
   const newRows = sql`with "new" as materialized (select * from ${batchRows('sqlite', 'rows', given, rows, 'shortly')})`;
   if (step === 'settle') return sql<Settled>`${newRows} ${settling(sql`"new"`)} returning ${returned}`.compile(queries);
   const settledRows = sql`"new" join "device_locks" as "held" on "held"."device_id" = "new"."device_id" and "held"."command_id" = "new"."id"
       join "commands" as "settled" on "settled"."id" = "new"."id" and "settled"."state" = "new"."state"`;
-  return sql<Settled>`${newRows} ${step === 'free' ? freeing(settledRows) : stepStatements[step](settledRows)}`.compile(queries);
+  const statement = step === 'record' ? recording : step === 'free' ? freeing : stepStatements[step];
+  return sql<Settled>`${newRows} ${statement(settledRows)}`.compile(queries);
 });
 
-/** The state is written so that no index on it is ever considered: each is found by its id. */
 function settling(rows: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`update "commands" set "settled_at" = now_ms(), "state" = "new"."state", "settled_by" = "new"."settled_by",
       "outcome" = "new"."outcome", "report" = "new"."report", "reason" = "new"."reason", "next_recall_at" = null,
@@ -179,7 +181,7 @@ function settling(rows: RawBuilder<unknown>): RawBuilder<unknown> {
       "reissued_as" = coalesce("new"."reissued_as", "commands"."reissued_as"),
       "accepted_at" = case when "new"."was_accepted" = 1 then coalesce("commands"."accepted_at", now_ms()) else "commands"."accepted_at" end
     from ${rows}
-    where "commands"."id" = "new"."id" and coalesce("commands"."state", '') in ('sent', 'unknown')
+    where "commands"."id" = "new"."id" and "commands"."state" in ('sent', 'unknown')
       and ("new"."state" <> 'never' or "commands"."accepted_at" is null)
       and ("new"."settled_by" <> 'person' or "commands"."ended_unknown_at" is not null or ${isLongOver})`;
 }
@@ -238,6 +240,7 @@ function toRow({ command, settlement }: SettledCommand): Row {
     rrn: rrn ?? null,
     receipt_id: receiptId ?? null,
     opens_document: isPayment && isDone ? 1 : 0,
+    voids: effect === 'void' ? 1 : 0,
     // The state that its document has to have: written out, PostgreSQL would read all documents while the table is small.
     closes: effect === 'close' && isDone && command.targetId !== null ? 'open' : null,
     was_accepted: wasAccepted ? 1 : 0,

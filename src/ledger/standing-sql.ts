@@ -11,6 +11,23 @@ const literals = (values: readonly string[]) => sql.join(values.map((value) => s
 export const contactLostSteps = ['channel-lost', 'send-unclear', 'unknown', 'asked last transaction'] as const;
 export const deviceSpokeSteps = ['accepted', 'answered', 'recalled', 'settled', 'decided'] as const;
 
+/** What kind of operation a row is, as the catalogue says. `row`: the alias of `commands` in the statement. */
+export function kindConditions(row: string) {
+  const column = (name: string) => sql.ref(`${row}.${name}`);
+  const named = (is: Parameters<typeof namesWhere>[0]) => sql<SqlBool>`${column('name')} in (${literals(namesWhere(is))})`;
+  return {
+    cards: sql<SqlBool>`${column('mode')} = 'POS'`,
+    fiscal: sql<SqlBool>`${column('mode')} = 'Fiscal'`,
+    payment: sql<SqlBool>`${column('is_payment')} = 1`,
+    closesDay: sql<SqlBool>`${column('closes_day')} = 1`,
+    refund: named(({ effect }) => effect === 'refund'),
+    void: named(({ effect }) => effect === 'void'),
+    print: named(({ prints }) => prints === true),
+    /** Neither a payment nor what takes one back. */
+    other: named(({ isPayment, effect }) => !isPayment && effect !== 'refund' && effect !== 'void'),
+  };
+}
+
 const refunds = namesWhere(({ effect }) => effect === 'refund');
 const takingBack = namesWhere(({ effect }) => effect === 'refund' || effect === 'void');
 
@@ -26,6 +43,9 @@ export function standingConditions(row: string) {
   const is = (condition: Condition) => condition;
   return {
     open: is(sql`${state} in ('sent', 'unknown')`),
+    /** The same two by the locks of the devices: few rows, while no index of `commands` knows them [D240]. */
+    locking: is(sql`${column('id')} in (select lock.command_id from device_locks lock where lock.command_id is not null)`),
+    lockingDocument: is(sql`${column('id')} in (select lock.document_id from device_locks lock where lock.document_id is not null)`),
     /** Nobody knows its outcome: the deadline has passed, or contact with its device is lost while it runs. */
     openUnknown: is(sql`(${state} = 'unknown' or (${state} = 'sent' and ${contactLost(row)}))`),
     openWaiting: is(sql`(${state} = 'sent' and not ${contactLost(row)})`),
@@ -38,7 +58,6 @@ export function standingConditions(row: string) {
     openOrDone: is(sql`${state} in ('sent', 'unknown', 'done')`),
     refused: is(sql`${state} = 'refused'`),
     never: is(sql`${state} = 'never'`),
-    /** The predicate of the index over what failed. */
     failed: is(sql`${state} in ('refused', 'never')`),
     ended: is(sql`${state} in ('done', 'refused')`),
     busy: is(sql`coalesce(${column('outcome')}, '') = 'busy'`),

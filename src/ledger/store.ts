@@ -5,11 +5,12 @@ import type { Database, Queries } from '../database/database.ts';
 import { lockRows, nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 import type { Bani } from '../kernel/money.ts';
-import { operationOf } from '../kernel/operations.ts';
+import { kindOf, operationOf } from '../kernel/operations.ts';
 import type { EndingOutcome, JsonObject, LedgerCommandName } from '../link/protocol.ts';
 import { type Command, type CommandRow, commandColumns, openOnly, toCommand } from './command.ts';
 import { endDocument, lastDecisionOn } from './device-lock.ts';
 import { type Extracted, isLongOver, type Settlement } from './settle-batch.ts';
+import { recordSettlement } from './settlements.ts';
 import type { Follower } from './standing.ts';
 
 export interface NewCommand {
@@ -47,6 +48,7 @@ export function valuesOf(command: NewCommand) {
     device_id: command.deviceId,
     instance_id: command.instanceId,
     name: command.name,
+    ...kindOf(command.name),
     args: JSON.stringify(command.args),
     amount_bani: command.amountBani ?? null,
     document_nr: command.documentNr ?? null,
@@ -155,18 +157,21 @@ export async function confirmDecision(queries: Queries, { id, deviceId }: Comman
 /** A settled command turns out to be done: guarded by the state that was contradicted. */
 export async function correctToDone(
   queries: Queries,
-  { id, state }: Command,
+  settled: Command,
   { by, outcome, report, reason }: Settlement,
 ): Promise<Command | undefined> {
   const row = await queries
     .updateTable('commands')
     .set({ state: 'done', settled_at: nowMs, settled_by: by, outcome: outcome ?? null, report: report ?? null, reason: reason ?? null })
-    .where('id', '=', id)
-    .where('state', '=', state)
+    .where('id', '=', settled.id)
+    .where('state', '=', settled.state)
     .where('removed_at', 'is', null)
     .returning(commandColumns)
     .executeTakeFirst();
-  return row && toCommand(row);
+  if (!row) return undefined;
+  const corrected = toCommand(row);
+  await recordSettlement(queries, corrected, settled);
+  return corrected;
 }
 
 /** False when the document was not open. The caller that ends a document knows of the payment [D58]. Under the device's lock. */

@@ -31,6 +31,8 @@ interface Carrier {
   deadAfterMs: number;
 }
 
+/** Few at any time: found by the locks of their devices, because no index of `commands` changes with a settlement [D240]. */
+export const isLocking = sql<SqlBool>`"commands"."id" in (select "command_id" from "device_locks" where "command_id" is not null)`;
 /** Settled by an operator, and its device has said nothing about it. */
 const isUnconfirmed = sql<SqlBool>`"commands"."id" in (select "command_id" from "decisions")`;
 
@@ -41,6 +43,7 @@ const dueCommands = keptStatement((queries, { instanceId, deadAfterMs }: Carrier
   queries
     .selectFrom('commands')
     .select('commands.id')
+    .where(isLocking)
     .where(openOnly)
     .where(isDue)
     .where(ownOrOrphaned(instanceId, deadAfterMs))
@@ -165,7 +168,7 @@ const abandonedCommands = keptStatement((queries, { instanceId, deadAfterMs, gra
   queries
     .selectFrom('commands')
     .select(commandColumns)
-    .where(openOnly)
+    .where(isLocking)
     .where('state', '=', sql.lit('sent'))
     .where('answer_by', '<', sql<number>`now_ms() - cast(${graceMs} as bigint)`)
     .where(ownOrOrphaned(instanceId, deadAfterMs))

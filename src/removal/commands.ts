@@ -13,6 +13,7 @@ import { nowMs } from '../database/dialect.ts';
 import type { Schema } from '../database/schema.ts';
 import { mainNumberOf, reclaimNumbers, releaseContent } from '../ledger/claims.ts';
 import type { Command } from '../ledger/command.ts';
+import { forgetSettlement } from '../ledger/settlements.ts';
 import { confirmDecision, lockCommand } from '../ledger/store.ts';
 import { type Aged, oldestAllowed, type Removable } from './page.ts';
 
@@ -21,15 +22,14 @@ export const removableCommands: Removable = { what: 'commands', page, filter: (q
 /** Kept ones that were settled longer ago, whatever else speaks against removing them: reading on is what counts here. */
 async function page(queries: Queries, keepDays: number, after: Aged | undefined, limit: number): Promise<Aged[]> {
   return await queries
-    .selectFrom('commands')
-    .select(['id', sql<number>`settled_at`.as('atMs')])
-    .where('removed_at', 'is', null)
+    .selectFrom('settlements')
+    .select(['command_id as id', 'settled_at as atMs'])
     .where('settled_at', '<=', oldestAllowed(keepDays))
     .$if(after !== undefined, (query) =>
-      query.where((row) => row(row.refTuple('settled_at', 'id'), '>', row.tuple(after?.atMs ?? 0, after?.id ?? ''))),
+      query.where((row) => row(row.refTuple('settled_at', 'command_id'), '>', row.tuple(after?.atMs ?? 0, after?.id ?? ''))),
     )
     .orderBy('settled_at')
-    .orderBy('id')
+    .orderBy('command_id')
     .limit(limit)
     .execute();
 }
@@ -104,6 +104,7 @@ async function remove({ engine, transaction }: Database, id: string): Promise<bo
     if (command.state !== 'done' && !(await wasTriedAgain(queries, command))) await reclaimNumbers(queries, command);
     await releaseContent(queries, command);
     await confirmDecision(queries, command);
+    await forgetSettlement(queries, command);
     await queries.deleteFrom('command_events').where('command_id', '=', id).execute();
     await queries.deleteFrom('command_step_counts').where('command_id', '=', id).execute();
     await queries.deleteFrom('search_terms').where('subject_id', '=', id).execute();
@@ -111,7 +112,7 @@ async function remove({ engine, transaction }: Database, id: string): Promise<bo
       .updateTable('commands')
       .set({
         removed_at: nowMs,
-        args: sql<string>`case when name = 'Report' then args else '{}' end`,
+        args: sql<string>`case when closes_day = 1 then args else '{}' end`,
         callback_uri: null,
         journal_id: null,
         report: null,

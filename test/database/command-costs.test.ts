@@ -13,7 +13,7 @@ describe.each(engines)('a command on %s', (engine) => {
       ? sql<{ name: string }>`select indexname as name from pg_indexes where tablename = 'commands'`
       : sql<{ name: string }>`select name from pragma_index_list('commands')`
     ).execute(database.queries);
-    expect(rows.length).toBe(22);
+    expect(rows.length).toBe(10);
     await database.close();
   });
 });

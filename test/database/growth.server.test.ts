@@ -21,7 +21,16 @@ import { eventually } from '../support/till.ts';
 
 const stored = 10_000;
 /** Those that a shop fills with every sale. */
-const growing = ['commands', 'command_events', 'invoices', 'invoice_events', 'callbacks', 'callback_attempts', 'idempotency_keys'];
+const growing = [
+  'commands',
+  'command_events',
+  'invoices',
+  'invoice_events',
+  'callbacks',
+  'callback_attempts',
+  'idempotency_keys',
+  'settlements',
+];
 
 let client: Client;
 let url: string;
@@ -111,8 +120,8 @@ it('leads every sweep to its rows by an index', async () => {
 it('settles a command without a look at the others that are open', async () => {
   // One for each device, after PostgreSQL has counted that none is open.
   const { rows } = await client.query<{ id: string; device_id: string }>(
-    `insert into commands (id, merchant_id, device_id, instance_id, name, args, state, issued_at, answer_by, recalls)
-      select 'open ' || id, merchant_id, id, 'gone', 'CloseDay', '{}', 'sent', now_ms(), now_ms() + 60000, 0 from devices returning id, device_id`,
+    `insert into commands (id, merchant_id, device_id, instance_id, name, mode, is_payment, closes_day, args, state, issued_at, answer_by, recalls)
+      select 'open ' || id, merchant_id, id, 'gone', 'CloseDay', 'POS', 0, 1, '{}', 'sent', now_ms(), now_ms() + 60000, 0 from devices returning id, device_id`,
   );
   await client.query("update device_locks set command_id = 'open ' || device_id");
   const reads = await readsOf(async () => {

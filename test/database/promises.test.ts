@@ -117,7 +117,7 @@ it.each([
 it.each([
   "alter table merchants add column colour text not null default 'red'",
   'create index by_name on merchants (name)',
-  'drop index commands_by_rrn',
+  'drop index commands_by_amount',
   'alter table command_events drop constraint if exists command_events_command_id_fkey',
   'create table more (id int8 primary key); create unique index one on more (id)',
 ])('"%s" is one', (text) => {

@@ -14,7 +14,7 @@ import { createVirtualClock } from '../support/virtual-clock.ts';
 const after = { id: '1', atMs: 1 };
 type Queries = Parameters<Removable['page']>[0];
 const reads: Record<string, [read: (queries: Queries) => Promise<unknown>, indexes: RegExp]> = {
-  'a page of commands': [(queries) => removableCommands.page(queries, 400, after, 50), /commands_kept/],
+  'a page of commands': [(queries) => removableCommands.page(queries, 400, after, 50), /sqlite_autoindex_settlements_1/],
   'a page of invoices': [(queries) => removableInvoices.page(queries, 400, after, 50), /invoices_kept/],
   'a page of audit entries': [(queries) => removableAuditEntries.page(queries, 400, after, 50), /audit_log_by_age/],
   'what speaks against a command': [

@@ -8,7 +8,7 @@ import { openDatabase } from '../../src/database/open.ts';
 import { systemClock } from '../../src/kernel/system.ts';
 import { createRemoval } from '../../src/removal/removal.ts';
 import { emptyPlace, engines, openTestDatabase, type TestDatabase, untilIdle } from '../support/engines.ts';
-import { seedCallback, seedDevice, seedMerchant, sha256 } from '../support/fixtures.ts';
+import { recordSeeded, seedCallback, seedDevice, seedMerchant, sha256 } from '../support/fixtures.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 import { dayMs, everything, halfRemoved, nothing, removeNow, seedOldCommand, seedOldInvoice, smallOnes } from './old-things.ts';
@@ -97,6 +97,7 @@ describe.each(engines)('removal on %s', (engine) => {
       'device_id',
       'instance_id',
       'name',
+      'mode',
       'state',
       'document_nr',
       'operation_id',
@@ -181,6 +182,7 @@ describe.each(engines)('removal on %s', (engine) => {
       .set({ settled_at: clock.now() - 500 * dayMs })
       .where('id', '=', refund)
       .execute();
+    await recordSeeded(database.queries);
     await removeNow(database, clock);
     await removeNow(database, clock);
     expect(await smallOnes(database)).toEqual([payment, refund].toSorted());

@@ -1,12 +1,14 @@
 // Rows that tests start from. Each function writes one row that every constraint accepts; overrides replace single columns.
 import { createHash, randomUUID } from 'node:crypto';
-import type { Insertable } from 'kysely';
+import { type Insertable, sql } from 'kysely';
 import type { Queries } from '../../src/database/database.ts';
 import { nowMs } from '../../src/database/dialect.ts';
 import type { Schema } from '../../src/database/schema.ts';
+import { kindOf, type OperationName } from '../../src/kernel/operations.ts';
 import { claimContent, reclaimNumbers } from '../../src/ledger/claims.ts';
 import { type Command, isOpen } from '../../src/ledger/command.ts';
 import { openDocument } from '../../src/ledger/device-lock.ts';
+import { lateAfterMs, recordSettlement } from '../../src/ledger/settlements.ts';
 import { findCommand, nameOperation } from '../../src/ledger/store.ts';
 
 type Row<Table extends keyof Schema> = Partial<Insertable<Schema[Table]>>;
@@ -122,6 +124,7 @@ export async function seedCommand(
     .values({
       instance_id: 'test-instance',
       name: 'Pay',
+      ...kindOf((overrides.name ?? 'Pay') as OperationName),
       args: '{"amount":10,"currency":"MDL"}',
       state: 'sent',
       amount_bani: 1000,
@@ -148,6 +151,7 @@ export async function lockAsSeeded(db: Queries, id: string): Promise<void> {
   if (command.removedAtMs !== null || !['refused', 'never'].includes(command.state)) await reclaimNumbers(db, command);
   await claimContent(db, command);
   await nameOperation(db, command);
+  if (command.removedAtMs === null) await recordSettlement(db, command);
   if (command.settledBy === 'person' && command.outcome === null && command.state !== 'disputed') {
     await db.insertInto('decisions').values({ command_id: id, device_id: command.deviceId }).execute();
     const at = command.settledAtMs ?? 0;
@@ -169,4 +173,16 @@ export async function seedQrSecret(db: Queries, id = 1): Promise<{ id: number; s
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute();
   return await db.selectFrom('qr_secrets').select(['id', 'secret']).where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+/** The settlements and bank numbers of commands that a test has written or changed by a statement of its own. */
+export async function recordSeeded(db: Queries): Promise<void> {
+  const failed = sql`state in ('refused', 'never')`;
+  await sql`delete from settlements`.execute(db);
+  await sql`insert into settlements (settled_at, command_id, failed_merchant_id, failed_issued_at, changes_past)
+    select settled_at, id, case when ${failed} then merchant_id end, case when ${failed} then issued_at end,
+      case when settled_at - issued_at > ${sql.lit(lateAfterMs)} then 1 end
+    from commands where settled_at is not null and removed_at is null`.execute(db);
+  await sql`insert into bank_operations (device_id, operation_id, payment_id) select device_id, operation_id, id
+    from commands where is_payment = 1 and operation_id is not null on conflict do nothing`.execute(db);
 }

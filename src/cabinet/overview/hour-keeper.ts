@@ -10,7 +10,8 @@ import { keepTurn, takeTurn } from '../../database/turn.ts';
 import { type Clock, sleep } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { createRounds } from '../../kernel/rounds.ts';
-import { hourMs, restsAfterMs, sumHour, sumIdleHours } from '../views/figures/hour-sums.ts';
+import { lateAfterMs } from '../../ledger/settlements.ts';
+import { hourMs, sumHour, sumIdleHours } from '../views/figures/hour-sums.ts';
 
 export interface HourKeeper {
   start(): void;
@@ -60,7 +61,7 @@ export function createHourKeeper({ database, clock, logger, instanceId }: Deps):
   async function dueHours(now: number): Promise<number[]> {
     const summed = await queries.selectFrom('hour_sums').select(['start_ms', 'made_at']).where('merchant_id', '=', '').execute();
     const madeAt = new Map(summed.map((row) => [row.start_ms, row.made_at]));
-    const newest = Math.floor((now - restsAfterMs) / hourMs) * hourMs - hourMs;
+    const newest = Math.floor((now - lateAfterMs) / hourMs) * hourMs - hourMs;
     const due: number[] = [];
     for (let startMs = newest; startMs > now - keptForMs; startMs -= hourMs) {
       const madeAtMs = madeAt.get(startMs);

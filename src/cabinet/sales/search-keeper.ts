@@ -1,10 +1,11 @@
 // Fills the terms of the search in the background, from rows that were settled since the last round [D175]. It reads on from where any
 // instance has come to; two at once write the same terms, which counts once. If it dies or lags behind, the newest sales are not found by
-// authorization code, card or receipt number for a while; by all other numbers they are found at once.
+// rrn, authorization code, card or receipt number for a while; by all other numbers they are found at once.
 import { type SqlBool, sql } from 'kysely';
 import type { Database, Queries } from '../../database/database.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
+import type { OperationName } from '../../kernel/operations.ts';
 import { createRounds, type Rounds } from '../../kernel/rounds.ts';
 import { wasDone } from '../../ledger/standing.ts';
 import { type TermKind, termsOfCommand, termsOfInvoice } from '../views/lists/search-terms.ts';
@@ -35,21 +36,19 @@ const younger = (time: string, id: string, { at, id: last }: Place) =>
 const readers: Record<TermKind, Reader> = {
   async command(queries, after) {
     const rows = await queries
-      .selectFrom('commands')
-      .select(['id', 'merchant_id', 'name', 'state', 'args', 'report', sql<number>`settled_at`.as('at')])
-      // The predicate of the index over what is kept.
-      .where('removed_at', 'is', null)
-      .where('settled_at', 'is not', null)
-      .where(younger('settled_at', 'id', after))
-      .orderBy('settled_at')
-      .orderBy('id')
+      .selectFrom('settlements as s')
+      .innerJoin('commands as c', 'c.id', 's.command_id')
+      .select(['c.id', 'c.merchant_id', 'c.name', 'c.state', 'c.args', 'c.report', 'c.rrn', 'c.receipt_id', 's.settled_at as at'])
+      .where(younger('s.settled_at', 's.command_id', after))
+      .orderBy('s.settled_at')
+      .orderBy('s.command_id')
       .limit(rowsPerRead)
       .execute();
     return rows.map((row) => ({
       at: row.at,
       id: row.id,
       merchantId: row.merchant_id,
-      terms: wasDone(row) && (row.name === 'Pay' || row.name === 'PrintReceipt') ? termsOfCommand(row) : [],
+      terms: wasDone(row) ? termsOfCommand({ ...row, name: row.name as OperationName }) : [],
     }));
   },
   async invoice(queries, after) {

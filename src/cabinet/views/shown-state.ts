@@ -4,7 +4,7 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { namesWhere, operationOf } from '../../kernel/operations.ts';
 import type { Command } from '../../ledger/command.ts';
 import { awaitsClose, type Follower, remainderOf, standingOf } from '../../ledger/standing.ts';
-import { standingConditions } from '../../ledger/standing-sql.ts';
+import { kindConditions, standingConditions } from '../../ledger/standing-sql.ts';
 
 export const shownStates = [
   'paid',
@@ -22,11 +22,8 @@ export const shownStates = [
 ] as const;
 export type ShownState = (typeof shownStates)[number];
 
-export const cardNames = namesWhere(({ mode }) => mode === 'POS');
-export const fiscalNames = namesWhere(({ mode }) => mode === 'Fiscal');
-
 /** Money that goes back to a customer, or out of the drawer: lists show it with a minus. */
-export const outgoingNames = namesWhere(({ effect }) => effect === 'refund' || effect === 'void').concat('MoneyOut');
+export const outgoingNames = namesWhere(({ effect, cash }) => effect === 'refund' || effect === 'void' || cash === 'out');
 
 export interface StateFacts extends Pick<Command, 'name' | 'state' | 'outcome' | 'documentState' | 'amountBani'> {
   /** Of a payment: what refers to it. */
@@ -68,37 +65,36 @@ function doneStateOf(facts: StateFacts): ShownState {
 type Condition = RawBuilder<SqlBool>;
 
 export interface StateConditions {
-  /** Each is held by an index of its own, and together they are what the state may be. few: as many as there are devices, at most. */
-  index?: { wheres: readonly Condition[]; holds: 'few' | 'failed' };
-  rest: readonly Condition[];
+  /** Where the few rows are found that may be in the state, at most about as many as there are devices: each by an index of its own. */
+  few?: readonly Condition[];
+  /** All that the state is. */
+  is: readonly Condition[];
 }
 
 const is = standingConditions('c');
-const nameIn = (names: readonly string[]) => sql<SqlBool>`c.name in (${sql.join(names.map((name) => sql.lit(name)))})`;
-const payments = nameIn(namesWhere(({ isPayment }) => isPayment === true));
-const refunds = nameIn(namesWhere(({ effect }) => effect === 'refund'));
-const voids = nameIn(namesWhere(({ effect }) => effect === 'void'));
-const others = nameIn(namesWhere(({ isPayment, effect }) => !isPayment && effect !== 'refund' && effect !== 'void'));
+const kind = kindConditions('c');
 const notInReview = sql<SqlBool>`not ${is.inReview}`;
 /** Of what was done: neither itself nor a refund or void of it. */
 const noPerson = sql<SqlBool>`${notInReview} and not ${is.takenBackInDispute}`;
 const notOpenDocument = sql<SqlBool>`coalesce(c.document_state, '') <> 'open'`;
 const hadDocument = sql<SqlBool>`c.document_state is not null`;
 const ofPayment = (...conditions: Condition[]) =>
-  sql<SqlBool>`(${sql.join([payments, is.keepsMoney, notOpenDocument, ...conditions], sql` and `)})`;
+  sql<SqlBool>`(${sql.join([kind.payment, is.keepsMoney, notOpenDocument, ...conditions], sql` and `)})`;
 
 /** The conditions of the list's filter, on the alias `c`. */
 export const conditionsOfState: Readonly<Record<ShownState, StateConditions>> = {
-  waiting: { index: { wheres: [is.open], holds: 'few' }, rest: [is.openWaiting, notInReview] },
-  unknown: { index: { wheres: [is.open], holds: 'few' }, rest: [is.openUnknown, notInReview] },
-  needsPerson: { index: { wheres: [is.inReview, sql`(${is.done} and ${is.takenBackInDispute})`], holds: 'few' }, rest: [] },
-  declined: { index: { wheres: [is.failed], holds: 'failed' }, rest: [is.refused, notInReview] },
-  busy: { index: { wheres: [is.failed], holds: 'failed' }, rest: [is.never, is.busy, notInReview] },
-  never: { index: { wheres: [is.failed], holds: 'failed' }, rest: [is.never, sql`not ${is.busy}`, notInReview] },
-  notClosed: { index: { wheres: [is.documentOpen], holds: 'few' }, rest: [noPerson] },
-  paid: { rest: [ofPayment(sql`(c.document_state is null or ${is.refundedBani} = 0)`), noPerson] },
-  partlyRefunded: { rest: [ofPayment(hadDocument, sql`${is.refundedBani} > 0`, sql`${is.refundedBani} < c.amount_bani`), noPerson] },
-  refunded: { rest: [sql`((${is.done} and ${refunds}) or ${ofPayment(hadDocument, sql`${is.refundedBani} >= c.amount_bani`)})`, noPerson] },
-  voided: { rest: [sql`(${is.done} and (${is.voided} or ${voids}))`, noPerson] },
-  done: { rest: [is.done, others, noPerson] },
+  waiting: { few: [is.locking], is: [is.openWaiting, notInReview] },
+  unknown: { few: [is.locking], is: [is.openUnknown, notInReview] },
+  needsPerson: { few: [is.inReview, is.takenBackInDispute], is: [sql`(${is.inReview} or (${is.done} and ${is.takenBackInDispute}))`] },
+  declined: { is: [is.refused, notInReview] },
+  busy: { is: [is.never, is.busy, notInReview] },
+  never: { is: [is.never, sql`not ${is.busy}`, notInReview] },
+  notClosed: { few: [is.lockingDocument], is: [is.documentOpen, noPerson] },
+  paid: { is: [ofPayment(sql`(c.document_state is null or ${is.refundedBani} = 0)`), noPerson] },
+  partlyRefunded: { is: [ofPayment(hadDocument, sql`${is.refundedBani} > 0`, sql`${is.refundedBani} < c.amount_bani`), noPerson] },
+  refunded: {
+    is: [sql`((${is.done} and ${kind.refund}) or ${ofPayment(hadDocument, sql`${is.refundedBani} >= c.amount_bani`)})`, noPerson],
+  },
+  voided: { is: [sql`(${is.done} and (${is.voided} or ${kind.void}))`, noPerson] },
+  done: { is: [is.done, kind.other, noPerson] },
 };

@@ -56,7 +56,14 @@ export function watchStatements(tracer: Tracer, engine: 'sqlite' | 'postgres'): 
 }
 
 /** Written with the row of a command: the statement is named by that. */
-const besideCommands: ReadonlySet<string> = new Set(['device_locks', 'claims', 'idempotency_keys', 'bank_operations', 'decisions']);
+const besideCommands: ReadonlySet<string> = new Set([
+  'device_locks',
+  'claims',
+  'idempotency_keys',
+  'bank_operations',
+  'decisions',
+  'settlements',
+]);
 const maxReadCharacters = 8_000;
 
 /** Verb and first table: `select commands`; of one that writes several, what it is about: `insert commands`. */

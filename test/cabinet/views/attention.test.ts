@@ -5,8 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { closeWithinMs, readAttention } from '../../../src/cabinet/views/figures/attention.ts';
 import { createMismatches } from '../../../src/cabinet/views/figures/mismatches.ts';
 import { writeNote } from '../../../src/cabinet/views/figures/notes.ts';
+import { kindOf, type OperationName } from '../../../src/kernel/operations.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
-import { seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
+import { recordSeeded, seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
 
 const nowMs = Date.UTC(2026, 0, 20, 12);
 const all = { merchantId: undefined };
@@ -200,15 +201,16 @@ describe.each(engines)('what needs attention on %s', (engine) => {
     /** All in one statement each, a second apart, the newest an hour ago. */
     beforeEach(async () => {
       const [terminal, register] = [await device(), await device('register')];
-      const insert = (name: string, deviceId: string, columns: RawBuilder<unknown>) => sql`
-        insert into commands (id, merchant_id, device_id, instance_id, name, args, recalls, issued_at, answer_by, settled_at, settled_by,
+      const insert = (name: OperationName, deviceId: string, columns: RawBuilder<unknown>) => sql`
+        insert into commands (id, merchant_id, device_id, instance_id, name, mode, is_payment, closes_day, args, recalls, issued_at, answer_by, settled_at, settled_by,
           state, document_state, operation_id, rrn, document_nr, receipt_uid)
         with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${sql.lit(found)}),
         times as (select n, cast(${nowMs - 3_600_000} as bigint) - n * 1000 as at from numbers)
-        select ${sql.lit(name)} || n, cast(${merchantId} as text), cast(${deviceId} as text), 'x', ${sql.lit(name)}, '{}', 0, at, at, at, 'answer',
+        select ${sql.lit(name)} || n, cast(${merchantId} as text), cast(${deviceId} as text), 'x', ${sql.lit(name)}, ${sql.lit(kindOf(name).mode)}, ${sql.lit(kindOf(name).is_payment)}, 0, '{}', 0, at, at, at, 'answer',
           ${columns} from times`;
       await insert('Pay', terminal, sql`'done', 'closed', '1', '1', 'sale-' || n, null`).execute(database.queries);
       await insert('PrintReceipt', register, sql`'refused', null, null, null, null, 'sale-' || n`).execute(database.queries);
+      await recordSeeded(database.queries);
       await sql`analyze`.execute(database.queries);
     });
     const mismatch = async (owner: string, minutesAgo: number) => {

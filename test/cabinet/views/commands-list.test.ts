@@ -1,11 +1,13 @@
 // Lists show each row once and in order, let through exactly what the filter names, and never a row of another merchant.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fillTerms } from '../../../src/cabinet/sales/search-keeper.ts';
 import type { CommandFilter } from '../../../src/cabinet/views/lists/command-filter.ts';
 import { type ListedCommand, listCommands } from '../../../src/cabinet/views/lists/commands-list.ts';
 import { totalOfCommands } from '../../../src/cabinet/views/lists/commands-total.ts';
 import type { Place } from '../../../src/cabinet/views/lists/cursor.ts';
 import { search } from '../../../src/cabinet/views/lists/search.ts';
-import { cardNames, fiscalNames, shownStates } from '../../../src/cabinet/views/shown-state.ts';
+import { shownStates } from '../../../src/cabinet/views/shown-state.ts';
+import { operationOf } from '../../../src/kernel/operations.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
 import { fillLedger, type MonthOfWork, startMs } from './ledger-of-a-month.ts';
 
@@ -21,6 +23,7 @@ describe.each(engines)('the list of commands on %s', (engine) => {
   beforeAll(async () => {
     database = await openTestDatabase(engine);
     work = await fillLedger(database.queries);
+    await fillTerms(database, 'command');
     everything = await read({}, 200);
   });
   afterAll(() => database.close());
@@ -59,8 +62,8 @@ describe.each(engines)('the list of commands on %s', (engine) => {
     const toMs = startMs + 50 * 60_000;
     const inSpan = (command: ListedCommand) => command.issuedAtMs >= fromMs && command.issuedAtMs < toMs;
     const cases: [CommandFilter, (command: ListedCommand) => boolean][] = [
-      [{ mode: 'cards' }, ({ name }) => cardNames.some((one) => one === name)],
-      [{ mode: 'fiscal' }, ({ name }) => fiscalNames.some((one) => one === name)],
+      [{ mode: 'cards' }, ({ name }) => operationOf(name).mode === 'POS'],
+      [{ mode: 'fiscal' }, ({ name }) => operationOf(name).mode === 'Fiscal'],
       [{ name: 'Refund' }, ({ name }) => name === 'Refund'],
       [{ deviceId: first }, ({ deviceId }) => deviceId === first],
       [{ bank: 'bank1' }, ({ bank }) => bank === 'bank1'],

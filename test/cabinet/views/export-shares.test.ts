@@ -12,9 +12,9 @@ const rows = 120_000;
 
 async function seedRows({ database }: RunningCabinet, merchantId: string, deviceId: string): Promise<void> {
   await sql`
-    insert into commands (instance_id, name, args, state, issued_at, answer_by, recalls, id, merchant_id, device_id, settled_at, settled_by)
+    insert into commands (instance_id, name, mode, is_payment, closes_day, args, state, issued_at, answer_by, recalls, id, merchant_id, device_id, settled_at, settled_by)
     with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows})
-    select 'x', 'CloseDay', '{}', 'refused', ${Date.now()} - i * 1000, 1, 0, printf('%08x-0000-4000-8000-000000000000', i),
+    select 'x', 'CloseDay', 'POS', 0, 1, '{}', 'refused', ${Date.now()} - i * 1000, 1, 0, printf('%08x-0000-4000-8000-000000000000', i),
       ${merchantId}, ${deviceId}, ${Date.now()}, 'answer' from n`.execute(database.queries);
 }
 

@@ -5,7 +5,7 @@ import { addUp, readFigures } from '../../../src/cabinet/views/figures/hour-figu
 import { createHourSums, type HourSums, hourMs, sumIdleHours } from '../../../src/cabinet/views/figures/hour-sums.ts';
 import { modesOf } from '../../../src/cabinet/views/figures/overview-figures.ts';
 import { engines, memoryDatabase, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
-import { seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
+import { recordSeeded, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
 import { quietLogger } from '../../support/quiet-logger.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 import { fillLedger, startMs as monthStartMs } from './ledger-of-a-month.ts';
@@ -84,6 +84,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     await clock.advance(5 * 60_000);
     const late = { state: 'done', document_state: 'closed', settled_at: clock.now(), settled_by: 'person' } as const;
     await database.queries.updateTable('commands').set(late).where('id', '=', id).execute();
+    await recordSeeded(database.queries);
     expect(await cards()).toEqual({ count: 1, amount: 10 });
     // Kept again, and for good.
     await clock.advance(5 * 60_000);
@@ -98,6 +99,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     await clock.advance(1_000);
     const late = { state: 'done', document_state: 'closed', settled_at: clock.now() - 20_000, settled_by: 'person' } as const;
     await database.queries.updateTable('commands').set(late).where('id', '=', id).execute();
+    await recordSeeded(database.queries);
     expect((await cards()).count).toBe(1);
   });
 
@@ -128,6 +130,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
         await clock.advance(1_000);
         const late = { state: 'done', document_state: 'closed', settled_at: clock.now(), settled_by: 'person' } as const;
         await database.queries.updateTable('commands').set(late).where('id', '=', id).execute();
+        await recordSeeded(database.queries);
         await clock.advance(5 * 60_000);
         expect((await read(merchantId, other)).card.count).toBe(1);
         return database.transaction(work);
@@ -145,6 +148,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     clock.setWallClock(noonMs + 60_000);
     const late = { state: 'done', document_state: 'closed', settled_at: clock.now(), settled_by: 'person' } as const;
     await database.queries.updateTable('commands').set(late).where('id', '=', id).execute();
+    await recordSeeded(database.queries);
     expect((await read(merchantId, isSame ? sums : createHourSums())).card.count).toBe(1);
   });
 
@@ -166,6 +170,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     await clock.advance(60_000);
     const late = { state: 'done', document_state: 'closed', settled_at: clock.now(), settled_by: 'person' } as const;
     await database.queries.updateTable('commands').set(late).where('id', '=', id).execute();
+    await recordSeeded(database.queries);
     expect(await read()).toMatchObject({ card: { count: 0 }, qr: { count: 0 } });
   });
 
@@ -179,6 +184,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     await clock.advance(60_000);
     const late = { state: 'done', document_state: 'closed', settled_at: clock.now(), settled_by: 'person' } as const;
     await database.queries.updateTable('commands').set(late).where('id', '=', id).execute();
+    await recordSeeded(database.queries);
     expect((await cards()).count).toBe(0);
   });
 

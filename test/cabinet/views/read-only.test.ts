@@ -24,6 +24,8 @@ const readable = [
   'notes',
   'hour_sums',
   'search_terms',
+  'settlements',
+  'bank_operations',
   'receipt_payments',
 ];
 /** The cabinet's own tables: a person's notes, and sums that can be made again. */

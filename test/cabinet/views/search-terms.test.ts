@@ -83,7 +83,7 @@ describe.each(engines)('the search on %s', (engine) => {
     await fillTerms(database, 'command');
     await database.queries.deleteFrom('search_progress').execute();
     await fillTerms(database, 'command');
-    expect([before, await count()]).toEqual([4, 4]);
+    expect([before, await count()]).toEqual([6, 6]);
   });
 
   it('looks into indexes only', async () => {

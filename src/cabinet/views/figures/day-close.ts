@@ -2,8 +2,9 @@
 // A device does one command at a time, so what was issued after its close before and before this one is in this one.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
+import { namesWhere, type OperationName, operationOf } from '../../../kernel/operations.ts';
 import { isInReview } from '../../../ledger/command.ts';
-import { standingConditions } from '../../../ledger/standing-sql.ts';
+import { kindConditions, standingConditions } from '../../../ledger/standing-sql.ts';
 import { readPrints } from '../lists/receipts-of-payments.ts';
 import type { Scope } from '../scope.ts';
 import { type DayOperation, type DaySource, paymentsOf } from './day-compare.ts';
@@ -42,16 +43,18 @@ const maxOperations = 40_000;
 
 interface CloseRow {
   id: string;
-  name: string;
+  name: OperationName;
   device_id: string;
   merchant_id: string;
   issued_at: number;
   report: string | null;
 }
 
+/** What moves money: all but closes of documents and of days. */
+const inTheBooks = namesWhere(({ effect, closesDay }) => effect !== 'close' && !closesDay);
 /** CloseDay, and Report that is a Z: an X closes nothing. */
 const isCloseOf = (row: string) =>
-  sql<SqlBool>`${sql.ref(row)}.name in ('CloseDay', 'Report') and ${standingConditions(row).done} and (${sql.ref(row)}.name = 'CloseDay' or ${sql.ref(row)}.args = '{"fiscal":true}')`;
+  sql<SqlBool>`${kindConditions(row).closesDay} and ${standingConditions(row).done} and (${kindConditions(row).cards} or ${sql.ref(row)}.args = '{"fiscal":true}')`;
 const isClose = isCloseOf('c');
 
 async function closesOf(queries: Queries, deviceId: string, limit: number, beforeMs?: number): Promise<CloseRow[]> {
@@ -120,7 +123,13 @@ export async function readShops(queries: Queries, scope: Scope): Promise<Shop[]>
 }
 
 function shownClose(row: CloseRow): ShopClose {
-  return { id: row.id, kind: row.name === 'CloseDay' ? 'bank' : 'z', deviceId: row.device_id, atMs: row.issued_at, number: numberOf(row) };
+  return {
+    id: row.id,
+    kind: operationOf(row.name).mode === 'POS' ? 'bank' : 'z',
+    deviceId: row.device_id,
+    atMs: row.issued_at,
+    number: numberOf(row),
+  };
 }
 
 function numberOf({ report }: CloseRow): string | undefined {
@@ -198,7 +207,7 @@ async function readSource(queries: Queries, device: { id: string; name: string }
   }
   return {
     commandId: close.id,
-    kind: close.name === 'CloseDay' ? 'bank' : 'z',
+    kind: operationOf(close.name).mode === 'POS' ? 'bank' : 'z',
     deviceId: device.id,
     deviceName: device.name,
     number: numberOf(close),
@@ -219,17 +228,17 @@ async function readOperations(queries: Queries, deviceId: string, afterMs: numbe
     .where('issued_at', '>', afterMs)
     .where('issued_at', '<', beforeMs)
     .where(standingConditions('commands').done)
-    .where('name', 'in', ['Pay', 'Refund', 'CancelTransaction', 'PrintReceipt', 'MoneyIn', 'MoneyOut'])
+    .where('name', 'in', inTheBooks)
     .orderBy('issued_at')
     .limit(maxRows)
     .execute();
   const paid = await paymentsOnReceipts(
     queries,
-    rows.flatMap(({ id, name }) => (name === 'PrintReceipt' ? [id] : [])),
+    rows.flatMap(({ id, name }) => (operationOf(name as OperationName).prints ? [id] : [])),
   );
   return rows.map((row) => ({
     id: row.id,
-    name: row.name,
+    name: row.name as OperationName,
     paidIds: paid.get(row.id)?.map(({ payment_id }) => payment_id) ?? [],
     paidBani: paid.get(row.id)?.reduce((sum, { amount_bani }) => sum + amount_bani, 0) ?? 0,
     amountBani: row.amount_bani ?? 0,

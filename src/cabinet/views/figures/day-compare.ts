@@ -1,11 +1,13 @@
 // A day of a shop in three books: the bank's close, the register's Z, and the ledger over exactly their periods. Pure.
 // Where a book gives no totals the page says that it cannot compare, and compares nothing. What differs is explained by the operations that
 // make the difference; what they do not explain is told as such.
+
 import { type Bani, parseAmount } from '../../../kernel/money.ts';
+import { type OperationName, operationOf } from '../../../kernel/operations.ts';
 
 export interface DayOperation {
   id: string;
-  name: string;
+  name: OperationName;
   amountBani: Bani;
   cashBani: Bani;
   cardBani: Bani;
@@ -88,7 +90,7 @@ function together(values: readonly (Bani | undefined)[]): Bani | undefined {
 
 /** The terminals' payments: their receipts may have been printed outside of the Z reports that are compared. */
 export function paymentsOf(sources: readonly DaySource[]): DayOperation[] {
-  return sources.flatMap(({ kind, operations }) => (kind === 'bank' ? operations.filter(({ name }) => name === 'Pay') : []));
+  return sources.flatMap(({ kind, operations }) => (kind === 'bank' ? operations.filter(({ name }) => operationOf(name).isPayment) : []));
 }
 
 /** `printedElsewhere`: documents and ids of payments whose receipt is on a register or in a period that none of the Z reports covers. */
@@ -97,10 +99,12 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
   const zs = sources.filter(({ kind }) => kind === 'z');
   const ofBanks = banks.flatMap(({ operations }) => operations);
   const ofZs = zs.flatMap(({ operations }) => operations);
-  const voided = new Set(ofBanks.flatMap(({ name, targetId }) => (name === 'CancelTransaction' && targetId !== null ? [targetId] : [])));
-  const payments = ofBanks.filter(({ name, id }) => name === 'Pay' && !voided.has(id));
-  const refunds = ofBanks.filter(({ name }) => name === 'Refund');
-  const prints = ofZs.filter(({ name }) => name === 'PrintReceipt');
+  const voided = new Set(
+    ofBanks.flatMap(({ name, targetId }) => (operationOf(name).effect === 'void' && targetId !== null ? [targetId] : [])),
+  );
+  const payments = ofBanks.filter(({ name, id }) => operationOf(name).isPayment && !voided.has(id));
+  const refunds = ofBanks.filter(({ name }) => operationOf(name).effect === 'refund');
+  const prints = ofZs.filter(({ name }) => operationOf(name).prints);
   const cardPrints = prints.filter(({ cardBani }) => cardBani > 0);
 
   // One document links a payment and its receipt [D80]: together they are one sale.
@@ -129,9 +133,9 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
   // The amount of a close is net of refunds.
   const bankNet = together(banks.map(({ report }) => baniIn(report['amount'])));
   const z = (name: string) => together(zs.map((source) => totalsOf(source)[name]));
-  const booked = (name: string) =>
+  const booked = (cash: 'in' | 'out') =>
     sum(
-      ofZs.filter((operation) => operation.name === name),
+      ofZs.filter(({ name }) => operationOf(name).cash === cash),
       ({ amountBani }) => amountBani,
     );
   const cashBani = sum(prints, (print) => print.cashBani);
@@ -143,9 +147,9 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
     line('cardRefunds', bankRefunds, undefined, refundsBani),
     line('cardNet', bankNet, undefined, salesBani - refundsBani),
     line('cashSales', undefined, z('cash'), cashBani),
-    line('cashIn', undefined, z('cashIn'), booked('MoneyIn')),
-    line('cashOut', undefined, z('cashOut'), booked('MoneyOut')),
-    line('drawer', undefined, drawer(z('cash'), z('cashIn'), z('cashOut')), cashBani + booked('MoneyIn') - booked('MoneyOut')),
+    line('cashIn', undefined, z('cashIn'), booked('in')),
+    line('cashOut', undefined, z('cashOut'), booked('out')),
+    line('drawer', undefined, drawer(z('cash'), z('cashIn'), z('cashOut')), cashBani + booked('in') - booked('out')),
   ];
   const suspects = [...ofBanks, ...ofZs].filter(({ settledBy, isInReview }) => settledBy === 'person' || isInReview);
   const [sales, , net] = lines;

@@ -2,9 +2,10 @@
 // indexes by time, so that no statement reads more than an hour's work. Figures can be added to one another.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
+import { type OperationName, operationOf } from '../../../kernel/operations.ts';
 import type { CommandState } from '../../../ledger/command.ts';
 import { wasDone } from '../../../ledger/standing.ts';
-import { standingConditions } from '../../../ledger/standing-sql.ts';
+import { kindConditions, standingConditions } from '../../../ledger/standing-sql.ts';
 import type { Scope } from '../scope.ts';
 
 export interface HourFigures {
@@ -89,8 +90,8 @@ export async function readFigures(queries: Queries, scope: Scope, fromMs: number
 /** When the first of all that is summed was done: the hours before it are empty. */
 export async function readFirstMs(queries: Queries): Promise<number> {
   const { rows } = await sql<{ at: number }>`
-    select at from (select c.issued_at as at from commands c where ${cardCommands} order by c.issued_at limit 1) card
-    union all select at from (select c.issued_at as at from commands c where ${fiscalCommands} order by c.issued_at limit 1) fiscal
+    select at from (select c.issued_at as at from commands c where ${kind.cards} order by c.issued_at limit 1) card
+    union all select at from (select c.issued_at as at from commands c where ${kind.fiscal} order by c.issued_at limit 1) fiscal
     union all select at from (select i.ended_at as at from invoices i where ${endedInvoices} order by i.ended_at limit 1) qr`.execute(
     queries,
   );
@@ -99,9 +100,7 @@ export async function readFirstMs(queries: Queries): Promise<number> {
 
 const card = standingConditions('c');
 const payment = standingConditions('p');
-/** As the indexes by time say it. */
-const cardCommands = sql<SqlBool>`c.name in ('Pay', 'CloseDoc', 'CloseDay', 'Refund', 'CancelTransaction')`;
-const fiscalCommands = sql<SqlBool>`c.name in ('MoneyIn', 'MoneyOut', 'Report', 'PrintReceipt')`;
+const kind = kindConditions('c');
 const endedInvoices = sql<SqlBool>`i.removed_at is null and i.ended_at is not null`;
 
 interface Asked {
@@ -119,7 +118,7 @@ async function readCards({ queries, span, own }: Asked): Promise<Part[]> {
   const { rows } = await sql<{
     merchant_id: string;
     device_id: string;
-    name: string;
+    name: OperationName;
     state: CommandState;
     settled_by: string | null;
     is_voided: number;
@@ -131,11 +130,11 @@ async function readCards({ queries, span, own }: Asked): Promise<Part[]> {
     select c.merchant_id, c.device_id, c.name, c.state, c.settled_by, ${isVoided} as is_voided, ${step} as step, cast(count(*) as bigint) as count,
       cast(coalesce(sum(c.amount_bani), 0) as bigint) as bani,
       cast(coalesce(max(case when c.settled_by in ('recall', 'late-answer', 'last-transaction') then c.settled_at - c.issued_at end), 0) as bigint) as unclear_ms
-    from commands c where ${cardCommands} and c.name in ('Pay', 'Refund')
+    from commands c where ${kind.cards} and (${kind.payment} or ${kind.refund})
       and ${span(sql`c.issued_at`)}${own(sql`c.merchant_id`)}
     group by c.merchant_id, c.device_id, c.name, c.state, c.settled_by, ${isVoided}, ${step}`.execute(queries);
   return rows.map((row) => {
-    if (row.name === 'Refund') return [row.merchant_id, { ...emptyHour(), refundedBani: wasDone(row) ? row.bani : 0 }];
+    if (operationOf(row.name).effect === 'refund') return [row.merchant_id, { ...emptyHour(), refundedBani: wasDone(row) ? row.bani : 0 }];
     const bank = bankOf.get(row.device_id) ?? '';
     const { state, count, bani } = row;
     return [
@@ -157,8 +156,8 @@ async function readFiscal({ queries, span, own }: Asked): Promise<Part[]> {
       cast(coalesce(sum(case when r.card > 0 then 1 else 0 end), 0) as bigint) as card_count, cast(coalesce(sum(r.card), 0) as bigint) as card
     from (select c.merchant_id, c.cash_bani as cash,
         case when c.receipt_uid is null or not exists (select 1 from commands p where p.merchant_id = c.merchant_id and p.document_nr = lower(c.receipt_uid)
-          and p.document_nr is not null and p.name = 'Pay' and ${payment.done}) then c.card_bani end as card
-      from commands c where ${fiscalCommands} and c.name = 'PrintReceipt' and ${card.done}
+          and p.document_nr is not null and p.is_payment = 1 and ${payment.done}) then c.card_bani end as card
+      from commands c where ${kind.fiscal} and ${kind.print} and ${card.done}
         and ${span(sql`c.issued_at`)}${own(sql`c.merchant_id`)}) as r
     group by r.merchant_id`.execute(queries);
   return rows.map((row) => [
@@ -177,7 +176,7 @@ async function readQr({ queries, span, own }: Asked): Promise<Part[]> {
     select i.merchant_id, cast(count(*) as bigint) as count, cast(coalesce(sum(i.amount_bani), 0) as bigint) as bani from invoices i
     where ${endedInvoices} and i.state = 2 and ${span(sql`i.ended_at`)}${own(sql`i.merchant_id`)}
       and not exists (select 1 from commands p where p.merchant_id = i.merchant_id and p.document_nr = i.oid and p.document_nr is not null
-        and p.name = 'Pay' and ${payment.done})
+        and p.is_payment = 1 and ${payment.done})
     group by i.merchant_id`.execute(queries);
   return rows.map(({ merchant_id, count, bani }) => [merchant_id, { ...emptyHour(), qr: { count, bani } }]);
 }

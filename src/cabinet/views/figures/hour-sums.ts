@@ -2,21 +2,20 @@
 // all merchants and keeps it, and before kept hours are read, those are dropped that a late settlement or a void has changed since.
 //
 // An hour is kept from a quarter of an hour after its end. What was issued in it and settled within a quarter of an hour is in its sum; what
-// was settled later, and every void, is found by an index of its own that holds only such commands.
+// was settled later, and every void, is marked where settlements are recorded.
 // Summed twice, by two instances or after a crash: the same row twice. The process dies between summing and keeping: it is summed again.
 // A transaction that settles while an hour is summed and commits afterwards: its time lies within `lateCommitsMs` of the sum's, and drops it.
 // The process stands still between summing and keeping: others have looked past what was settled meanwhile, so such a sum is shown, not kept.
 // The database's clock is set back: sums of its future are dropped, and changes are looked for from the oldest one on.
 // What no index finds is a payment that is begun later than the hour of the receipt or the invoice that it belongs to: for a day the keeper
 // (hour-keeper.ts) sums each hour again.
-import { type SqlBool, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Database, Queries } from '../../../database/database.ts';
+import { lateAfterMs } from '../../../ledger/settlements.ts';
 import type { Scope } from '../scope.ts';
 import { addUp, emptyHour, type HourFigures, readFigures, readFirstMs } from './hour-figures.ts';
 
 export const hourMs = 3_600_000;
-/** The same as in the predicate of the index commands_settled_late. */
-export const restsAfterMs = 15 * 60_000;
 /** A sum that is older than this when it could be kept is not. */
 const keptWithinMs = 30_000;
 /** Longer than a transaction may take, and than that. */
@@ -43,7 +42,7 @@ export function createHourSums(): HourSums {
       const hours: HourFigures[] = [];
       for (let startMs = fromMs; startMs < toMs; startMs += hourMs) {
         const endMs = startMs + hourMs;
-        const isOver = endMs <= toMs && endMs + restsAfterMs <= nowMs;
+        const isOver = endMs <= toMs && endMs + lateAfterMs <= nowMs;
         if (!isOver) hours.push(addUp((await readFigures(database.queries, scope, startMs, Math.min(endMs, toMs))).values()));
         else hours.push(kept.get(startMs) ?? ownIn(await sumHour(database, startMs), scope));
       }
@@ -133,21 +132,21 @@ async function dropChanged(queries: Queries, sinceMs: number | undefined): Promi
   if (isAnew) await queries.deleteFrom('hour_sums').where('made_at', '>', nowMs).execute();
   const fromMs = isAnew ? await oldestSum(queries) : sinceMs;
   if (fromMs === undefined) return nowMs;
-  const since = sql<SqlBool>`c.settled_at >= cast(${fromMs - lateCommitsMs} as bigint)`;
-  const late = sql<SqlBool>`c.settled_at - c.issued_at > ${sql.lit(restsAfterMs)}`;
+  const late = sql`(select s.settled_at, c.id, c.merchant_id, c.issued_at, c.document_nr, c.target_id, c.is_payment
+    from settlements s join commands c on c.id = s.command_id
+    where s.changes_past = 1 and s.settled_at >= cast(${fromMs - lateCommitsMs} as bigint)) as c`;
   const { rows: changed } = await sql<Changed>`
-    select c.issued_at, c.settled_at from commands c where ${late} and ${since} limit ${sql.lit(maxChanges)}`.execute(queries);
+    select c.issued_at, c.settled_at from ${late} limit ${sql.lit(maxChanges)}`.execute(queries);
   const { rows: voided } = await sql<Changed>`
-    select p.issued_at, c.settled_at from commands c join commands p on p.id = c.target_id
-    where c.name = 'CancelTransaction' and c.settled_at is not null and ${since} limit ${sql.lit(maxChanges)}`.execute(queries);
+    select p.issued_at, c.settled_at from ${late} join commands p on p.id = c.target_id limit ${sql.lit(maxChanges)}`.execute(queries);
   // The receipt and the invoice of a payment that was settled late were counted as sales of their own. A Uid stays as the ERP wrote it.
   const { rows: linked } = await sql<Changed>`
-    select r.issued_at, c.settled_at from commands c join commands r on r.merchant_id = c.merchant_id
+    select r.issued_at, c.settled_at from ${late} join commands r on r.merchant_id = c.merchant_id
       and r.receipt_uid in (c.document_nr, upper(c.document_nr)) and r.receipt_uid is not null
-    where ${late} and ${since} and c.name = 'Pay'
+    where c.is_payment = 1
     union all
-    select i.ended_at as issued_at, c.settled_at from commands c join invoices i on i.oid = c.document_nr
-    where ${late} and ${since} and c.name = 'Pay' and i.ended_at is not null limit ${sql.lit(maxChanges)}`.execute(queries);
+    select i.ended_at as issued_at, c.settled_at from ${late} join invoices i on i.oid = c.document_nr
+    where c.is_payment = 1 and i.ended_at is not null limit ${sql.lit(maxChanges)}`.execute(queries);
   const all = [...changed, ...voided, ...linked];
   if ([changed, voided, linked].some(({ length }) => length >= maxChanges)) await queries.deleteFrom('hour_sums').execute();
   // By hour, with the latest settlement: one statement each.

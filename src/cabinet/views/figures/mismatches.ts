@@ -5,7 +5,7 @@
 // Each merchant is searched for itself, and all together for those who see all: however many one has, they take no other's places.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
-import { standingConditions } from '../../../ledger/standing-sql.ts';
+import { kindConditions, standingConditions } from '../../../ledger/standing-sql.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 
 export type MismatchKind = 'paymentWithoutReceipt' | 'receiptWithoutPayment';
@@ -34,11 +34,12 @@ const { failed } = standingConditions('c');
 
 /** p: the half that came about. */
 const standing: Record<MismatchKind, RawBuilder<SqlBool>> = {
-  paymentWithoutReceipt: sql`p.document_nr is not null and p.name = 'Pay' and ${came.keepsMoney}`,
-  receiptWithoutPayment: sql`p.receipt_uid is not null and p.name = 'PrintReceipt' and ${came.done}`,
+  paymentWithoutReceipt: sql`p.document_nr is not null and ${kindConditions('p').payment} and ${came.keepsMoney}`,
+  receiptWithoutPayment: sql`p.receipt_uid is not null and ${kindConditions('p').print} and ${came.done}`,
 };
 /** c: the half that failed. A UUID as documentNr is kept in lower case, a Receipt.Uid as the ERP wrote it. */
-const failedNames: Record<MismatchKind, string> = { paymentWithoutReceipt: 'PrintReceipt', receiptWithoutPayment: 'Pay' };
+const { payment, print } = kindConditions('c');
+const failedHalf: Record<MismatchKind, RawBuilder<SqlBool>> = { paymentWithoutReceipt: print, receiptWithoutPayment: payment };
 const linked: Record<MismatchKind, RawBuilder<SqlBool>> = {
   paymentWithoutReceipt: sql`p.merchant_id = c.merchant_id and p.document_nr = lower(c.receipt_uid)`,
   receiptWithoutPayment: sql`p.merchant_id = c.merchant_id and p.receipt_uid in (c.document_nr, upper(c.document_nr))`,
@@ -53,7 +54,7 @@ const noOther: Record<MismatchKind, RawBuilder<SqlBool>> = {
   paymentWithoutReceipt: sql`not exists (select 1 from commands o where o.merchant_id = c.merchant_id and o.receipt_uid = c.receipt_uid and o.receipt_uid is not null
     and ${other.openOrDone})`,
   receiptWithoutPayment: sql`not exists (select 1 from commands o where o.merchant_id = c.merchant_id and o.document_nr = c.document_nr and o.document_nr is not null
-    and o.name = 'Pay' and ${other.openOrDone})`,
+    and ${kindConditions('o').payment} and ${other.openOrDone})`,
 };
 
 type Candidates = Record<MismatchKind, string[]>;
@@ -130,16 +131,16 @@ export async function findMismatchesOf(queries: Queries, scope: Scope, ids: read
 async function failedHalvesOf(queries: Queries, kind: MismatchKind, ids: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select p.id from commands p where p.id in (${sql.join(ids)}) and ${standing[kind]} and exists
-      (select 1 from commands c where ${byNumber[kind]} and ${failed} and c.name = ${sql.lit(failedNames[kind])})`.execute(queries);
+      (select 1 from commands c where ${byNumber[kind]} and ${failed} and ${failedHalf[kind]})`.execute(queries);
   return rows.map(({ id }) => id);
 }
 
 async function findCandidates(queries: Queries, scope: Scope, kind: MismatchKind, fromMs: number, toMs: number): Promise<string[]> {
-  const owned = scope.merchantId === undefined ? sql`true` : sql`c.merchant_id = ${scope.merchantId}`;
+  const merchants = scope.merchantId === undefined ? sql`in (select m.id from merchants m)` : sql`= ${scope.merchantId}`;
   const { rows } = await sql<{ id: string }>`
-    select p.id from commands c join commands p on ${linked[kind]} and ${standing[kind]}
-    where ${failed} and c.name = ${sql.lit(failedNames[kind])} and ${noOther[kind]} and ${owned} and ${unnoted(kind)}
-      and c.issued_at >= cast(${fromMs} as bigint) and c.issued_at < cast(${toMs} as bigint)
+    select p.id from settlements s join commands c on c.id = s.command_id join commands p on ${linked[kind]} and ${standing[kind]}
+    where s.failed_merchant_id ${merchants} and s.failed_issued_at >= cast(${fromMs} as bigint) and s.failed_issued_at < cast(${toMs} as bigint)
+      and ${failed} and ${failedHalf[kind]} and ${noOther[kind]} and ${unnoted(kind)}
     order by c.issued_at desc limit ${sql.lit(maxCandidates)}`.execute(queries);
   return rows.map(({ id }) => id);
 }
@@ -149,9 +150,9 @@ const unnoted = (kind: MismatchKind) => sql<SqlBool>`not exists (select 1 from n
 async function stillMissing(queries: Queries, scope: Scope, kind: MismatchKind, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const turned: Record<MismatchKind, RawBuilder<SqlBool>> = {
-    paymentWithoutReceipt: sql`not exists (select 1 from commands o where o.merchant_id = p.merchant_id and o.receipt_uid is not null and o.name = 'PrintReceipt'
+    paymentWithoutReceipt: sql`not exists (select 1 from commands o where o.merchant_id = p.merchant_id and o.receipt_uid is not null and ${kindConditions('o').print}
       and o.receipt_uid in (p.document_nr, upper(p.document_nr)) and ${other.openOrDone})`,
-    receiptWithoutPayment: sql`not exists (select 1 from commands o where o.merchant_id = p.merchant_id and o.document_nr is not null and o.name = 'Pay'
+    receiptWithoutPayment: sql`not exists (select 1 from commands o where o.merchant_id = p.merchant_id and o.document_nr is not null and ${kindConditions('o').payment}
       and o.document_nr = lower(p.receipt_uid) and ${other.openOrDone})`,
   };
   const { rows } = await sql<{ id: string }>`

@@ -177,7 +177,7 @@ async function readOwnShare(queries: Queries, scope: Scope): Promise<Overview['o
     select (select min(e.at) from command_events e where e.command_id = s.id and e.step = 'sent') - s.issued_at
       + s.settled_at - (select max(e.at) from command_events e where e.command_id = s.id and e.step = 'answered') as own_ms
     from (select c.id, c.issued_at, c.settled_at from commands c
-      where c.name in ('Pay', 'CloseDoc', 'CloseDay', 'Refund', 'CancelTransaction') and c.name = 'Pay' and c.settled_by = 'answer'${own}
+      where c.mode = 'POS' and c.is_payment = 1 and c.settled_by = 'answer'${own}
       order by c.issued_at desc, c.id desc limit ${sql.lit(sampleSize)}) as s`.execute(queries);
   const sorted = rows.flatMap(({ own_ms }) => (own_ms === null ? [] : [Math.max(0, own_ms)])).sort((one, other) => one - other);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)];

@@ -1,10 +1,10 @@
-// Which commands a list shows: the filter as SQL conditions, apart by what an index knows and what only the row tells. Names and states are
-// literals, because both engines use a partial index only where the statement itself shows that it applies.
+// Which commands a list shows: the filter as SQL conditions, apart by what an index knows and what only the row tells.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Bani } from '../../../kernel/money.ts';
 import { operationOf } from '../../../kernel/operations.ts';
+import { kindConditions } from '../../../ledger/standing-sql.ts';
 import type { LedgerCommandName } from '../../../link/protocol.ts';
-import { cardNames, conditionsOfState, fiscalNames, type ShownState, type StateConditions } from '../shown-state.ts';
+import { conditionsOfState, type ShownState } from '../shown-state.ts';
 
 export type Mode = 'cards' | 'fiscal';
 
@@ -26,14 +26,14 @@ export interface CommandFilter {
 
 type Condition = RawBuilder<SqlBool>;
 
-const namesIn = (names: readonly string[]) => sql<SqlBool>`c.name in (${sql.join(names.map((name) => sql.lit(name)))})`;
-/** The predicates of the indexes by time, and of those by merchant and time. */
-export const conditionOfMode: Record<Mode, Condition> = { cards: namesIn(cardNames), fiscal: namesIn(fiscalNames) };
+const { cards, fiscal } = kindConditions('c');
+/** The indexes by time begin with it. */
+export const conditionOfMode: Record<Mode, Condition> = { cards, fiscal };
 
-/** The index that holds the filter's state, if one does. Several states have none in common. */
-export function indexOfState({ states = [] }: CommandFilter): StateConditions['index'] {
-  const [state] = states;
-  return state === undefined || states.length > 1 ? undefined : conditionsOfState[state].index;
+/** Where the few rows of the filter's states are, if each of them has few. */
+export function fewOf({ states = [] }: CommandFilter): Condition[] | undefined {
+  const places = states.map((state) => conditionsOfState[state].few);
+  return places.length > 0 && places.every((few) => few !== undefined) ? [...new Set(places.flat())] : undefined;
 }
 
 /** The span of time, which every index knows. */
@@ -45,17 +45,11 @@ export function spanOf(filter: CommandFilter): Condition[] {
 }
 
 /** What only the row itself tells: judged on a bounded number of walked rows. */
-export function sieveOf(filter: CommandFilter, isIn: { modeIndex: boolean; stateIndex: boolean }): Condition[] {
-  const wanted = (filter.states ?? []).map((state) => conditionsOfState[state]);
-  const [only] = wanted;
-  const state = wanted.length === 1 ? only : undefined;
-  const held = ({ index }: StateConditions) => (index ? [sql<SqlBool>`(${sql.join(index.wheres, sql` or `)})`] : []);
-  const whole = (state: StateConditions) => sql<SqlBool>`(${sql.join([...held(state), ...state.rest], sql` and `)})`;
+export function sieveOf(filter: CommandFilter, isInModeIndex: boolean): Condition[] {
+  const wanted = (filter.states ?? []).map((state) => sql<SqlBool>`(${sql.join(conditionsOfState[state].is, sql` and `)})`);
   return [
-    ...(filter.mode === undefined || isIn.modeIndex ? [] : [conditionOfMode[filter.mode]]),
-    ...(state && !isIn.stateIndex ? held(state) : []),
-    ...(state?.rest ?? []),
-    ...(wanted.length > 1 ? [sql<SqlBool>`(${sql.join(wanted.map(whole), sql` or `)})`] : []),
+    ...(filter.mode === undefined || isInModeIndex ? [] : [conditionOfMode[filter.mode]]),
+    ...(wanted.length > 0 ? [sql<SqlBool>`(${sql.join(wanted, sql` or `)})`] : []),
     ...(filter.name === undefined ? [] : [sql<SqlBool>`c.name = ${sql.lit(filter.name)}`]),
     // One that went out again is the same sale as the one that it went out as.
     ...(filter.name === undefined || !operationOf(filter.name).isPayment ? [] : [sql<SqlBool>`c.reissued_as is null`]),

@@ -1,7 +1,7 @@
 // What a person may type to find a command: each reading of the text is a look into one index, so that none walks the ledger.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { type Bani, parseAmount } from '../../../kernel/money.ts';
-import { ownedBy, type Scope } from '../scope.ts';
+import type { Scope } from '../scope.ts';
 import { shortestPrefix as shortestBeginning, startsWith, subjectsOf } from './search-terms.ts';
 import type { Lookup } from './walk.ts';
 
@@ -10,12 +10,11 @@ const merchantsOf = ({ merchantId }: Scope) =>
   merchantId === undefined ? sql`c.merchant_id in (select m.id from merchants m)` : sql`c.merchant_id = ${merchantId}`;
 const devicesOf = ({ merchantId }: Scope) =>
   merchantId === undefined
-    ? sql`c.device_id in (select d.id from devices d)`
-    : sql`c.device_id in (select d.id from devices d where d.merchant_id = ${merchantId})`;
+    ? sql`b.device_id in (select d.id from devices d)`
+    : sql`b.device_id in (select d.id from devices d where d.merchant_id = ${merchantId})`;
 
 const shortestPrefix = 6;
 /** Of each number: more begin alike than anybody reads. */
-const maxBegun = 5_000;
 const maxTaken = 200;
 
 /** The beginning of a UUID, as pages show it short; in lower case. */
@@ -47,33 +46,31 @@ export function lookupsOf(scope: Scope, q: string): Lookup[] {
   const prefix = idPrefixOf(text);
   const few = (where: RawBuilder<SqlBool>): Lookup => ({ where, isOrdered: false });
   const among = (ids: RawBuilder<unknown>) => few(sql<SqlBool>`c.id in ${ids}`);
-  const begins = (column: string, within: RawBuilder<unknown>) => {
+  const begins = (column: string) => {
     const name = sql.ref(`c.${column}`);
-    const ways = [...new Set([text, text.toLowerCase(), text.toUpperCase()])].map((spelling) => startsWith(name, spelling));
-    // The index may not know the merchant: then of so many that begin alike the own ones are taken.
+    const ways = spellings.map((spelling) => startsWith(name, spelling));
     return among(
-      sql`(select b.id from (select c.id, c.merchant_id from commands c where ${within} and ${name} is not null
-        and (${sql.join(ways, sql` or `)}) limit ${sql.lit(maxBegun)}) as b where ${ownedBy(scope, sql`b.merchant_id`)} limit ${sql.lit(maxTaken)})`,
+      sql`(select c.id from commands c where ${merchantsOf(scope)} and ${name} is not null and (${sql.join(ways, sql` or `)}) limit ${sql.lit(maxTaken)})`,
     );
   };
   const many = (where: RawBuilder<SqlBool>): Lookup => ({ where, isOrdered: true });
   return [
     few(sql<SqlBool>`${merchantsOf(scope)} and c.document_nr is not null and c.document_nr in (${sql.join(spellings)})`),
     few(sql<SqlBool>`${merchantsOf(scope)} and c.receipt_uid is not null and c.receipt_uid in (${sql.join(spellings)})`),
-    few(sql<SqlBool>`${devicesOf(scope)} and c.operation_id = ${text} and c.name = 'Pay'`),
-    many(sql<SqlBool>`c.rrn is not null and c.rrn = ${text}`),
-    many(sql<SqlBool>`c.receipt_id is not null and c.receipt_id = ${text}`),
+    among(
+      sql`(select b.payment_id from bank_operations b where ${devicesOf(scope)} and b.operation_id = ${text} limit ${sql.lit(maxTaken)})`,
+    ),
     ...(amount === undefined ? [] : [many(sql<SqlBool>`c.amount_bani is not null and c.amount_bani = cast(${amount} as bigint)`)]),
     ...(prefix === undefined ? [] : [few(beginsWith(sql`c.id`, prefix))]),
     ...subjectsOf(scope, 'command', text).map(among),
     ...(text.length < shortestBeginning
       ? []
       : [
-          begins('document_nr', merchantsOf(scope)),
-          begins('receipt_uid', merchantsOf(scope)),
-          begins('operation_id', sql`${devicesOf(scope)} and c.name = 'Pay'`),
-          begins('rrn', sql`true`),
-          begins('receipt_id', sql`true`),
+          begins('document_nr'),
+          begins('receipt_uid'),
+          among(
+            sql`(select b.payment_id from bank_operations b where ${devicesOf(scope)} and ${startsWith(sql`b.operation_id`, text)} limit ${sql.lit(maxTaken)})`,
+          ),
         ]),
   ];
 }

@@ -8,7 +8,7 @@ import { contactLost, standingConditions } from '../../../ledger/standing-sql.ts
 import type { EndingOutcome } from '../../../link/protocol.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { type ShownState, shownStateOf } from '../shown-state.ts';
-import { type CommandFilter, conditionOfMode, indexOfState, sieveOf, spanOf } from './command-filter.ts';
+import { type CommandFilter, conditionOfMode, fewOf, sieveOf, spanOf } from './command-filter.ts';
 import { lookupsOf } from './command-lookup.ts';
 import type { Place } from './cursor.ts';
 import { type PageWanted, type Walk, type Walkable, walk } from './walk.ts';
@@ -74,35 +74,27 @@ function planOf(scope: Scope, filter: CommandFilter, deviceIds: string[] | undef
   const walked = spanOf(filter);
   const own = ownedBy(scope, sql`c.merchant_id`);
   const inDevices = deviceIds && deviceIds.length > 0 ? [sql<SqlBool>`c.device_id in (${sql.join(deviceIds)})`] : [];
-  const index = indexOfState(filter);
-  const sieve = (isIn: { modeIndex?: boolean; stateIndex?: boolean } = {}) =>
-    sieveOf(filter, { modeIndex: isIn.modeIndex ?? false, stateIndex: isIn.stateIndex ?? false });
+  const few = fewOf(filter);
+  const sieve = sieveOf(filter, false);
 
   if (deviceIds?.length === 0) return { sources: [], walked, sieve: [] };
-  if (q !== undefined) return { sources: lookupsOf(scope, q), walked, sieve: [own, ...inDevices, ...sieve()] };
-  if (index?.holds === 'few') {
-    const sources = index.wheres.map((held) => ({
-      where: sql<SqlBool>`${sql.join([held, own, ...inDevices], sql` and `)}`,
-      isOrdered: false,
-    }));
-    return { sources, walked, sieve: sieve({ stateIndex: true }) };
+  if (q !== undefined) return { sources: lookupsOf(scope, q), walked, sieve: [own, ...inDevices, ...sieve] };
+  if (few) {
+    const sources = few.map((place) => ({ where: sql<SqlBool>`${sql.join([place, own, ...inDevices], sql` and `)}`, isOrdered: false }));
+    return { sources, walked, sieve };
   }
   if (deviceIds && deviceIds.length <= maxDevicesApart) {
     return {
       sources: deviceIds.map((id) => ({ where: sql<SqlBool>`c.device_id = ${id}`, isOrdered: true })),
       walked,
-      sieve: [own, ...sieve()],
+      sieve: [own, ...sieve],
     };
   }
   const within = scope.merchantId === undefined ? sql<SqlBool>`true` : sql<SqlBool>`c.merchant_id = ${scope.merchantId}`;
-  if (index) {
-    const sources = index.wheres.map((held) => ({ where: sql<SqlBool>`${within} and ${held}`, isOrdered: true }));
-    return { sources, walked, sieve: [...inDevices, ...sieve({ stateIndex: true })] };
-  }
-  // Payments and fiscal operations have an index each: whoever wants both walks both.
+  // The indexes by time begin with the mode: a list of both walks both.
   const modes = mode === undefined ? (['cards', 'fiscal'] as const) : [mode];
   const sources = modes.map((one) => ({ where: sql<SqlBool>`${within} and ${conditionOfMode[one]}`, isOrdered: true }));
-  return { sources, walked, sieve: [...inDevices, ...sieve({ modeIndex: true })] };
+  return { sources, walked, sieve: [...inDevices, ...sieveOf(filter, true)] };
 }
 
 /** Undefined: of any device. None: of devices that are not there, somebody else's, or of a kind that does nothing in this mode. */

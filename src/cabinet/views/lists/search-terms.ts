@@ -1,11 +1,13 @@
 // Terms by which a person finds a sale and that no column holds by itself. Pure, and shared by the filling and the looking up.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { type OperationName, operationOf } from '../../../kernel/operations.ts';
 import type { Scope } from '../scope.ts';
 
 export type TermKind = 'command' | 'invoice';
 
-/** Shorter beginnings would match a large part of the ledger. */
+/** Shorter beginnings would match a large part of the ledger: of the text as it is typed, and of its letters and digits. */
 export const shortestPrefix = 4;
+const shortestTerm = 3;
 const longestTerm = 64;
 const maxFound = 300;
 
@@ -24,17 +26,21 @@ export function cardTerm(text: string): string | undefined {
 }
 
 interface SettledCommand {
-  name: string;
+  name: OperationName;
   args: string;
   report: string | null;
+  rrn: string | null;
+  receipt_id: string | null;
 }
 
-export function termsOfCommand({ name, args, report }: SettledCommand): string[] {
-  const told = parsed(report);
-  const { maskedCard } = told;
-  if (name === 'Pay') return listed([told['authCode']], typeof maskedCard === 'string' ? cardTerm(maskedCard) : undefined);
+/** Of a payment, and of what takes its money back, the numbers of the bank; of a print those of the receipt. */
+export function termsOfCommand({ name, args, report, rrn, receipt_id }: SettledCommand): string[] {
+  const { isPayment, prints } = operationOf(name);
+  const { authCode, maskedCard, fiscalNumber } = parsed(report);
+  if (isPayment) return listed([authCode, rrn], typeof maskedCard === 'string' ? cardTerm(maskedCard) : undefined);
+  if (!prints) return listed([rrn]);
   const receipt = (parsed(args)['receipt'] ?? {}) as Record<string, unknown>;
-  return listed([receipt['Number'], told['fiscalNumber']]);
+  return listed([receipt['Number'], fiscalNumber, receipt_id]);
 }
 
 export function termsOfInvoice(receipt: string): string[] {
@@ -65,11 +71,12 @@ function merchantsOf({ merchantId }: Scope): RawBuilder<SqlBool> {
 /** Ids of what the text may mean: terms that begin with it, or a card that ends with its four digits. Bounded, in no order. */
 export function subjectsOf(scope: Scope, kind: TermKind, text: string): RawBuilder<unknown>[] {
   const term = normalTerm(text);
+  const isPrefix = text.trim().length >= shortestPrefix && term.length >= shortestTerm;
   const card = /^[*•x\s]*\d{4}$/i.test(text.trim()) ? cardTerm(text.trim()) : undefined;
   const find = (where: RawBuilder<SqlBool>) =>
     sql`(select s.subject_id from search_terms s where ${merchantsOf(scope)} and s.kind = ${sql.lit(kind)} and ${where} limit ${sql.lit(maxFound)})`;
   return [
-    ...(term.length < shortestPrefix ? (term === '' ? [] : [find(sql<SqlBool>`s.term = ${term}`)]) : [find(startsWith(sql`s.term`, term))]),
+    ...(term === '' ? [] : [find(isPrefix ? startsWith(sql`s.term`, term) : sql<SqlBool>`s.term = ${term}`)]),
     ...(card === undefined ? [] : [find(sql<SqlBool>`s.term = ${card}`)]),
   ];
 }

@@ -1,0 +1,41 @@
+// When each command was settled, in a table of its own, so that no index of `commands` changes with a settlement [D240]. The search, the
+// summed hours and the removal read on in it. One row per settled command; it goes when the command is removed.
+import { type RawBuilder, sql } from 'kysely';
+import type { Queries } from '../database/database.ts';
+import { operationOf } from '../kernel/operations.ts';
+import type { Command } from './command.ts';
+
+/** Settled later than this after it was issued, a command changes an hour whose figures may have been summed. */
+export const lateAfterMs = 15 * 60_000;
+
+/** `rows`: `new` as the settlement was given, joined with `settled` as the command stands after it. */
+export function recording(rows: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`insert into "settlements" ("settled_at", "command_id", "failed_merchant_id", "failed_issued_at", "changes_past")
+    select "settled"."settled_at", "new"."id", case when "new"."state" <> 'done' then "new"."merchant_id" end,
+      case when "new"."state" <> 'done' then "settled"."issued_at" end,
+      case when "new"."voids" = 1 or "settled"."settled_at" - "settled"."issued_at" > ${sql.lit(lateAfterMs)} then 1 end
+    from ${rows}`;
+}
+
+/** Of a command that was settled outside of a batch, or once more. In the transaction that settles it. */
+export async function recordSettlement(queries: Queries, command: Command, before?: Command): Promise<void> {
+  const { id, settledAtMs, issuedAtMs, merchantId, state, name } = command;
+  if (settledAtMs === null) return;
+  if (before) await forgetSettlement(queries, before);
+  const hasFailed = state === 'refused' || state === 'never';
+  const changesPast = operationOf(name).effect === 'void' || settledAtMs - issuedAtMs > lateAfterMs;
+  await queries
+    .insertInto('settlements')
+    .values({
+      settled_at: settledAtMs,
+      command_id: id,
+      failed_merchant_id: hasFailed ? merchantId : null,
+      failed_issued_at: hasFailed ? issuedAtMs : null,
+      changes_past: changesPast ? 1 : null,
+    })
+    .execute();
+}
+
+export async function forgetSettlement(queries: Queries, { id, settledAtMs }: Command): Promise<void> {
+  await queries.deleteFrom('settlements').where('settled_at', '=', settledAtMs).where('command_id', '=', id).execute();
+}
