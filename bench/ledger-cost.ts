@@ -8,7 +8,7 @@ import { openDatabase } from '../src/database/open.ts';
 import { systemClock } from '../src/kernel/system.ts';
 import { createInsertGroup, type InsertedCommand } from '../src/ledger/insert-batch.ts';
 import { createSettleGroup } from '../src/ledger/settle-batch.ts';
-import { createDatabase } from './contenders.ts';
+import { createDatabase } from '../test/support/create-database.ts';
 
 const commands = Number(process.argv[2] ?? 4_000);
 const url = await createDatabase(process.env['TILLGATE_TEST_POSTGRES_URL'] ?? '');

@@ -18,6 +18,8 @@ export interface EarlyOperator {
   calm(): void;
   /** Whether the operator has settled this command as refused, without checking. */
   hasGuessed(commandId: string): boolean;
+  /** Also if the device has contradicted the decision since, and the dispute is resolved. */
+  hasOnceGuessed(commandId: string): boolean;
   /** So settled, and the device cannot report any more that it did it: it has lost its journal, or this end of it. Then it may be done again. */
   isBeyondHelp(commandId: string): boolean;
   /** How often, and how often the device had done it by then. */
@@ -79,6 +81,11 @@ export function createEarlyOperator(deps: Deps): EarlyOperator {
     return tried.has(commandId) && storage.peek(settled, [commandId]).length > 0;
   }
 
+  function hasOnceGuessed(commandId: string): boolean {
+    const contradicted = `select 1 from commands where id = ? and disputed_from = 'refused'`;
+    return hasGuessed(commandId) || (tried.has(commandId) && storage.peek(contradicted, [commandId]).length > 0);
+  }
+
   function isBeyondHelp(commandId: string): boolean {
     const [row] = storage.peek('select device_id, journal_id from commands where id = ?', [commandId]);
     const target = devices.find(({ id }) => id === row?.['device_id']);
@@ -105,6 +112,7 @@ export function createEarlyOperator(deps: Deps): EarlyOperator {
   return {
     counts,
     hasGuessed,
+    hasOnceGuessed,
     isBeyondHelp,
     await(target, restartsIt) {
       if (!isCalm && !byDevice.has(target.id)) byDevice.set(target.id, { target, restartsIt, commandId: undefined, sinceMs: 0 });

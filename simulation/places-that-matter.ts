@@ -103,7 +103,9 @@ export const placesBeside: readonly RegExp[] = [
   // The device confirms what a person decided: if that is lost, it is asked again.
   /^update commands \(outcome(, \w+)?\)$/,
   // In one transaction with the row of a command that has a place of its own.
-  /^(insert|delete) decisions$/,
+  /^(insert|delete) (decisions|settlements)$/,
+  // Which instance does the work in the background.
+  /^(insert|update) turns\b/,
   /^insert bank_operations$/,
   /^delete claims$/,
   /^update (claims|receipt_payments) /,

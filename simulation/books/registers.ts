@@ -24,11 +24,11 @@ function checkPrintedOnce({ shop }: Books, target: ShopDevice): void {
     }
     if (document.type !== 'receipt') continue;
     const same = everywhere.filter((other) => other.type === 'receipt' && other.totalBani === document.totalBani);
-    // A silent register is not asked before the receipt goes to another one.
+    // A register that is settled as refused is not asked before the receipt goes to another one [D143].
     const isElsewhere = ({ commandId }: FiscalDocument) => own.every((other) => other.commandId !== commandId);
     const isExcused =
       same.some(({ commandId }) => shop.earlyOperator.isBeyondHelp(commandId)) ||
-      (same.some(isElsewhere) && same.some(({ commandId }) => shop.earlyOperator.hasGuessed(commandId)));
+      (same.some(isElsewhere) && same.some(({ commandId }) => shop.earlyOperator.hasOnceGuessed(commandId)));
     if (same.length > 1 && !isExcused)
       shop.violated(
         `the receipt of ${document.totalBani} was printed ${same.length} times: ${same.map(({ commandId }) => commandId).join(', ')}`,
