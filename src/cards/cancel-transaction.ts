@@ -64,7 +64,6 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
       return {
         name: 'CancelTransaction',
         args: { documentNr, operationId, token, amount: baniToLei(amountBani) },
-        answerWithinMs: administrativeTimeoutMs,
         amountBani,
         documentNr,
         operationId,

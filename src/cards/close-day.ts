@@ -9,6 +9,6 @@ import { administrativeTimeoutMs } from './rules.ts';
 export async function closeDay(deps: CardsDeps, request: DeviceCall): Promise<DeviceAnswer> {
   return runOnDevice(deps, 'terminal', request, {
     isKnownByContent: true,
-    plan: () => ({ name: 'CloseDay', args: {}, answerWithinMs: administrativeTimeoutMs }),
+    plan: () => ({ name: 'CloseDay', args: {} }),
   });
 }

@@ -29,7 +29,6 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
   const command = {
     name: 'CloseDoc',
     args: { documentNr, operationId },
-    answerWithinMs: administrativeTimeoutMs,
     documentNr,
     operationId,
   } as const;

@@ -11,7 +11,7 @@ import { runOnDevice } from '../ledger/run-on-device.ts';
 import { followersOf } from '../ledger/store.ts';
 import { findHolderOfNumber } from '../ledger/tried-before.ts';
 import type { CardsDeps } from './cards-deps.ts';
-import { chargedByRegister, checkRepeatedPay, payTimeoutMs } from './rules.ts';
+import { chargedByRegister, checkRepeatedPay } from './rules.ts';
 
 export interface PayRequest extends DeviceCall {
   amountBani: Bani;
@@ -41,7 +41,6 @@ export async function pay(deps: CardsDeps, request: PayRequest): Promise<DeviceA
       return {
         name: 'Pay',
         args: { amount: baniToLei(amountBani), currency: 'MDL', ...(documentNr === undefined ? {} : { documentNr }) },
-        answerWithinMs: payTimeoutMs,
         amountBani,
         documentNr,
         claims: { document: documentNr },

@@ -37,7 +37,6 @@ export async function refund(deps: CardsDeps, request: RefundRequest): Promise<D
       return {
         name: 'Refund',
         args: { documentNr, operationId, rrn, amount: baniToLei(amountBani), currency },
-        answerWithinMs: administrativeTimeoutMs,
         amountBani,
         documentNr,
         operationId,

@@ -18,11 +18,12 @@ import {
   uuidField,
 } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
+import { operations } from '../kernel/operations.ts';
 import { Type } from '../kernel/schema-type.ts';
 import { deviceCallOf } from '../ledger/calls/device-call.ts';
 import type { Cards } from './cards.ts';
 import { closeDayReport, lastTransactionReport, payReport, refundReport } from './report-schemas.ts';
-import { administrativeTimeoutMs, lastTransactionTimeoutMs, maxLength, payTimeoutMs } from './rules.ts';
+import { administrativeTimeoutMs, lastTransactionTimeoutMs, maxLength } from './rules.ts';
 
 const device = { APIKey: keyField, DeviceID: uuidField('Terminal id.', exampleTerminal) };
 const operation = {
@@ -45,7 +46,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...tag,
         summary: 'Card payment with the exact amount',
         operationId: 'pay',
-        ...deviceTimeout(payTimeoutMs),
+        ...deviceTimeout(operations.Pay.answerWithinMs),
         headers: idempotencyHeaders,
         description:
           'Charges once per documentNr: a repeat joins the payment in flight or gets its answer again. The terminal has five minutes. With the OID of an invoice as documentNr the invoice is paid by card: 22 and no charge when it is Payed, Expired or Cancelled; after the approval, complete it with Invoice/Get and Invoice/Payd.',

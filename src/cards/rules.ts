@@ -8,7 +8,6 @@ import { requireKept } from '../ledger/removed.ts';
 import type { JsonObject } from '../link/protocol.ts';
 
 /** How long a terminal has to answer. */
-export const payTimeoutMs = 5 * 60_000;
 export const administrativeTimeoutMs = 60_000;
 export const lastTransactionTimeoutMs = 30_000;
 

@@ -2,6 +2,7 @@
 // prints receipts, and takes cards where it can.
 
 import { canonicalJson } from '../kernel/canonical-json.ts';
+import { operationNamed } from '../kernel/operations.ts';
 import type { JsonObject } from '../link/protocol.ts';
 import type { AnswerMessage } from '../link/wire-schemas.ts';
 import { describe, type Exam, type Order, type SendOptions } from './exam.ts';
@@ -51,7 +52,7 @@ function payOf(exam: Exam): Asked {
 
 /** Orders it, has a card presented where one is needed, and waits for the ending. */
 export async function carryOut(exam: Exam, { name, args }: Asked): Promise<{ order: Order; ending: AnswerMessage }> {
-  if (name === 'Pay') exam.person.tell(`Present a card and let the bank approve ${exam.amount.toFixed(2)} MDL.`);
+  if (operationNamed(name).isPayment) exam.person.tell(`Present a card and let the bank approve ${exam.amount.toFixed(2)} MDL.`);
   const order = await exam.order(name, args);
   const first = await exam.nextAnswer(order.id, 0);
   must(first !== undefined, `${name} was not answered within ${exam.pace.atOnceMs / 1000} s; accepted comes at once.`);
@@ -108,9 +109,10 @@ export function doneOf(exam: Exam, ...names: string[]): { order: Order; report: 
 
 /** Whether a card would be charged by it. */
 export function asksForCard({ name, args }: Order): boolean {
-  if (name === 'Pay') return true;
+  const { isPayment, prints } = operationNamed(name);
+  if (isPayment) return true;
   const { Payments = [] } = (args['receipt'] ?? {}) as { Payments?: { PaymentCode: number; paid?: object }[] };
-  return name === 'PrintReceipt' && Payments.some(({ PaymentCode, paid }) => PaymentCode === cardPaymentCode && paid === undefined);
+  return prints === true && Payments.some(({ PaymentCode, paid }) => PaymentCode === cardPaymentCode && paid === undefined);
 }
 
 /** It was accepted, and its outcome is unknown. */

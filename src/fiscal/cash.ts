@@ -3,7 +3,6 @@ import { type Bani, baniToLei } from '../kernel/money.ts';
 import type { DeviceAnswer } from '../ledger/answers.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import { callbackOf, type FiscalDeps, type RegisterCall } from './register.ts';
-import { registerTimeoutMs } from './rules.ts';
 
 export interface CashRequest extends RegisterCall {
   amountBani: Bani;
@@ -17,7 +16,6 @@ export function moveCash(deps: FiscalDeps, name: 'MoneyIn' | 'MoneyOut', request
     plan: () => ({
       name,
       args: { amount: baniToLei(amountBani), ...(reason === undefined ? {} : { reason }) },
-      answerWithinMs: registerTimeoutMs,
       amountBani,
       callbackUri: callbackOf(request),
     }),

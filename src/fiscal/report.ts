@@ -2,7 +2,6 @@
 import type { DeviceAnswer } from '../ledger/answers.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import { callbackOf, type FiscalDeps, type RegisterCall } from './register.ts';
-import { registerTimeoutMs } from './rules.ts';
 
 export interface ReportRequest extends RegisterCall {
   /** True for Z, false for X. */
@@ -17,7 +16,6 @@ export function createReport(deps: FiscalDeps, request: ReportRequest): Promise<
     plan: () => ({
       name: 'Report',
       args: { fiscal: isFiscal },
-      answerWithinMs: registerTimeoutMs,
       callbackUri: callbackOf(request),
     }),
   });

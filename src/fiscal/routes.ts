@@ -19,13 +19,14 @@ import {
   uuidField,
 } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
+import { operations } from '../kernel/operations.ts';
 import { Type } from '../kernel/schema-type.ts';
 import type { DeviceAnswer } from '../ledger/answers.ts';
 import { deviceCallOf } from '../ledger/calls/device-call.ts';
 import type { CashRequest } from './cash.ts';
 import type { Fiscal } from './fiscal.ts';
 import { cashReport, fiscalReport, receiptReport } from './report-schemas.ts';
-import { cardReceiptTimeoutMs, cashReceiptTimeoutMs, registerTimeoutMs } from './rules.ts';
+import { cashReceiptTimeoutMs } from './rules.ts';
 
 const register = {
   APIKey: keyField,
@@ -59,7 +60,7 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
         ...tag,
         summary: 'Fiscal report Z or X',
         operationId: 'createReport',
-        ...deviceTimeout(registerTimeoutMs),
+        ...deviceTimeout(operations.MoneyIn.answerWithinMs),
         ...operationCallbacks('createReport'),
         headers: idempotencyHeaders,
         description: 'Z closes the fiscal day and resets the daily counters; X gives the totals so far.',
@@ -97,7 +98,7 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
         ...tag,
         summary: 'Print a fiscal receipt',
         operationId: 'printReceipt',
-        ...deviceTimeout(cardReceiptTimeoutMs),
+        ...deviceTimeout(operations.PrintReceipt.answerWithinMs),
         'x-device-timeout-without-card-s': cashReceiptTimeoutMs / 1000,
         ...operationCallbacks('printReceipt'),
         headers: idempotencyHeaders,
@@ -164,7 +165,7 @@ function cashRoute(
         ...tag,
         summary,
         operationId,
-        ...deviceTimeout(registerTimeoutMs),
+        ...deviceTimeout(operations.Report.answerWithinMs),
         ...operationCallbacks(operationId),
         headers: idempotencyHeaders,
         description,

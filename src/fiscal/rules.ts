@@ -1,18 +1,18 @@
 // Fiscal Mode's rules [D31]: how long a register has, and when one receipt repeats another. Pure.
+
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../kernel/canonical-json.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
+import { operations } from '../kernel/operations.ts';
 import { hasCardPayment, type Receipt } from '../kernel/receipt.ts';
 import { fieldsOf } from '../ledger/answers.ts';
 import type { Command } from '../ledger/command.ts';
 
-export const registerTimeoutMs = 20_000;
 export const cashReceiptTimeoutMs = 60_000;
-export const cardReceiptTimeoutMs = 5 * 60_000;
 
 /** The customer may have to enter a PIN before the receipt is printed. */
 export function receiptTimeoutMs(receipt: Receipt): number {
-  return hasCardPayment(receipt) ? cardReceiptTimeoutMs : cashReceiptTimeoutMs;
+  return hasCardPayment(receipt) ? operations.PrintReceipt.answerWithinMs : cashReceiptTimeoutMs;
 }
 
 /** The same for two receipts that say the same, whatever the order of their fields. */

@@ -4,6 +4,14 @@
 /** What a done operation does to the payment that it refers to. */
 export type EffectOnPayment = 'close' | 'void' | 'refund';
 
+export type ReportForm = 'text' | 'number' | 'numberOrText' | 'yesNo' | 'object';
+
+/** A person stands at the device with a card. */
+const withCardMs = 5 * 60_000;
+const byBankMs = 60_000;
+const byRegisterMs = 20_000;
+const cashReport = { documentNumber: 'numberOrText', cashInDrawer: 'number' } as const;
+
 export interface Operation {
   /** Which module a key must open to ask for it or about it. */
   mode: 'POS' | 'Fiscal';
@@ -14,6 +22,10 @@ export interface Operation {
   effect?: EffectOnPayment;
   /** It only closes the device's day: what was done on the device since is not in it. */
   closesDay?: boolean;
+  /** How long its device has to answer, where the call does not say otherwise. */
+  answerWithinMs: number;
+  /** What the report of a `done` must hold, and in which form. */
+  report: Readonly<Record<string, ReportForm>>;
   /** It prints a fiscal receipt. */
   prints?: boolean;
   /** It puts cash into the drawer or takes it out, and sells nothing. */
@@ -21,20 +33,40 @@ export interface Operation {
 }
 
 export const operations = {
-  Pay: { mode: 'POS', device: 'terminal', isPayment: true },
-  CloseDoc: { mode: 'POS', device: 'terminal', effect: 'close' },
-  CloseDay: { mode: 'POS', device: 'terminal', closesDay: true },
-  Refund: { mode: 'POS', device: 'terminal', effect: 'refund' },
-  CancelTransaction: { mode: 'POS', device: 'terminal', effect: 'void' },
-  MoneyIn: { mode: 'Fiscal', device: 'register', cash: 'in' },
-  MoneyOut: { mode: 'Fiscal', device: 'register', cash: 'out' },
-  Report: { mode: 'Fiscal', device: 'register', closesDay: true },
-  PrintReceipt: { mode: 'Fiscal', device: 'register', prints: true },
+  Pay: {
+    ...{ mode: 'POS', device: 'terminal', answerWithinMs: withCardMs, isPayment: true },
+    report: { rrn: 'text', authCode: 'text', operationId: 'text', amount: 'number' },
+  },
+  CloseDoc: { mode: 'POS', device: 'terminal', answerWithinMs: byBankMs, effect: 'close', report: {} },
+  CloseDay: { mode: 'POS', device: 'terminal', answerWithinMs: byBankMs, closesDay: true, report: { count: 'number', amount: 'number' } },
+  Refund: {
+    ...{ mode: 'POS', device: 'terminal', answerWithinMs: byBankMs, effect: 'refund' },
+    report: { rrn: 'text', operationId: 'text', amount: 'number' },
+  },
+  CancelTransaction: {
+    ...{ mode: 'POS', device: 'terminal', answerWithinMs: byBankMs, effect: 'void' },
+    report: { operationId: 'text', amount: 'number' },
+  },
+  MoneyIn: { mode: 'Fiscal', device: 'register', answerWithinMs: byRegisterMs, cash: 'in', report: cashReport },
+  MoneyOut: { mode: 'Fiscal', device: 'register', answerWithinMs: byRegisterMs, cash: 'out', report: cashReport },
+  Report: {
+    ...{ mode: 'Fiscal', device: 'register', answerWithinMs: byRegisterMs, closesDay: true },
+    report: { number: 'numberOrText', totals: 'object' },
+  },
+  PrintReceipt: {
+    ...{ mode: 'Fiscal', device: 'register', answerWithinMs: withCardMs, prints: true },
+    report: { receiptId: 'numberOrText', fiscalNumber: 'numberOrText', total: 'number' },
+  },
 } as const satisfies Record<string, Operation>;
 
 export type OperationName = keyof typeof operations;
 
 export const operationNames = Object.keys(operations) as OperationName[];
+
+/** Of a name that may be none: a device's journal, or a command that moves nothing. */
+export function operationNamed(name: string): Partial<Operation> {
+  return Object.hasOwn(operations, name) ? operations[name as OperationName] : {};
+}
 
 /** Of the catalogue's entry for a name that was read from the database. */
 export function operationOf(name: OperationName): Operation {

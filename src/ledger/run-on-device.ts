@@ -7,6 +7,7 @@
 import { type MerchantDevice, requireMerchantDevice } from '../access/merchant-device.ts';
 import type { Database } from '../database/database.ts';
 import { invalidRequest } from '../kernel/error-codes.ts';
+import { operationOf } from '../kernel/operations.ts';
 import type { ChannelName } from '../link/channel.ts';
 import type { DeviceKind } from '../link/protocol.ts';
 import { answerOf, type DeviceAnswer } from './answers.ts';
@@ -23,7 +24,8 @@ export interface DeviceWork extends Pick<CommandCall, 'findEarlier' | 'isSingle'
   plan(device: MerchantDevice): Promise<Plan> | Plan;
 }
 
-type Plan = Omit<CommandPlan, 'journalId' | 'preferredChannel'>;
+/** Without a time to answer of its own it has that of the catalogue. */
+type Plan = Omit<CommandPlan, 'journalId' | 'preferredChannel' | 'answerWithinMs'> & Partial<Pick<CommandPlan, 'answerWithinMs'>>;
 
 export interface DeviceDeps {
   database: Database;
@@ -65,7 +67,9 @@ function askedOf(call: DeviceCall, { isKnownByContent, findEarlier, isSingle }: 
 function planOf(deps: DeviceDeps, kind: DeviceKind, { merchantId, deviceId }: DeviceCall, work: DeviceWork): () => Promise<CommandPlan> {
   return async () => {
     const device = ofKind(kind, await deps.ledger.ownDevice(merchantId, deviceId));
-    return { ...(await work.plan(device)), journalId: device.journalId, preferredChannel: preferredChannels[kind] };
+    const plan = await work.plan(device);
+    const { answerWithinMs } = operationOf(plan.name);
+    return { answerWithinMs, ...plan, journalId: device.journalId, preferredChannel: preferredChannels[kind] };
   };
 }
 

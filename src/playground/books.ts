@@ -4,6 +4,7 @@
 import type { BooksView } from '../cabinet/playground/view-schema.ts';
 import type { Queries } from '../database/database.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
+import { operationNamed } from '../kernel/operations.ts';
 import type { VirtualDevice } from '../virtual/devices/virtual-device.ts';
 import { namesOf, refundedBani, type Sale } from './erp/sale.ts';
 
@@ -117,17 +118,16 @@ async function ledgerEntries(
   const entries: Entry[] = [];
   let unknown = 0;
   for (const row of commands.toReversed()) {
-    const name = row.name === 'PrintReceipt' ? row.receipt_uid : row.document_nr;
+    const { isPayment, prints, effect } = operationNamed(row.name);
+    const name = prints ? row.receipt_uid : row.document_nr;
     if (name === null || !names.has(name)) continue;
     if (row.state === 'sent' || row.state === 'unknown') unknown += 1;
     if (row.state !== 'done') continue;
     const entry = { name, text: row.operation_id ?? '', atMs: row.issued_at };
-    if (row.name === 'Pay' && row.document_state !== 'voided')
-      entries.push({ ...entry, amountBani: row.amount_bani ?? 0, isRefund: false });
-    if (row.name === 'Refund') entries.push({ ...entry, amountBani: row.amount_bani ?? 0, isRefund: true });
+    if (isPayment && row.document_state !== 'voided') entries.push({ ...entry, amountBani: row.amount_bani ?? 0, isRefund: false });
+    if (effect === 'refund') entries.push({ ...entry, amountBani: row.amount_bani ?? 0, isRefund: true });
     // A receipt with a card payment is a charge too.
-    if (row.name === 'PrintReceipt' && (row.card_bani ?? 0) > 0)
-      entries.push({ ...entry, amountBani: row.card_bani ?? 0, isRefund: false });
+    if (prints && (row.card_bani ?? 0) > 0) entries.push({ ...entry, amountBani: row.card_bani ?? 0, isRefund: false });
   }
   for (const { oid, amount_bani, receipt_id, ended_at } of invoices.toReversed()) {
     entries.push({ name: oid, amountBani: amount_bani ?? 0, isRefund: false, text: receipt_id ?? '', atMs: ended_at ?? 0 });

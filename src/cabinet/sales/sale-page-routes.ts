@@ -7,6 +7,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { baniToLei } from '../../kernel/money.ts';
+import { type EffectOnPayment, operationOf } from '../../kernel/operations.ts';
 import { Type } from '../../kernel/schema-type.ts';
 import { findHolder } from '../../ledger/device-lock.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -139,7 +140,7 @@ export function shownInvoice({ oid, state, amountBani, createdAtMs }: StoryInvoi
 function shownPage({ sale, rows, outcome, advice, marks, facts, receipt, timeline, unclear, raw, steps }: SalePage) {
   const startMs = sale.command.issuedAtMs;
   const listed = (ids: readonly { id: string }[]) => ids.flatMap(({ id }) => rows.get(id) ?? []).map(shownCommand);
-  const named = (name: string) => listed(sale.followers.filter((follower) => follower.name === name));
+  const taking = (effect: EffectOnPayment) => listed(sale.followers.filter(({ name }) => operationOf(name).effect === effect));
   const row = rows.get(sale.command.id);
   return {
     command: row && shownCommand(row),
@@ -150,9 +151,9 @@ function shownPage({ sale, rows, outcome, advice, marks, facts, receipt, timelin
     receipt: receipt && shownReceipt(receipt),
     related: {
       payment: sale.payment && listed([sale.payment])[0],
-      refunds: named('Refund'),
-      closes: named('CloseDoc'),
-      voids: named('CancelTransaction'),
+      refunds: taking('refund'),
+      closes: taking('close'),
+      voids: taking('void'),
       linked: listed(sale.linked),
       invoice: sale.invoice && shownInvoice(sale.invoice),
       callbacks: sale.callbacks.map(shownCallback),
@@ -167,7 +168,8 @@ function shownPage({ sale, rows, outcome, advice, marks, facts, receipt, timelin
 /** Under which kind of mismatch Attention lists the sale, if it does. */
 async function mismatchOf(queries: Queries, { sale }: SalePage, nowMs: number, mismatches: Mismatches): Promise<MismatchKind | undefined> {
   const { id, name, merchantId } = sale.command;
-  if (name !== 'Pay' && name !== 'PrintReceipt') return undefined;
+  const { isPayment, prints } = operationOf(name);
+  if (!isPayment && !prints) return undefined;
   const found = await mismatches.read(queries, { merchantId }, nowMs);
   return (['paymentWithoutReceipt', 'receiptWithoutPayment'] as const).find((kind) => found[kind].includes(id));
 }

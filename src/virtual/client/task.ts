@@ -1,6 +1,7 @@
 // One ledger command while it runs. Its waits end early by Abort or answerBy, `begin` is the point of no return, and after a
 // power cut none of its promises ever resolves: the work simply stops where it was.
 import { type Cancel, type Clock, sleep } from '../../kernel/clock.ts';
+import { operationNamed } from '../../kernel/operations.ts';
 import type { JsonObject } from '../../link/protocol.ts';
 import type { JournalEntry } from './journal.ts';
 
@@ -85,7 +86,8 @@ export function createTask(entry: JournalEntry, deps: TaskDeps): RunningTask {
       if (deps.isHalted()) await forever;
     },
     abort() {
-      if (hasBegun || (entry.name !== 'Pay' && entry.name !== 'PrintReceipt')) return false;
+      const { isPayment, prints } = operationNamed(entry.name);
+      if (hasBegun || !(isPayment || prints)) return false;
       isAborted = true;
       stopWaiting?.('aborted');
       return true;

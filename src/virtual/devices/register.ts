@@ -1,6 +1,7 @@
 // The virtual fiscal register: what it takes on, what it refuses beforehand, and who does the work: receipt-printer.ts for receipts,
 // document-writer.ts for cash and reports.
 import { type Bani, parseAmount } from '../../kernel/money.ts';
+import { namesWhere, operationNamed } from '../../kernel/operations.ts';
 import type { JsonObject, LedgerCommandName } from '../../link/protocol.ts';
 import { readReceipt } from '../books/receipt.ts';
 import { type DeviceWork, type Ending, refused } from '../client/device-work.ts';
@@ -36,13 +37,14 @@ export interface RegisterDeps extends PrinterDeps {
   firmware: string;
 }
 
-const commands: ReadonlySet<LedgerCommandName> = new Set<LedgerCommandName>(['MoneyIn', 'MoneyOut', 'Report', 'PrintReceipt']);
+const commands: ReadonlySet<LedgerCommandName> = new Set(namesWhere(({ device }) => device === 'register'));
 const maxShiftMs = 24 * 3_600_000;
 
 /** Faults are chosen by this amount; a report has none. */
 export function registerAmountOf(name: string, args: JsonObject): Bani | undefined {
-  if (name === 'PrintReceipt') return readReceipt(args.receipt).receipt?.totalBani;
-  return name === 'MoneyIn' || name === 'MoneyOut' ? parseAmount(args.amount) : undefined;
+  const { prints, cash } = operationNamed(name);
+  if (prints) return readReceipt(args.receipt).receipt?.totalBani;
+  return cash ? parseAmount(args.amount) : undefined;
 }
 
 export function createRegister(deps: RegisterDeps): DeviceWork {
@@ -54,7 +56,7 @@ export function createRegister(deps: RegisterDeps): DeviceWork {
     const faults = takeMishaps(deps, task);
     const no = refuseBeforehand(task);
     if (no) return showing(no, task);
-    const ending = task.name === 'PrintReceipt' ? await receipts.print(task, faults) : await writeDocument(task, faults);
+    const ending = operationNamed(task.name).prints ? await receipts.print(task, faults) : await writeDocument(task, faults);
     if (faults.has('late-answer')) await task.sleep(Math.max(0, task.answerByMs - task.now()) + timing.lateByMs);
     return showing(ending, task);
   }
@@ -108,6 +110,6 @@ const busy: Ending = { outcome: 'busy', reason: 'A person is in the menu of the 
 function whyNot(name: LedgerCommandName, args: JsonObject): Ending | undefined {
   if ((name === 'MoneyIn' || name === 'MoneyOut') && parseAmount(args.amount) === undefined) return refused('The amount is no amount.');
   if (name === 'Report' && typeof args.fiscal !== 'boolean') return refused('fiscal must be true for Z or false for X.');
-  const problem = name === 'PrintReceipt' ? readReceipt(args.receipt).problem : undefined;
+  const problem = operationNamed(name).prints ? readReceipt(args.receipt).problem : undefined;
   return problem === undefined ? undefined : refused(problem);
 }

@@ -1,6 +1,7 @@
 // The virtual card terminal: what each ledger command does between customer, bank and screen.
 // Before the bank is asked nothing has happened; after it said yes the answer is `done`, whatever goes wrong.
 import { type Bani, baniToLei, parseAmount } from '../../kernel/money.ts';
+import { namesWhere, operationNamed, operationOf } from '../../kernel/operations.ts';
 import type { JsonObject, LedgerCommandName } from '../../link/protocol.ts';
 import type { Bank, BankAnswer, BankEntry } from '../books/bank.ts';
 import { type DeviceWork, type Ending, refused } from '../client/device-work.ts';
@@ -29,18 +30,20 @@ export interface TerminalDeps extends CounterDeps {
   firmware: string;
 }
 
-const commands: ReadonlySet<LedgerCommandName> = new Set<LedgerCommandName>(['Pay', 'CloseDoc', 'CloseDay', 'Refund', 'CancelTransaction']);
+const commands: ReadonlySet<LedgerCommandName> = new Set(namesWhere(({ device }) => device === 'terminal'));
 
 /** Faults are chosen by this amount. A cancellation has the amount of its payment and would repeat that payment's fault. */
 export function terminalAmountOf(name: string, args: JsonObject): Bani | undefined {
-  return name === 'Pay' || name === 'Refund' ? amountOf(args) : undefined;
+  const { isPayment, effect } = operationNamed(name);
+  return isPayment || effect === 'refund' ? amountOf(args) : undefined;
 }
 
 export function createTerminal(deps: TerminalDeps): DeviceWork {
   const { bank, screen, mishaps, roll, timing } = deps;
 
   function judge(name: LedgerCommandName, args: JsonObject): Ending | undefined {
-    const hasAmount = name === 'Pay' || name === 'Refund' || name === 'CancelTransaction';
+    const { isPayment, effect } = operationOf(name);
+    const hasAmount = isPayment || effect === 'refund' || effect === 'void';
     if (hasAmount && parseAmount(args.amount) === undefined) return refused('The amount is no amount.');
     if (hasAmount && args.currency !== undefined && args.currency !== 'MDL') return refused('The currency must be MDL.');
     if (mishaps.isBusy(name, args)) return { outcome: 'busy', reason: 'A person is in the menu of the terminal.' };
@@ -49,7 +52,8 @@ export function createTerminal(deps: TerminalDeps): DeviceWork {
 
   async function execute(task: Task): Promise<Ending> {
     let faults = takeMishaps(deps, task);
-    if (task.name === 'Pay') {
+    const { isPayment, effect } = operationNamed(task.name);
+    if (isPayment) {
       if (faults.has('paper-out')) return showing(task, refused('The terminal is out of paper.'));
       const met = await meetCustomer(deps, task, amountOf(task.args), faults);
       if (met.no) return showing(task, met.no);
@@ -57,7 +61,7 @@ export function createTerminal(deps: TerminalDeps): DeviceWork {
     }
     if (!(await task.begin())) return refused('It came too late to begin.');
     // Closing a document is between ERP and bank: the customer goes on seeing what was paid.
-    if (task.name === 'CloseDoc') return await askBank(task, faults);
+    if (effect === 'close') return await askBank(task, faults);
     screen.show('asking', 'Asking the bank', { commandId: task.id, amountBani: amountOf(task.args) });
     const ending = showing(task, await askBank(task, faults));
     if (ending.outcome === 'done') screen.print(slip(bank.name, task.name, ending.report ?? {}));
@@ -94,14 +98,15 @@ export function createTerminal(deps: TerminalDeps): DeviceWork {
     const operationId = String(args.operationId);
     if (faults.has('declined')) return bank.decline({ reference, amountBani, reason: 'The bank declined the card.' });
     if (faults.has('wrong-pin')) return bank.decline({ reference, amountBani, reason: 'Wrong PIN, three times.' });
-    switch (task.name) {
-      case 'Pay':
-        return bank.charge({ reference, amountBani, documentNr: typeof args.documentNr === 'string' ? args.documentNr : undefined });
-      case 'Refund':
+    const { isPayment, effect } = operationNamed(task.name);
+    if (isPayment)
+      return bank.charge({ reference, amountBani, documentNr: typeof args.documentNr === 'string' ? args.documentNr : undefined });
+    switch (effect) {
+      case 'refund':
         return bank.refund({ reference, operationId, rrn: String(args.rrn), amountBani });
-      case 'CancelTransaction':
+      case 'void':
         return bank.void({ reference, operationId, token: String(args.token), amountBani });
-      case 'CloseDoc':
+      case 'close':
         return bank.closeDocument({ reference, operationId, documentNr: String(args.documentNr) });
       default:
         return bank.settle({ reference });
@@ -141,15 +146,16 @@ function endingOf(name: string, answer: BankAnswer): Ending {
 }
 
 function reportOf(name: string, entry: BankEntry): JsonObject {
+  const { closesDay, effect } = operationNamed(name);
   const amount = baniToLei(entry.amountBani);
   const time = new Date(entry.atMs).toISOString();
-  if (name === 'CloseDay') {
+  if (closesDay) {
     const totals = { sales: baniToLei(entry.salesBani ?? entry.amountBani), refunds: baniToLei(entry.refundsBani ?? 0) };
     return { count: entry.count ?? 0, amount, totals, time };
   }
-  if (name === 'CloseDoc') return { operationId: entry.originalId, documentNr: entry.documentNr, time };
-  if (name === 'CancelTransaction') return { operationId: entry.originalId, amount, rrn: entry.rrn, time };
+  if (effect === 'close') return { operationId: entry.originalId, documentNr: entry.documentNr, time };
+  if (effect === 'void') return { operationId: entry.originalId, amount, rrn: entry.rrn, time };
   const { rrn, authCode, operationId, token, maskedCard } = entry;
   const report = { rrn, authCode, operationId, amount, token, maskedCard, time };
-  return name === 'Refund' ? { ...report, originalOperationId: entry.originalId } : report;
+  return effect === 'refund' ? { ...report, originalOperationId: entry.originalId } : report;
 }

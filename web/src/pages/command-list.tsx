@@ -2,6 +2,7 @@
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Answers } from '../api/answers.ts';
+import { namesWhere, operationNamed } from '../../../src/kernel/operations.ts';
 import { addressOf } from '../api/client.ts';
 import { useRead } from '../api/query.ts';
 import { useBankName, useViewer } from '../api/session.tsx';
@@ -25,8 +26,8 @@ const states: Record<Mode, string[]> = {
   fiscal: ['done', 'waiting', 'unknown', 'needsPerson', 'declined', 'never'],
 };
 const names: Record<Mode, string[]> = {
-  cards: ['Pay', 'Refund', 'CancelTransaction', 'CloseDoc', 'CloseDay'],
-  fiscal: ['PrintReceipt', 'MoneyIn', 'MoneyOut', 'Report'],
+  cards: namesWhere((operation) => operation.mode === 'POS'),
+  fiscal: namesWhere((operation) => operation.mode === 'Fiscal'),
 };
 const receiptMarks = { printed: 'printed', none: 'warn', notRequested: 'none' } as const;
 const erpMarks = { notified: 'notified', waiting: 'pending', dead: 'dead' } as const;
@@ -115,7 +116,7 @@ export function CommandList({ mode, base }: { mode: Mode; base: string }) {
             <>
               <State state={row.shownState} />
               <span className="cut">
-                {row.name === 'Pay'
+                {operationNamed(row.name).isPayment
                   ? bankName(row.bank)
                   : row.amount === undefined
                     ? ''
@@ -171,7 +172,7 @@ function CommandTable({ mode, rows, base, chosen, open, bankName }: TableProps) 
   const { t } = useTranslation();
   const { session, merchantId } = useViewer();
   const isCards = mode === 'cards';
-  const isSales = isCards && rows.every(({ name }) => name === 'Pay');
+  const isSales = isCards && rows.every(({ name }) => operationNamed(name).isPayment);
   const merchants = useMerchants();
   const showsMerchant = merchantId === undefined && session.user.merchantId === undefined && merchants.data?.merchants.length !== 1;
   const dash = <span className="faint">–</span>;

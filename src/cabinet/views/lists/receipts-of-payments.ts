@@ -1,7 +1,7 @@
 // Which receipts were asked for with card payments: by one document [D80], or by naming the payment itself [D146].
-import { sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { wasDone } from '../../../ledger/standing.ts';
+import { kindConditions } from '../../../ledger/standing-sql.ts';
 
 export interface Print {
   id: string;
@@ -30,7 +30,7 @@ export async function readPrints(
           .where('c.merchant_id', '=', merchantId)
           .where('c.receipt_uid', 'is not', null)
           .where('c.receipt_uid', 'in', documents)
-          .where('c.name', '=', sql.lit('PrintReceipt'))
+          .where(kindConditions('c').print)
           .execute();
   const byPayment = await queries
     .selectFrom('receipt_payments as r')

@@ -1,6 +1,7 @@
 // What a list of sales shows beside each payment: whether its receipt was printed, and whether the ERP knows. A few statements for a page.
 import { listCallbacksOf } from '../../../callbacks/delivery-log.ts';
 import type { Queries } from '../../../database/database.ts';
+import { operationOf } from '../../../kernel/operations.ts';
 import { erpTold } from '../sale/erp-told.ts';
 import type { ListedCommand } from './commands-list.ts';
 import { readPrints } from './receipts-of-payments.ts';
@@ -25,7 +26,7 @@ function knowsByAnswer({ settledAtMs, unheardAtMs, toldAtMs }: ListedCommand): b
 
 export async function readSaleColumns(queries: Queries, commands: readonly ListedCommand[]): Promise<Map<string, SaleColumns>> {
   const columns = new Map<string, SaleColumns>();
-  const payments = commands.filter(({ name }) => name === 'Pay');
+  const payments = commands.filter(({ name }) => operationOf(name).isPayment);
   for (const merchantId of new Set(payments.map((payment) => payment.merchantId))) {
     const own = payments.filter((payment) => payment.merchantId === merchantId);
     const prints = await readPrints(queries, merchantId, own);

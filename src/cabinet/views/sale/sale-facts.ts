@@ -8,6 +8,7 @@ import { listInvoiceEvents } from '../../../invoices/store.ts';
 import { operationOf } from '../../../kernel/operations.ts';
 import { commandColumns, toCommand } from '../../../ledger/command.ts';
 import type { CommandEvent } from '../../../ledger/command-event.ts';
+import { kindConditions } from '../../../ledger/standing-sql.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import type { Sale, StoryAttempt, StoryCallback, StoryCommand, StoryEvent, StoryInvoice } from './sale-model.ts';
 
@@ -69,13 +70,14 @@ export async function readCommands(queries: Queries, scope: Scope, where: Return
 
 /** A receipt whose Uid is the payment's documentNr, and the other way round [D80]. The Uid stays as the ERP wrote it, perhaps in capitals. */
 async function readLinked(queries: Queries, scope: Scope, { name, documentNr, receiptUid }: StoryCommand): Promise<StoryCommand[]> {
-  if (name === 'Pay' && documentNr !== null) {
-    const isPrint = sql<SqlBool>`c.merchant_id = ${scope.merchantId} and c.receipt_uid is not null and c.receipt_uid in (${documentNr}, ${documentNr.toUpperCase()}) and c.name = 'PrintReceipt'`;
+  const { isPayment, prints } = operationOf(name);
+  if (isPayment && documentNr !== null) {
+    const isPrint = sql<SqlBool>`c.merchant_id = ${scope.merchantId} and c.receipt_uid is not null and c.receipt_uid in (${documentNr}, ${documentNr.toUpperCase()}) and ${kindConditions('c').print}`;
     return await readCommands(queries, scope, isPrint);
   }
-  if (name === 'PrintReceipt' && receiptUid !== null) {
-    const isPayment = sql<SqlBool>`c.merchant_id = ${scope.merchantId} and c.document_nr is not null and c.document_nr = ${receiptUid.toLowerCase()} and c.name = 'Pay'`;
-    return await readCommands(queries, scope, isPayment);
+  if (prints && receiptUid !== null) {
+    const isItsPayment = sql<SqlBool>`c.merchant_id = ${scope.merchantId} and c.document_nr is not null and c.document_nr = ${receiptUid.toLowerCase()} and ${kindConditions('c').payment}`;
+    return await readCommands(queries, scope, isItsPayment);
   }
   return [];
 }

@@ -169,7 +169,7 @@ export function marksOf(sale: Sale): Mark[] {
   const marks: Mark[] = [{ key: `state.${state}`, state: markOfState[state] }];
   if (shown === 'notClosed') marks.push({ key: 'mark.notClosed', state: 'waiting' });
   else if (isDocumentClosed(command)) marks.push({ key: 'mark.closed', state: 'good' });
-  const print = [command, ...linked].find((each) => each.name === 'PrintReceipt' && wasDone(each));
+  const print = [command, ...linked].find((each) => operationOf(each.name).prints && wasDone(each));
   if (print) marks.push({ key: 'mark.printed', state: 'good' });
   const told = erpTold(callbacks);
   if (told !== undefined) marks.push(toldMarks[told]);

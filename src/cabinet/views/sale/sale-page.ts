@@ -101,7 +101,7 @@ function factsOf(sale: Sale, keyNames: ReadonlyMap<string, string>): SalePage['f
 
 /** The paper of this sale: of the command itself, or of the receipt that was printed for the payment. */
 function receiptOf({ command, linked }: Sale): PaperReceipt | undefined {
-  const print = command.name === 'PrintReceipt' ? command : linked.findLast((each) => each.name === 'PrintReceipt' && wasDone(each));
+  const print = operationOf(command.name).prints ? command : linked.findLast((each) => operationOf(each.name).prints && wasDone(each));
   return print && paperOf(print);
 }
 

@@ -2,6 +2,7 @@
 
 import { maskReport } from '../../../kernel/card-mask.ts';
 import { errorCodes, GatewayError } from '../../../kernel/error-codes.ts';
+import { operationOf } from '../../../kernel/operations.ts';
 import { answerOf } from '../../../ledger/answers.ts';
 import { isOpen } from '../../../ledger/command.ts';
 import type { Sale, StoryCommand } from './sale-model.ts';
@@ -26,7 +27,7 @@ function requestOf({ request, args, name }: StoryCommand): Record<string, unknow
   if (request === null) return undefined;
   const { body, ...call } = JSON.parse(request) as { body: Record<string, unknown> };
   // A receipt is kept once, with what was sent to the register.
-  const receipt = name === 'PrintReceipt' && args['receipt'] !== undefined ? { Receipt: maskReport(args['receipt']) } : {};
+  const receipt = operationOf(name).prints && args['receipt'] !== undefined ? { Receipt: maskReport(args['receipt']) } : {};
   return { ...call, body: starred({ ...body, ...receipt }) };
 }
 
