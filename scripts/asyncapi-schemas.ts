@@ -2,7 +2,7 @@
 // built-in queue. The gateway runs without it. Unknown fields are allowed everywhere, as the protocol says.
 import Type, { type TSchema } from 'typebox';
 import { namesWhere } from '../src/kernel/operations.ts';
-import { type CommandName, ledgerCommandNames } from '../src/link/protocol.ts';
+import { type CommandName, type JsonObject, ledgerCommandNames } from '../src/link/protocol.ts';
 import { recallReportSchema, startBy, text, time, uuid } from '../src/link/wire-schemas.ts';
 
 /** Where the document keeps a schema; references are written for it. */
@@ -184,3 +184,70 @@ export const frameSchemas = {
   AnswerFrame: Type.Object({ answer: refTo('Answer') }),
   PresenceFrame: Type.Object({ presence: refTo('Presence') }),
 };
+
+// What an example of each command looks like.
+const exampleDocument = '3f9f6a52-0c1d-4e8b-a7c6-1b2d3e4f5a6b';
+
+interface Sample {
+  args: JsonObject;
+  report?: JsonObject;
+  answerWithinS: number;
+}
+
+const payReport = { rrn: '407312908813', authCode: '283749', operationId: '000147', amount: 150.5 };
+const exampleReceipt = {
+  Number: 'A-1',
+  Uid: 'order-1001',
+  Items: [{ Name: 'Coffee', Quantity: 2, Price: 35 }],
+  Payments: [{ PaymentCode: 1 }],
+};
+
+/** Arguments, report and time to answer of each command. */
+export const samples: Record<CommandName, Sample> = {
+  Pay: {
+    args: { amount: 150.5, currency: 'MDL', documentNr: exampleDocument },
+    report: { ...payReport, token: '9d1c5e', maskedCard: '516793******0042', time: '2026-03-02T09:00:21.310Z' },
+    answerWithinS: 300,
+  },
+  CloseDoc: { args: { documentNr: exampleDocument, operationId: '000147' }, answerWithinS: 60 },
+  CloseDay: { args: {}, report: { count: 42, amount: 18350.75, totals: { sales: 18415.25, refunds: 64.5 } }, answerWithinS: 60 },
+  Refund: {
+    args: { documentNr: exampleDocument, operationId: '000147', rrn: '407312908813', amount: 50, currency: 'MDL' },
+    report: { rrn: '407312909120', operationId: '000151', amount: 50 },
+    answerWithinS: 60,
+  },
+  CancelTransaction: {
+    args: { documentNr: exampleDocument, operationId: '000147', token: '9d1c5e', amount: 150.5 },
+    report: { operationId: '000147', amount: 150.5 },
+    answerWithinS: 60,
+  },
+  MoneyIn: { args: { amount: 500, reason: 'Change for the morning' }, report: { documentNumber: 1, cashInDrawer: 500 }, answerWithinS: 20 },
+  MoneyOut: { args: { amount: 200 }, report: { documentNumber: 18, cashInDrawer: 300 }, answerWithinS: 20 },
+  Report: {
+    args: { fiscal: true },
+    report: { number: 7, totals: { receipts: 3, total: 210, byVat: { A: { gross: 210, vat: 35 } } } },
+    answerWithinS: 20,
+  },
+  PrintReceipt: {
+    args: { receipt: exampleReceipt },
+    report: { receiptId: 'b4c7b0f6-00000003', fiscalNumber: '00000003', total: 70 },
+    answerWithinS: 300,
+  },
+  Status: { args: {}, report: { online: true, battery: 80, paper: 'OK', bank: 'maib', signal: 70 }, answerWithinS: 20 },
+  LastTransaction: {
+    args: {},
+    report: {
+      commandId: exampleId(1),
+      kind: 'CloseDoc',
+      state: 'approved',
+      lastPayment: { ...payReport, commandId: exampleId(0), kind: 'Pay', state: 'approved' },
+    },
+    answerWithinS: 30,
+  },
+  Abort: { args: { target: exampleId(0) }, answerWithinS: 60 },
+  Recall: { args: { target: exampleId(0) }, report: { state: 'final', outcome: 'done', report: payReport }, answerWithinS: 30 },
+};
+
+export function exampleId(index: number): string {
+  return `7a1e4c20-9b3d-4f5a-8c6e-0000000000${String(index + 10)}`;
+}

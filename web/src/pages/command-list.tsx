@@ -1,8 +1,8 @@
 // The list of ledger commands, for Payments and for Fiscal operations: filters, stable rows, pages by cursor, export.
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
-import type { Answers } from '../api/answers.ts';
 import { namesWhere, operationNamed } from '../../../src/kernel/operations.ts';
+import type { Answers } from '../api/answers.ts';
 import { addressOf } from '../api/client.ts';
 import { useRead } from '../api/query.ts';
 import { useBankName, useViewer } from '../api/session.tsx';

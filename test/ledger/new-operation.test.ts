@@ -1,0 +1,66 @@
+// A new operation needs its entry in the catalogue and its slice: ledger, link, virtual terminal, search and cabinet follow from the entry.
+// biome-ignore assist/source/organizeImports: the catalogue is extended before anything reads it.
+import { preAuthName } from './pre-auth.ts';
+import { expect, it } from 'vitest';
+import { fillTerms } from '../../src/cabinet/sales/search-keeper.ts';
+import { readFigures } from '../../src/cabinet/views/figures/hour-figures.ts';
+import { listCommands } from '../../src/cabinet/views/lists/commands-list.ts';
+import { readSalePage } from '../../src/cabinet/views/sale/sale-page.ts';
+import { baniToLei } from '../../src/kernel/money.ts';
+import { runOnDevice } from '../../src/ledger/run-on-device.ts';
+import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
+
+/** The slice of an operation that reserves an amount on a card. */
+function preAuthorise({ database, ledger, merchantId }: SaleWorld, deviceId: string, amountBani: number, documentNr: string) {
+  return runOnDevice({ database, ledger }, 'terminal', { merchantId, deviceId } as never, {
+    isKnownByContent: false,
+    isSingle: true,
+    plan: () => ({
+      name: preAuthName,
+      args: { amount: baniToLei(amountBani), currency: 'MDL', documentNr },
+      amountBani,
+      documentNr,
+      claims: { document: documentNr },
+    }),
+  });
+}
+
+it('an operation that only the catalogue knows is sent, settled, closed, found and counted', async () => {
+  const world = await createSaleWorld();
+  const terminal = await world.terminal();
+  world.ledger.define({
+    [preAuthName]: {
+      extract: (report: Record<string, unknown>) => ({ operationId: String(report['operationId']), rrn: String(report['rrn']) }),
+    },
+  } as never);
+  const { queries } = world.database;
+  const scope = { merchantId: world.merchantId };
+  const document = world.random.uuid();
+
+  const paid = await world.run(preAuthorise(world, terminal.id, 15_050, document));
+  expect(paid).toMatchObject({ code: 0, state: 'Done' });
+  const row = await queries.selectFrom('commands').selectAll().where('document_nr', '=', document).executeTakeFirstOrThrow();
+  expect(row).toMatchObject({ name: 'PreAuth', mode: 'POS', is_payment: 1, closes_day: 0, state: 'done', document_state: 'open' });
+  expect(row.answer_by - row.issued_at).toBe(90_000);
+  expect(terminal.bank.find(row.id)).toMatchObject([{ kind: 'charge', amountBani: 15_050 }]);
+  // Its document locks the terminal, and its number is taken, also for a Pay.
+  expect((await world.run(preAuthorise(world, terminal.id, 100, world.random.uuid()))).code).toBe(31);
+  await world.run(world.pay(terminal.id, 150.5, document));
+  expect((await world.commands()).filter(({ state }) => state === 'done')).toHaveLength(1);
+
+  const { operationId, rrn } = paid.report as { operationId: string; rrn: string };
+  const closing = world.cards.closeDoc({ merchantId: world.merchantId, deviceId: terminal.id, operationId, documentNr: document } as never);
+  expect((await world.run(closing)).code).toBe(0);
+  await world.clock.advance(10_000);
+
+  await fillTerms(world.database, 'command');
+  for (const q of [rrn, document, operationId])
+    expect((await listCommands(queries, scope, { q }, { limit: 5 })).commands.map(({ id }) => id)).toContain(row.id);
+  const listed = await listCommands(queries, scope, { mode: 'cards', states: ['paid'] }, { limit: 5 });
+  expect(listed.commands.map(({ name }) => name)).toEqual(['PreAuth']);
+  const figures = await readFigures(queries, scope, row.issued_at - 1, world.clock.now());
+  expect(figures.get(world.merchantId)?.cards).toMatchObject([{ state: 'done', count: 1, bani: 15_050 }]);
+  expect(await readSalePage(world.database.queries, scope, row.id, [], world.clock.now())).toMatchObject({
+    outcome: { key: 'outcome.charged', params: { amount: 150.5 } },
+  });
+});
