@@ -58,7 +58,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     name: 'settles what is settled',
     kind: 'guards',
     harm: 'lie',
-    edits: [{ room: ledger, find: ` and coalesce("commands"."state", '') in ('sent', 'unknown')\n`, instead: '\n' }],
+    edits: [{ room: ledger, find: ` and "commands"."state" in ('sent', 'unknown')\n`, instead: '\n' }],
   },
   {
     name: 'makes unknown what is settled',

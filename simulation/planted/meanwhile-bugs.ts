@@ -77,8 +77,8 @@ export const meanwhileBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: fiscal,
-        find: '      args: { fiscal: isFiscal },\n      answerWithinMs: registerTimeoutMs,\n      callbackUri: callbackOf(request),\n',
-        instead: '      args: { fiscal: isFiscal },\n      answerWithinMs: registerTimeoutMs,\n',
+        find: '      args: { fiscal: isFiscal },\n      callbackUri: callbackOf(request),\n',
+        instead: '      args: { fiscal: isFiscal },\n',
       },
     ],
     tests: ['test/fiscal/fiscal.test.ts'],

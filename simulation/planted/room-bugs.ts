@@ -22,8 +22,8 @@ export const roomBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: 'src/kernel',
-        find: "CloseDoc: { mode: 'POS', device: 'terminal', effect: 'close' }",
-        instead: "CloseDoc: { mode: 'POS', device: 'terminal' }",
+        find: "answerWithinMs: byBankMs, effect: 'close', report",
+        instead: 'answerWithinMs: byBankMs, report',
       },
     ],
   },
@@ -34,8 +34,8 @@ export const roomBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: 'src/kernel',
-        find: "CancelTransaction: { mode: 'POS', device: 'terminal', effect: 'void' }",
-        instead: "CancelTransaction: { mode: 'POS', device: 'terminal', effect: 'close' }",
+        find: "answerWithinMs: byBankMs, effect: 'void' }",
+        instead: "answerWithinMs: byBankMs, effect: 'close' }",
       },
     ],
     tests: ['test/ledger/standing.test.ts'],
@@ -47,8 +47,8 @@ export const roomBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: 'src/kernel',
-        find: "Refund: { mode: 'POS', device: 'terminal', effect: 'refund' }",
-        instead: "Refund: { mode: 'POS', device: 'terminal' }",
+        find: "answerWithinMs: byBankMs, effect: 'refund' }",
+        instead: 'answerWithinMs: byBankMs }',
       },
     ],
     tests: ['test/cards'],

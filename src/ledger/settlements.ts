@@ -8,13 +8,13 @@ import type { Command } from './command.ts';
 /** Settled later than this after it was issued, a command changes an hour whose figures may have been summed. */
 export const lateAfterMs = 15 * 60_000;
 
-/** `rows`: `new` as the settlement was given, joined with `settled` as the command stands after it. */
+/** It never stands in a settlement's way. `rows`: `new` as the settlement was given, joined with `settled` as the command stands after it. */
 export function recording(rows: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`insert into "settlements" ("settled_at", "command_id", "failed_merchant_id", "failed_issued_at", "changes_past")
     select "settled"."settled_at", "new"."id", case when "new"."state" <> 'done' then "new"."merchant_id" end,
       case when "new"."state" <> 'done' then "settled"."issued_at" end,
       case when "new"."voids" = 1 or "settled"."settled_at" - "settled"."issued_at" > ${sql.lit(lateAfterMs)} then 1 end
-    from ${rows}`;
+    from ${rows} where 1 = 1 on conflict do nothing`;
 }
 
 /** Of a command that was settled outside of a batch, or once more. In the transaction that settles it. */
@@ -33,6 +33,7 @@ export async function recordSettlement(queries: Queries, command: Command, befor
       failed_issued_at: hasFailed ? issuedAtMs : null,
       changes_past: changesPast ? 1 : null,
     })
+    .onConflict((conflict) => conflict.doNothing())
     .execute();
 }
 
