@@ -15,7 +15,7 @@ import { followersOf, lastIssueOf } from '../ledger/store.ts';
 import { abort, abortHashOf } from './abort.ts';
 import { findUnheardAbort } from './abort-store.ts';
 import type { CardsDeps } from './cards-deps.ts';
-import { administrativeTimeoutMs, cannotApply, checkVoid, noSuchOperation } from './rules.ts';
+import { cannotApply, checkVoid, noSuchOperation } from './rules.ts';
 import { findOperation, findPaymentOfDocument, isOperationKnown, lockUndisputed } from './store.ts';
 
 export interface CancelRequest extends DeviceCall {

@@ -4,7 +4,6 @@ import type { DeviceAnswer } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import type { CardsDeps } from './cards-deps.ts';
-import { administrativeTimeoutMs } from './rules.ts';
 
 export async function closeDay(deps: CardsDeps, request: DeviceCall): Promise<DeviceAnswer> {
   return runOnDevice(deps, 'terminal', request, {

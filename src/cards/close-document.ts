@@ -12,7 +12,7 @@ import { stateNames } from '../ledger/standing.ts';
 import { closeDocument } from '../ledger/store.ts';
 import { addEvents } from '../ledger/timeline.ts';
 import type { CardsDeps } from './cards-deps.ts';
-import { administrativeTimeoutMs, cannotApply, noSuchOperation } from './rules.ts';
+import { cannotApply, noSuchOperation } from './rules.ts';
 import { findCloseOf, findOperation } from './store.ts';
 
 export interface CloseDocumentRequest extends DeviceCall {

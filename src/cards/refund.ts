@@ -9,7 +9,7 @@ import { sameNumber } from '../ledger/claims.ts';
 import { requireKept } from '../ledger/removed.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import type { CardsDeps } from './cards-deps.ts';
-import { administrativeTimeoutMs, checkRefund } from './rules.ts';
+import { checkRefund } from './rules.ts';
 import { lockUndisputed, requireOperation } from './store.ts';
 
 export interface RefundRequest extends DeviceCall {
