@@ -14,7 +14,7 @@ import { ChoiceFilter } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Menu, MenuItem } from '../parts/menu.tsx';
 import { Blank, PageHead, Read } from '../parts/page.tsx';
-import { State } from '../parts/state-mark.tsx';
+import { State, StateChip } from '../parts/state-mark.tsx';
 import { useFilters } from '../parts/use-filters.ts';
 import { ExactMoment } from '../parts/values.tsx';
 import { AskDevice, type DeviceAsk } from './device-dialogs.tsx';
@@ -80,6 +80,8 @@ export function DayClose() {
                     }))}
                   />
                 )}
+                <span className="grow" />
+                {day.data && <Verdict day={day.data} />}
               </div>
               {close ? (
                 <Read of={day}>{(fields) => <Books day={fields} closeId={close.id} />}</Read>
@@ -103,7 +105,7 @@ function RunMenu({ shop, onRun }: { shop: Shop; onRun: (run: { device: { id: str
     <Menu
       align="end"
       button={{
-        className: 'btn primary',
+        className: 'btn',
         children: (
           <>
             {t('dayClose.run')}
@@ -123,6 +125,17 @@ function RunMenu({ shop, onRun }: { shop: Shop; onRun: (run: { device: { id: str
   );
 }
 
+const differingIn = ({ lines }: Day) => lines.filter(({ difference = 0 }) => Math.round(difference * 100) !== 0);
+
+/** How many lines differ (totals have no differences of their own), and whether operations explain it. */
+function Verdict({ day }: { day: Day }) {
+  const { t } = useTranslation();
+  const count = differingIn(day).filter(({ line }) => !totals.has(line)).length;
+  if (count === 0) return null;
+  const isExplained = day.equation?.rest === 0 && day.groups.some(({ effect }) => effect !== 0);
+  return <StateChip state="differs" word={t(isExplained ? 'dayClose.explained' : 'dayClose.differences', { count })} />;
+}
+
 /** The shop with the newest close; without any close the first one. */
 function newestOf(shops: readonly Shop[]): Shop | undefined {
   const newestClose = (shop: Shop) => Math.max(0, ...shop.closes.map(({ at }) => Date.parse(at)));
@@ -138,7 +151,7 @@ function Books({ day, closeId }: { day: Day; closeId: string }) {
   const { t } = useTranslation();
   const [isNoting, setIsNoting] = useState(false);
   const { may } = useViewer();
-  const differing = day.lines.filter(({ difference = 0 }) => Math.round(difference * 100) !== 0);
+  const differing = differingIn(day);
   const hasBoth = day.canCompare.bank || day.canCompare.z;
   return (
     <>
@@ -307,9 +320,10 @@ function Group({ group }: { group: DayGroup }) {
           <State state={operation.shownState} />
           <b className="strong num">{lei(operation.amount ?? 0)}</b>
           <span>{operation.deviceName}</span>
+          {operation.rrn !== undefined && <span className="mono">{operation.rrn}</span>}
           <span className="grow" />
           <Link className="link" href={`/payments/${operation.id}`}>
-            {t('dayClose.open')}
+            {t(operation.name === 'Pay' ? 'attention.look' : 'dayClose.open')}
           </Link>
         </div>
       ))}
