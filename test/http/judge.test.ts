@@ -301,7 +301,7 @@ describe('the cabinet', () => {
   it.each([{}, { cookie: 'tillgate_session=unknown' }])('knows no caller by %j', async (headers: { cookie?: string }) => {
     const request = requestOf({ headers });
     expect(await refusal(cabinet(), request)).toMatchObject({ errorName: 'Invalid_API_Key', httpStatus: 401 });
-    expect(() => viewerOf(request)).toThrow('strangers');
+    expect(() => viewerOf(request)).toThrow('without sign-in');
     // Without a cookie there is nothing to ask for, and nothing to keep out of the log.
     const token = headers.cookie?.split('=')[1];
     expect([asked, factsOf(request).presentedSecrets]).toEqual(token === undefined ? [[], []] : [[token], [token]]);
