@@ -24,6 +24,7 @@ export default defineConfig({
     pool: 'forks',
     sequence: { sequencer: Mixed },
     maxWorkers: 4,
+    isolate: false,
     testTimeout: 20_000,
     hookTimeout: 60_000,
     teardownTimeout: 10_000,

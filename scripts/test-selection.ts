@@ -6,7 +6,9 @@ import { dirname, join } from 'node:path';
 /** Runs that look for the rare: random kills, load, random input, packing, and figures of speed. Each rule they hold has a short test too. */
 export const longTests: readonly string[] = [
   'test/bench/quick.server.test.ts',
+  'test/clients/python-device-guide.server.test.ts',
   'test/conformance/neighbours.test.ts',
+  'test/deploy/alert-hours.server.test.ts',
   'test/deploy/two-gateways.server.test.ts',
   'test/docs/running-clients.test.ts',
   'test/e2e/fleet.server.test.ts',
