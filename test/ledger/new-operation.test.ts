@@ -1,19 +1,34 @@
 // A new operation needs its entry in the catalogue and its slice: ledger, link, virtual terminal, search and cabinet follow from the entry.
-// First of all: the others read the catalogue when they are loaded.
-// oxlint-disable-next-line import/no-unassigned-import
-import './pre-auth.ts';
-import { expect, it } from 'vitest';
-import { fillTerms } from '../../src/cabinet/sales/search-keeper.ts';
-import { readFigures } from '../../src/cabinet/views/figures/hour-figures.ts';
-import { listCommands } from '../../src/cabinet/views/lists/commands-list.ts';
-import { readSalePage } from '../../src/cabinet/views/sale/sale-page.ts';
-import { baniToLei } from '../../src/kernel/money.ts';
-import { runOnDevice } from '../../src/ledger/run-on-device.ts';
-import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
-import { preAuthName } from './pre-auth.ts';
+// The modules are loaded anew around it, because they read the catalogue when they are loaded and test files share them.
+import { afterAll, expect, it, vi } from 'vitest';
+import type { SaleWorld } from '../support/sale-world.ts';
+
+/** To the compiler it is a Pay. */
+const preAuthName = 'PreAuth' as 'Pay';
+
+async function loadWithPreAuth() {
+  vi.resetModules();
+  const { operationNames, operations } = await import('../../src/kernel/operations.ts');
+  Object.assign(operations, { PreAuth: { ...operations.Pay, answerWithinMs: 90_000 } });
+  (operationNames as string[]).push('PreAuth');
+  return {
+    ...(await import('../../src/cabinet/sales/search-keeper.ts')),
+    ...(await import('../../src/cabinet/views/figures/hour-figures.ts')),
+    ...(await import('../../src/cabinet/views/lists/commands-list.ts')),
+    ...(await import('../../src/cabinet/views/sale/sale-page.ts')),
+    ...(await import('../../src/kernel/money.ts')),
+    ...(await import('../../src/ledger/run-on-device.ts')),
+    ...(await import('../support/sale-world.ts')),
+  };
+}
+
+type Rooms = Awaited<ReturnType<typeof loadWithPreAuth>>;
+
+afterAll(() => vi.resetModules());
 
 /** The slice of an operation that reserves an amount on a card. */
-function preAuthorise({ database, ledger, merchantId }: SaleWorld, deviceId: string, amountBani: number, documentNr: string) {
+function preAuthorise({ baniToLei, runOnDevice }: Rooms, world: SaleWorld, deviceId: string, amountBani: number, documentNr: string) {
+  const { database, ledger, merchantId } = world;
   return runOnDevice(
     { database, ledger },
     'terminal',
@@ -33,6 +48,8 @@ function preAuthorise({ database, ledger, merchantId }: SaleWorld, deviceId: str
 }
 
 it('an operation that only the catalogue knows is sent, settled, closed, found and counted', async () => {
+  const rooms = await loadWithPreAuth();
+  const { createSaleWorld, fillTerms, listCommands, readFigures, readSalePage } = rooms;
   const world = await createSaleWorld();
   const terminal = await world.terminal();
   world.ledger.define({
@@ -44,14 +61,14 @@ it('an operation that only the catalogue knows is sent, settled, closed, found a
   const scope = { merchantId: world.merchantId };
   const document = world.random.uuid();
 
-  const paid = await world.run(preAuthorise(world, terminal.id, 15_050, document));
+  const paid = await world.run(preAuthorise(rooms, world, terminal.id, 15_050, document));
   expect(paid).toMatchObject({ code: 0, state: 'Done' });
   const row = await queries.selectFrom('commands').selectAll().where('document_nr', '=', document).executeTakeFirstOrThrow();
   expect(row).toMatchObject({ name: 'PreAuth', mode: 'POS', is_payment: 1, closes_day: 0, state: 'done', document_state: 'open' });
   expect(row.answer_by - row.issued_at).toBe(90_000);
   expect(terminal.bank.find(row.id)).toMatchObject([{ kind: 'charge', amountBani: 15_050 }]);
   // Its document locks the terminal, and its number is taken, also for a Pay.
-  expect((await world.run(preAuthorise(world, terminal.id, 100, world.random.uuid()))).code).toBe(31);
+  expect((await world.run(preAuthorise(rooms, world, terminal.id, 100, world.random.uuid()))).code).toBe(31);
   await world.run(world.pay(terminal.id, 150.5, document));
   expect((await world.commands()).filter(({ state }) => state === 'done')).toHaveLength(1);
 
