@@ -1,6 +1,7 @@
 // All mistakes that are planted, to show that the simulation or the suite would notice them.
 import { accessBugs } from './access-bugs.ts';
 import { batchBugs } from './batch-bugs.ts';
+import { disputeBugs } from './dispute-bugs.ts';
 import { invoiceBatchBugs } from './invoice-batch-bugs.ts';
 import { ledgerBugs } from './ledger-bugs.ts';
 import { meanwhileBugs } from './meanwhile-bugs.ts';
@@ -14,4 +15,5 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...roomBugs,
   ...meanwhileBugs,
   ...accessBugs,
+  ...disputeBugs,
 ];

@@ -216,6 +216,9 @@ describe('a resolution', () => {
     await seedCommand(database.queries, merchantId, other, row);
     expect(await disputes.resolve(await disputed(), as('done'))).toMatchObject({ command: { state: 'done' }, isDisplaced: true });
     expect(await disputes.resolve(await disputed({ document_nr: 'm' }), as('done'))).toMatchObject({ isDisplaced: false });
+    // A print does its work under its Receipt.Uid.
+    const print = { name: 'PrintReceipt', document_nr: null, receipt_uid: 'u' } as const;
+    expect(await disputes.resolve(await disputed(print), { ...as('done'), isPayment: false })).toMatchObject({ isDisplaced: false });
   });
 
   it('as executed is found by its caller, who lacks the outcome: an equal request without a name would be done again', async () => {

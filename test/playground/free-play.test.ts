@@ -190,7 +190,7 @@ describe('QR', () => {
     },
   );
 
-  it('while the ERP is down the books differ, and say that it was not told', slow, async () => {
+  it('while the ERP is down the books differ, and say that it was not notified', slow, async () => {
     await room.post('/till/invoice', { amount: 25 });
     await room.sees((view) => view.till.lastSale?.oid);
     await room.post('/erp', { isDown: true });
@@ -200,7 +200,7 @@ describe('QR', () => {
     );
     expect(view.books).toMatchObject({
       agree: false,
-      differences: [{ key: 'playground.difference.notTold', params: { erp: '0.00', ledger: '25.00' } }],
+      differences: [{ key: 'playground.difference.notTold', params: { erp: 0, ledger: 25 } }],
     });
     await room.post('/erp', { isDown: false });
     expectBooks(await room.sees((now) => now.till.lastSale?.state === 'done' && now.books.underWay === 0 && now), 25);

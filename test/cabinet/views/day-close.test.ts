@@ -38,6 +38,16 @@ const print = (id: string, lei: number, receiptUid: string | null = id) =>
 const lineOf = (result: ReturnType<typeof compareDay>, name: string) => result.lines.find(({ line }) => line === name);
 
 describe('a day in three books', () => {
+  it('counts cash that was put in and taken out, each on its line, and both in the drawer', () => {
+    const moved = [operation({ name: 'MoneyIn', amountBani: 5_000 }), operation({ name: 'MoneyOut', amountBani: 2_000 })];
+    const { lines } = compareDay([source('z', { totals: { card: 0, cash: 0, cashIn: 50, cashOut: 20 } }, moved)]);
+    expect(lines.slice(4).map(({ line, ledgerBani, differenceBani }) => [line, ledgerBani, differenceBani])).toEqual([
+      ['cashIn', 5_000, 0],
+      ['cashOut', 2_000, 0],
+      ['drawer', 3_000, 0],
+    ]);
+  });
+
   it('agrees where all was charged, printed and closed', () => {
     const result = compareDay([
       source('bank', { amount: 70, totals: { sales: 100, refunds: 30 } }, [
