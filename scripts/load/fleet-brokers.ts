@@ -17,7 +17,7 @@ export interface FleetBroker {
 
 /** `rabbitmqUrl`: the queue beside Mosquitto. `authPort`: of the gateway that RabbitMQ asks. */
 export async function startFleetBroker(name: BrokerName, rabbitmqUrl: string, authPort: number): Promise<FleetBroker> {
-  const token = 'token-of-the-fleet';
+  const token = 'the-token-of-the-whole-fleet';
   if (name === 'mosquitto') {
     const server = await startMosquitto({ config: 'allow_anonymous true\nmax_connections -1' });
     const settings = { TILLGATE_MQTT_URL: server.url, TILLGATE_QUEUE_URL: rabbitmqUrl, TILLGATE_BROKER_TOKEN: token };
