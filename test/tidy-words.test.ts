@@ -19,14 +19,11 @@ const placesToRewrite: readonly string[] = [
   'simulation/planted/ledger-bugs.ts',
   'src/cabinet/steps/decision-routes.ts',
   'src/cabinet/views/',
-  'src/cards/',
   'src/database/',
-  'src/fiscal/',
   'src/invoices/',
   'src/ledger/',
   'src/playground/books.ts',
   'src/playground/stories/',
-  'src/removal/',
 ];
 
 const titlesToRewrite: readonly string[] = [

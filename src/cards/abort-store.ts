@@ -28,7 +28,7 @@ export async function withdrawAbort(queries: Queries, id: string, abortId: strin
     .execute();
 }
 
-/** Marks a payment that was not made and has no mark any more; undefined when somebody else has done so. */
+/** Marks a payment that was not made and has no mark any more; undefined when another request has done so. */
 export async function confirmAbort(queries: Queries, id: string): Promise<Command | undefined> {
   const row = await queries
     .updateTable('commands')

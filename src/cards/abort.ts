@@ -1,16 +1,16 @@
 // Stopping a payment that is still on the terminal [D18]. An abort asks; the payment's own answer tells.
 //
-// The request is marked on the payment before the terminal is asked: whoever then settles it as not made also cancels its invoice [D19].
-// If the terminal refuses, the mark is taken back before anybody is told 22: what the bank declines later was not our abort.
+// The request is marked on the payment before the terminal is asked: a settlement as not made then also cancels its invoice [D19].
+// If the terminal refuses, the mark is taken back before the answer 22: what the bank declines later was not our abort.
 // 0 is only said when the invoice is cancelled, too.
-//   we die after the mark ............ the mark stays: the caller wanted it stopped, and was not told otherwise
-//   we die after the withdrawal ...... the caller was not told 0, and nothing is cancelled
+//   we die after the mark ............ the mark stays: the caller wanted it stopped, and has no other answer
+//   we die after the withdrawal ...... the caller was not answered 0, and nothing is cancelled
 //   two at once ...................... each takes back its own mark only, so the newer one's request outlives the older one's refusal;
 //                                      an older one that succeeds marks the payment again
 //   the caller hung up, or got 3 ..... the same request again gets how it ended [D58]
 //   it expired by a wrong clock ...... what it went out as once more is aborted, unless the mark kept it from going out
 //   the database fails ............... before the Abort goes out 2, and no mark is left that this call could take back; after it 3 [D59]:
-//                                      a mark that could not be taken back stays, and 22 was not told
+//                                      a mark that could not be taken back stays, and 22 was not answered
 import { isDatabaseDown } from '../database/errors.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
@@ -116,7 +116,7 @@ export function abortHashOf({ idempotency, hashRequest }: DeviceCall): string | 
   return idempotency ? undefined : hashRequest?.();
 }
 
-/** The same request again is a new one from now on; if that cannot be written, it is only told the same once more. */
+/** The same request again is a new one from now on; if that cannot be written, it only gets the same answer once more. */
 function noteTold({ database, logger }: CardsDeps, request: DeviceCall, payment: Command): void {
   const abortHash = abortHashOf(request);
   if (abortHash === undefined) return;

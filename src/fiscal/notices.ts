@@ -1,5 +1,5 @@
 // Completion notices [D30]: written in the transaction that settles the operation, or makes it unknown, and sent by the callbacks room.
-// An operation that never began was answered as such; it gets a notice only if "Unknown" was told before. That is counted in the
+// An operation that never began was answered as such; it gets a notice only if one said "Unknown" before. That is counted in the
 // operation's own row: the delivery log is cleaned, and "Unknown" must not be the last notice because of that.
 import { enqueueCallback, type OutboxDeps } from '../callbacks/outbox.ts';
 import { expandTemplate } from '../callbacks/template.ts';

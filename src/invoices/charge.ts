@@ -1,5 +1,5 @@
 // A card payment of an invoice begins: a Pay whose documentNr is the OID of an invoice of the same merchant [D19, D142]. It begins only while the
-// invoice can be paid, and leaves a mark on it in the commit that begins it, so that whoever moves the invoice from then on looks at its
+// invoice can be paid, and leaves a mark on it in the commit that begins it, so that every later move of the invoice looks at its
 // payments first. The mark stays, whatever becomes of the payment: it says to look, not what will be found.
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';

@@ -81,7 +81,7 @@ export async function createInvoice(deps: InvoiceDeps, request: CreateRequest, t
   return { oid, qr, validTo: shown(invoice.validToMs) };
 }
 
-/** Nobody can pay nothing, or less: such an invoice would be scanned, and refused on every terminal. */
+/** Nothing, or less, cannot be paid: such an invoice would be scanned, and refused on every terminal. */
 function payableTotal(receipt: Receipt): Bani {
   const totalBani = sumOfLines(receipt);
   if (totalBani === undefined) throw invalidRequest(`A line of Receipt.Items comes to more than ${formatLei(maxAmountBani)}.`);

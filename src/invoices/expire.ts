@@ -1,4 +1,4 @@
-// The sweep: overdue invoices become Expired, and their ERPs are called back, without anybody asking [D23].
+// The sweep: overdue invoices become Expired, and their ERPs are called back, without any request [D23].
 // Several gateways may sweep at once: each takes what the others have not locked, and every invoice moves once.
 // One that the database refuses keeps none of the others: after a batch that was certainly undone each goes by itself, and what fails alone is
 // put aside for a while.

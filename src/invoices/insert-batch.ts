@@ -4,8 +4,8 @@
 // Each row has its own outcome: one whose validity limit has passed is left out, and touches no other. An OID is drawn for one call alone, so
 // no two rows of a batch have the same.
 // The process dies before the commit: no invoice of the batch is there and no caller has an OID. After it: all are there, NewItem, unknown to
-//   everybody, and run out or are kept like any that nobody scans. There is nothing in between, since it is one statement.
-// The commit's answer is lost: every caller looks for his own OID (create.ts) and is told 2 if he cannot.
+//   every caller, and expire or are kept like any that is not scanned. There is nothing in between, since it is one statement.
+// The commit's answer is lost: every call looks for its own OID (create.ts) and is answered 2 if it cannot.
 // One row is bad: none is written, and each is tried by itself.
 import { sql } from 'kysely';
 import { type BatchRow, batchRows, listed, type RowsText, rowsText, type Waits } from '../database/batch-rows.ts';

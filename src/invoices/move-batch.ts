@@ -2,9 +2,9 @@
 // nothing when either no longer holds. With the move go the line in the invoice's history and the callback [D26]: all three or none.
 //
 // No batch moves one invoice twice: the second waits for the commit of the first, and then finds that its guard no longer holds.
-// The process dies before the commit: every invoice of the batch is where it was, nobody was told, and the device or register asks again.
+// The process dies before the commit: every invoice of the batch is where it was, no call was answered, and the device or register asks again.
 //   After it: all have moved, with history and callback; the repeat finds them so and is answered the same.
-// The commit's answer is lost: every caller does his call once more (unclear-commit.ts), which finds what was written.
+// The commit's answer is lost: every call is made once more (unclear-commit.ts), which finds what was written.
 // One row is bad, or its invoice is held by another transaction: none is moved, and each is tried by itself.
 // The process pauses before the commit: the time condition is judged by the database when the statement runs, not when the invoice was read.
 // A card payment was begun under its OID [D142]: the mark of that is in the invoice's own row, so it is seen by the update, also after a wait for
@@ -42,7 +42,7 @@ export type MoveGroup = Group<Move, boolean>;
 export interface MoveGroupDeps {
   database: Database;
   graceMs: number;
-  /** Told after each commit that wrote callbacks. */
+  /** Called after each commit that wrote callbacks. */
   callbacks: { wake(written: readonly Addressee[]): void };
 }
 
@@ -80,7 +80,7 @@ const given = {
   receipt_id: 'text',
   paid_device_id: 'text',
 } as const;
-const told = {
+const changes = {
   event: 'text',
   detail: 'text',
   merchant_id: 'text',
@@ -89,11 +89,11 @@ const told = {
   host: 'text',
   traceparent: 'text',
 } as const;
-const written = { oid: 'text', ...told } as const;
+const written = { oid: 'text', ...changes } as const;
 export const moveColumns = { ...given, ...written } as const;
 const withSequence = { ...written, sequence: 'int8' } as const;
 /** What the history and the callback need, of the rows that have moved. */
-export const movedNames = listed(told, (name) => `"new"."${name}"`);
+export const movedNames = listed(changes, (name) => `"new"."${name}"`);
 
 /**
  * In the order of the moves, no two of which are of one invoice. One statement on PostgreSQL; on SQLite it takes a transaction, which is the
@@ -114,7 +114,7 @@ export async function moveInvoices(
     );
     const { events, callbacks } = writingOf(sql`"moved"`);
     const { rows } = await sql<{ oid: string }>`with "moved" as (${moved}),
-      "told" as (${events}), "sent" as (${callbacks})
+      "history" as (${events}), "sent" as (${callbacks})
       select "oid" from "moved"`.execute(queries);
     return inOrder(moves, rows);
   }
@@ -167,7 +167,7 @@ export function aboutToMove(rows: RawBuilder<unknown>, graceMs: number, besides:
     from ${rows} join "invoices" on ${guards(graceMs)} ${besides}) as "moved"`;
 }
 
-/** The lines of history and the callbacks of what has moved: a table with an OID, a sequence and what is `told`. */
+/** The lines of history and the callbacks of what has moved: a table with an OID, a sequence and `changes`. */
 export function writingOf(moved: RawBuilder<unknown>): { events: RawBuilder<unknown>; callbacks: RawBuilder<unknown> } {
   return { events: insertEvents(moved), callbacks: insertCallbacks(moved) };
 }

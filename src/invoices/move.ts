@@ -17,7 +17,7 @@ import type { Looked, StepGroup } from './step-batch.ts';
 
 export interface InvoiceDeps {
   database: Database;
-  /** Told after each commit that wrote a callback. */
+  /** Called after each commit that wrote a callback. */
   callbacks: { wake(written: readonly Addressee[]): void };
   random: Random;
   logger: Logger;
@@ -32,7 +32,7 @@ export interface InvoiceDeps {
   known: KnownInvoices;
 }
 
-/** Who asks about an invoice: a key or a device of a merchant, or somebody who merely holds the QR [D10]. */
+/** Who asks about an invoice: a key or a device of a merchant, or a holder of the QR without either [D10]. */
 export interface Asker {
   merchantId: string | undefined;
   /** For the invoice's history: `key <id>`, `device <id>`, `anybody`. */
@@ -43,7 +43,7 @@ export interface Asker {
   hasKey?: boolean;
 }
 
-/** A state only moves forward, and there are three steps at most: whoever loses more races than this has met a bug. */
+/** A state only moves forward, and there are three steps at most: a call that loses more races than this has met a bug. */
 const maxLostRaces = 8;
 
 type Owned = Pick<InvoiceFacts, 'oid' | 'merchantId'>;
@@ -64,8 +64,8 @@ export function moveOf(deps: OutboxDeps, invoice: Movable, transition: Transitio
 }
 
 /**
- * What was accepted at Create may not be readable any more: by a later version, after a restore, by somebody's hand. Then there is nowhere to
- * send to, which must keep neither this invoice from being paid nor others from expiring with it; the operator is told [D122].
+ * What was accepted at Create may not be readable any more: by a later version, after a restore, after a manual change. Then there is nowhere to
+ * send to, which must keep neither this invoice from being paid nor others from expiring with it; a line of the log says so [D122].
  */
 function callbackOf(deps: OutboxDeps, { merchantId, callbackUri }: Movable, values: TemplateValues): Pick<Move, 'callback' | 'unreadable'> {
   if (callbackUri === null) return { callback: undefined };
@@ -92,7 +92,7 @@ export async function writeMove(deps: InvoiceDeps, queries: Queries, written: Mo
   return isMoved;
 }
 
-/** The same in a commit that is not the caller's. False if somebody else was quicker, or a payment of the invoice has changed. */
+/** The same in a commit that is not the caller's. False if another call was quicker, or a payment of the invoice has changed. */
 export async function move(
   deps: InvoiceDeps,
   invoice: Movable,
@@ -120,7 +120,7 @@ async function moveLocked(deps: InvoiceDeps, invoice: Movable, added: Move): Pro
 }
 
 /**
- * Whoever moves an invoice or begins a payment of it in a transaction of his own locks the invoice first, and commands after it: two that
+ * A transaction that moves an invoice or begins a payment of it locks the invoice first, and commands after it: two that
  * lock both would lock each other out otherwise. Undefined: the merchant has no such invoice.
  */
 export async function lockInvoice(

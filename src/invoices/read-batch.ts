@@ -1,5 +1,5 @@
 // Looks at invoices: those that are asked for while a look is under way go into the next one together, as one statement. A look begins after
-// its call came in, so nobody is told of a state older than his question; nothing is written, so nothing can be lost or doubled.
+// its call came in, so no answer is older than its question; nothing is written, so nothing can be lost or doubled.
 // A large receipt is not carried through a batch: who wants it reads it by itself, and the others do not wait for it.
 import { type RawBuilder, sql } from 'kysely';
 import { type BatchRow, type RowsText, rowsAs, rowsText } from '../database/batch-rows.ts';
@@ -37,7 +37,7 @@ export interface InvoiceContent extends InvoiceFacts {
   preferredDeviceId: string | null;
 }
 
-/** Which invoice, and within which merchant it is looked for: undefined, whoever holds the QR may ask [D10]. */
+/** Which invoice, and within which merchant it is looked for: undefined, every holder of the QR may ask [D10]. */
 export interface InvoiceKey {
   oid: string;
   merchantId: string | undefined;

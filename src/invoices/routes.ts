@@ -74,7 +74,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
               examples: [
                 {
                   APIKey: exampleApiKey,
-                  CallbackURI: `${exampleErp}/told?invoice=#OID#&state=#State#&receipt=#ReceiptID#&device=#DeviceID#`,
+                  CallbackURI: `${exampleErp}/notified?invoice=#OID#&state=#State#&receipt=#ReceiptID#&device=#DeviceID#`,
                   ValidTo: '2030-12-31T23:59:59Z',
                   PointOfSalesCode: 'SHOP-1',
                   Receipt: exampleReceipt,

@@ -125,7 +125,7 @@ export function checkText(field: string, value: string, maxLength: number): stri
 }
 
 /**
- * Money was taken before anybody names a ReceiptID, so a line break in it is no reason to refuse the payment: it is kept, and percent-encoded in the callback.
+ * Money was taken before a ReceiptID is named, so a line break in it is no reason to refuse the payment: it is kept, and percent-encoded in the callback.
  * Only what a database cannot hold is refused.
  */
 export function checkReceiptId(value: string): string {

@@ -1,6 +1,6 @@
 // Get: a register or terminal fetches the receipt to show it, which makes a new invoice Scanned [D21].
 // Asked again, by a proxy or a second device, it answers the same: one move, one callback. With a card payment under its OID it is for the paid
-// device and the ERP alone, and for nobody while that payment is in doubt [D142].
+// device and the ERP alone, and for no caller while that payment is in doubt [D142].
 import { type Asker, type InvoiceDeps, lookAndMove, move, oidOf, withCurrent } from './move.ts';
 import { type InvoiceContent, withReceipt } from './read-batch.ts';
 import { judge, moveBy, refusal, states } from './rules.ts';

@@ -1,13 +1,13 @@
 // A look at an invoice and, in the same commit, the move that it most likely leads to [D121]: a Get scans and a Payd pays in one trip to the database,
 // shared with those that come along. What has moved is found to have moved; what has not (it was scanned before, it is refused, its time is
-// up) was only looked at, and whoever asked goes on from there as if he had looked first (move.ts).
+// up) was only read, and its call goes on from there as if it had read first (move.ts).
 //
 // A guess is never believed: the update holds all that is asked of such a move, and moves nothing otherwise. These are the guards of any move
 // (move-batch.ts), the merchant that asks, the device that pays, and the CallbackURI by which the callback was written out beforehand.
 // No batch has one invoice twice: the second waits for the commit of the first, and then finds it moved.
-// The process dies before the commit: nothing of the batch is there and nobody was told. After it: all that could move has, each with its
+// The process dies before the commit: nothing of the batch is there and no call was answered. After it: all that could move has, each with its
 //   history and its callback [D26]; the repeat finds it so and is answered the same.
-// The commit's answer is lost: every caller does his call once more, by a look first (unclear-commit.ts).
+// The commit's answer is lost: every call is made once more and reads first (unclear-commit.ts).
 // One row is bad, or its invoice is held by another transaction: none is moved, and each is tried by itself.
 import { type RawBuilder, sql } from 'kysely';
 import { type BatchRow, batchRows, type RowsText, rowsText, type Waits } from '../database/batch-rows.ts';
@@ -28,7 +28,7 @@ import {
 import { type Found, type FoundRow, look, toFound } from './read-batch.ts';
 
 export interface Step {
-  /** Within which merchant it is looked for: undefined, whoever holds the QR may ask [D10]. */
+  /** Within which merchant it is looked for: undefined, every holder of the QR may ask [D10]. */
   merchantId: string | undefined;
   wantsReceipt: boolean;
   move: Move;
@@ -67,7 +67,7 @@ export function createStepGroup(deps: MoveGroupDeps): StepGroup {
 const columns = { ...moveColumns, at: 'int8', within: 'text', wants_receipt: 'int8', believed_uri: 'text' } as const;
 const asked = sql`(select "at", "oid", "within" as "merchant_id", "paid_device_id" as "device_id", "wants_receipt" from`;
 
-/** What besides is asked of a move that nobody looked before. */
+/** The further conditions of a move without a read before it. */
 const asBelieved = sql`and ("new"."within" is null or "new"."within" = "invoices"."merchant_id")
       and "invoices"."callback_uri" is not distinct from "new"."believed_uri"
       and ("new"."paid_device_id" is null or exists (
@@ -93,7 +93,7 @@ function inOneStatement(queries: Queries, graceMs: number): LookAndMove {
     const seen = look(from, graceMs, 'short receipts', isMovedColumn);
     const given = batchRows('postgres', 'new', columns, rows, waits);
     return sql<FoundRow & { is_moved: number }>`with "new" as materialized (select "new".* from ${given}),
-      "moved" as (${moved}), "told" as (${events}), "sent" as (${callbacks}) ${seen}`.compile(by);
+      "moved" as (${moved}), "history" as (${events}), "sent" as (${callbacks}) ${seen}`.compile(by);
   });
   return async (steps, waits) => {
     const found = await statement(queries, { rows: rowsText(columns, steps.map(toRow)) }, waits);

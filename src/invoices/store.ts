@@ -56,7 +56,7 @@ export async function insertEvent(queries: Queries, oid: string, event: string, 
     .execute();
 }
 
-/** Whoever holds a QR can name any number of receipts: what an invoice's board may hold is bounded. */
+/** A holder of the QR can name any number of receipts: what an invoice's board may hold is bounded. */
 const maxOrphansPerInvoice = 100;
 
 export interface InvoiceEvent {

@@ -1,4 +1,4 @@
-// Settled commands that nobody needs any more [D66]. What they were sent and what they answered goes, with the timeline; the row stays, small:
+// Settled commands that are no longer needed [D66]. What they were sent and what they answered goes, with the timeline; the row stays, small:
 // merchant, device, call, documentNr, Receipt.Uid, content hash, amount, the bank's numbers and how it ended; of a report also whether it was
 // a Z, since the day of the next one begins there [D85].
 //
@@ -34,7 +34,7 @@ async function page(queries: Queries, keepDays: number, after: Aged | undefined,
     .execute();
 }
 
-/** Those that nothing kept still needs: nobody is to look at them, and nothing refers to them. */
+/** Those that nothing kept still needs: no operator has to look at them, and nothing refers to them. */
 async function stillRemovable(queries: Queries, ids: readonly string[]): Promise<string[]> {
   const rows = await queries
     .selectFrom('commands as c')
@@ -44,7 +44,7 @@ async function stillRemovable(queries: Queries, ids: readonly string[]): Promise
     .where('c.state', 'in', ['done', 'refused', 'never'])
     .where((row) => row.or([row('c.document_state', 'is', null), row('c.document_state', '!=', 'open')]))
     .where((row) => row.or([row('c.review_since', 'is', null), row('c.reviewed_at', 'is not', null)]))
-    // Its number stays taken, and what is told of it stays true [D129].
+    // Its number stays taken, and answers about it stay true [D129].
     .where('c.state', '!=', 'disputed')
     .where(({ not, exists }) => not(exists(pendingCallback)))
     .where(({ not, exists }) => not(exists(keptFollower)))

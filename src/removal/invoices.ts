@@ -1,4 +1,4 @@
-// Ended invoices that nobody needs any more [D66]. The receipt, the callback address and the history go; the row stays, small: merchant, state,
+// Ended invoices that are no longer needed [D66]. The receipt, the callback address and the history go; the row stays, small: merchant, state,
 // how it was paid, the receipt's Number and Uid, and the hash of the rest. So Status stays true, a doubled Payd is still answered 0,
 // and a payment that comes too late still finds the invoice and lands on the orphan board.
 //
@@ -61,7 +61,7 @@ function keptCommand({ selectFrom }: OfInvoice) {
     .where('commands.removed_at', 'is', null);
 }
 
-/** Money that this invoice could not take: whoever looks into it needs all that happened. */
+/** Money that this invoice could not take: an operator who looks into it needs the whole history. */
 function orphan({ selectFrom }: OfInvoice) {
   return selectFrom('orphan_payments as o').select('o.id').whereRef('o.oid', '=', 'i.oid').where(isStillOrphan);
 }

@@ -1,5 +1,5 @@
 // Removes what has been kept long enough, in the background [D66]: a page of the oldest, a short transaction for each thing, a pause, the next page.
-// Nobody waits for it, and it holds no lock beyond one thing. Without a setting nothing is ever removed.
+// No call waits for it, and it holds no lock beyond one thing. Without a setting nothing is ever removed.
 //
 // Nothing brings it back, so a clock that jumped must not do it: while the database's clock and this machine's are apart, nothing is removed.
 //
@@ -43,7 +43,7 @@ const lookEveryMs = 60_000;
 const roundEveryMs = 3_600_000;
 /** More than a page takes. */
 const turnMs = 60_000;
-/** More than two clocks differ that somebody looks after. */
+/** More than two maintained clocks differ. */
 const clocksApartMs = 3_600_000;
 const pageSize = 50;
 /** A first round over years of sales must leave the disk to the tills. */

@@ -13,10 +13,12 @@ import { mqttOptions } from '../../../contract/test-device.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { quietLogger } from '../../../support/quiet-logger.ts';
 
-const { cache } = createRequire(import.meta.url)('mqtt-packet/numbers.js') as { cache: object };
+const { cache } = createRequire(import.meta.url)('mqtt-packet/numbers.js') as { cache: Record<string, unknown> };
 const shared = { gatewayId, clock: systemClock, logger: quietLogger };
 
 it('the embedded broker writes and reads packets without them', async () => {
+  // A client of another test file in this process may have made them.
+  for (const number of Object.keys(cache)) delete cache[number];
   const recorder = createRecorder();
   const broker = new EmbeddedBroker({ host: '127.0.0.1', port: 0, ...shared, checkDevice });
   await broker.start(recorder);
@@ -25,7 +27,7 @@ it('the embedded broker writes and reads packets without them', async () => {
   await recorder.until(() => recorder.told.length > 1, 'the message');
   await device.endAsync();
   await broker.stop();
-  expect(Object.keys(cache)).toEqual([]);
+  expect(Object.keys(cache).length).toBe(0);
 });
 
 it('the client of an outside broker is told to do without, whether the broker is there or not', async () => {
