@@ -19,7 +19,6 @@ const placesToRewrite: readonly string[] = [
   'simulation/planted/ledger-bugs.ts',
   'src/cabinet/steps/decision-routes.ts',
   'src/cabinet/views/',
-  'src/database/',
   'src/invoices/',
   'src/ledger/',
   'src/playground/books.ts',

@@ -22,7 +22,7 @@ export function backUpSqlite(dataDir: string, to: string): Backup {
   if (existsSync(path)) throw new StartRefused(`${path} is there already, and a backup overwrites nothing: name another file.`);
   const draft = `${path}.part`;
   rmSync(draft, { force: true });
-  // Secrets are inside, so nobody else reads it, not even while it grows.
+  // Secrets are inside, so no other user may read it, not even while it grows.
   closeSync(openSync(draft, 'wx', 0o600));
   try {
     copyInto(source, draft);

@@ -14,12 +14,12 @@ export type BatchRow<Columns extends BatchColumns> = {
   [Name in keyof Columns]: (Columns[Name] extends 'text' ? string : number) | null;
 };
 
-/** For what other transactions hold: one row that somebody keeps locked must not keep all the others of its batch. */
+/** For what other transactions hold: one row that another transaction keeps locked must not keep all the others of its batch. */
 export type Waits = 'shortly' | 'as long as a statement may';
 
 const lockTimeout = '250ms';
 
-/** The names of columns as they are written in a statement, in the order in which the columns are told. */
+/** The names of columns as they are written in a statement, in the order of the columns. */
 export function listed(columns: object, form = (name: string) => `"${name}"`): RawBuilder<unknown> {
   return sql.raw(Object.keys(columns).map(form).join(', '));
 }

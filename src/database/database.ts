@@ -25,9 +25,9 @@ export interface Database {
   wake(topic: string, detail?: string): void;
   /** The same about what the others would find by themselves before long: not sent while this instance knows itself to be alone. */
   hint(topic: string, detail?: string): void;
-  /** Whether no other instance lives: said by whoever counts them (instances.ts). Until then it is not alone. */
+  /** Whether no other instance lives: said by the count of instances (instances.ts). Until then it is not alone. */
   setAlone(isAlone: boolean): void;
-  /** Delivery to other instances is best effort: whoever listens also looks for work by itself now and then. */
+  /** Delivery to other instances is best effort: every listener also looks for work by itself now and then. */
   onWake(topic: string, listener: (detail: string) => void): Cancel;
   /** Runs `action` when what has arrived by now was read, so that what came together is written together. In memory: at once, it costs nothing. */
   soon(action: () => void): void;

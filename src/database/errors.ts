@@ -4,7 +4,7 @@ import { GatewayError } from '../kernel/error-codes.ts';
 
 export type ConstraintKind = 'unique' | 'check' | 'foreign key' | 'not null' | 'other';
 
-/** The database refused an impossible row. Nobody should need to catch it: `on conflict do nothing returning` says the same without an error. */
+/** The database refused an impossible row. No code should need to catch it: `on conflict do nothing returning` says the same without an error. */
 export class ConstraintViolation extends Error {
   readonly kind: ConstraintKind;
 

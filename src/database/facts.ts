@@ -15,7 +15,7 @@ export async function keepFact(queries: Queries, name: string, proposed: string)
   return (await stored())?.value ?? proposed;
 }
 
-/** A sandbox hands its key and an operator's session to everybody who reaches it, so its data never becomes a shop's, or the other way round [D153]. */
+/** A sandbox hands its key and an operator's session to every client that reaches it, so its data never becomes a shop's, or the other way round [D153]. */
 export async function requireCreatedBy(queries: Queries, mode: 'sandbox' | 'serve'): Promise<void> {
   const creator = await keepFact(queries, 'created by', mode);
   if (creator === mode) return;

@@ -1,21 +1,21 @@
 // Group commit: what arrives while a commit is under way goes into the next one together, so that many callers share one statement, one
-// round trip and one sync to disk. No timer: whoever comes alone is committed at once, that is, when what came in with him was read (`soon`).
+// round trip and one sync to disk. No timer: a row that comes alone is committed at once, that is, when what came in with it was read (`soon`).
 //
 //   const inserts = createGroup({ namesOf, together, alone });
 //   const outcome = await inserts.add(row);          resolves after the commit that has this row, with this row's own outcome
 //
 // Always holds: at most `inFlight` commits of `maxRows` rows and `maxCharacters` (or one row) are under way; no two rows that share a name
 // (a device, a number, a key, an id) are under way at once, the second waits for the first; the rows of a commit stand in one fixed order,
-// so that two gateways that share rows wait for each other instead of locking each other out; nobody is told anything before his commit.
+// so that two gateways that share rows wait for each other instead of locking each other out; no caller is answered before its commit.
 //
 // `together` must write all of its rows in one commit or none of them, each guarded by itself, and `alone` must change nothing for a row that
 // was written already. What becomes of a batch
-//   that certainly failed (a bad row, a lock that did not come free soon) ... every row by itself, by `alone`: one bad row hurts nobody;
+//   that certainly failed (a bad row, a lock that did not come free soon) ... every row by itself, by `alone`: one bad row harms no other;
 //                                                                             one that the database ends for another's sake goes again
-//   whose commit is unclear (the database went away, the answer got lost) ... every caller gets that error, and reads his own row back
+//   whose commit is unclear (the database went away, the answer got lost) ... every caller gets that error, and reads its own row back
 //   when the process dies ................................................... before the commit none of it is there, after it all of it is;
-//                                                                             no caller was told, as with a statement of his own
-// Rows by themselves take no place of a batch: one that waits for a lock keeps nobody but those that share a name with it.
+//                                                                             no caller was answered, as with a statement of its own
+// Rows by themselves take no place of a batch: one that waits for a lock keeps only those that share a name with it.
 import { isCertainlyUndone } from './errors.ts';
 import { untilNotLost } from './until-not-lost.ts';
 

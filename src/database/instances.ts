@@ -8,7 +8,7 @@ import { nowMs } from './dialect.ts';
 import { keptStatement } from './kept-statement.ts';
 
 export const heartbeatEveryMs = 5_000;
-/** Three heartbeats: the one figure for "this instance is dead", whoever asks [D47]. */
+/** Three heartbeats: the one figure for "this instance is dead" [D47]. */
 export const deadAfterMs = 15_000;
 /** For how long an instance that ended without stopping is listed. */
 const lostShownForMs = 24 * 3_600_000;
@@ -75,7 +75,7 @@ export async function startInstance(deps: InstanceDeps, description: InstanceDes
   };
   await beatNow();
   await forgetOld(database.queries);
-  // Whoever hears this is not alone any more; one who does not hear it counts us at his next heartbeat.
+  // An instance that receives this is not alone any more; one that does not counts us at its next heartbeat.
   const stopListening = database.onWake(instancesTopic, (id) => id !== description.id && database.setAlone(false));
   database.wake(instancesTopic, description.id);
   const cancel = every(clock, heartbeatEveryMs, async () => {

@@ -1,4 +1,4 @@
-// Who listens to which topic inside this process. A listener that throws is logged and harms nobody else.
+// Who listens to which topic inside this process. A listener that throws is logged and harms no other.
 import type { Cancel } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 

@@ -30,7 +30,7 @@ const abandonedSchema = 'foundation';
 // Any number, as long as nothing else in the same database takes this advisory lock.
 const advisoryLock = 7_455_283;
 
-/** More than a statement has: whoever changes tables waits for everybody who uses them. A try that is lost takes about a second. */
+/** More than a statement has: a change of tables waits for all statements that use them. A try that is lost takes about a second. */
 const triesOfMigration = 10;
 
 const preambles: Record<Engine, string[]> = {

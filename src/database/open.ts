@@ -52,7 +52,7 @@ export async function migrateDatabase(options: Omit<OpenOptions, 'role'>): Promi
   return applied;
 }
 
-/** At the start it is the operator who reads the sentence: he needs what the callers of the API must not see. */
+/** At the start the operator reads the sentence: it has what the callers of the API must not see. */
 function explain(error: unknown): never {
   if (!(error instanceof GatewayError) || !(error.cause instanceof Error)) throw error;
   throw databaseDown(`${error.message} ${systemSentence(error.cause) ?? error.cause.message}`, error.cause);
@@ -99,7 +99,7 @@ function openMemory({ clock, logger, storage: given, watchStatement }: OpenOptio
   });
 }
 
-/** Keys and callback secrets lie there, so nobody else looks in. A directory that is not ours alone (/tmp, a home) keeps its mode, and is told of. */
+/** Keys and callback secrets lie there, so no other user may read it. A directory that is not ours alone (/tmp, a home) keeps its mode, and a warning names it. */
 function ensurePrivate(dataDir: string, databasePath: string, logger: Logger): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   if ((statSync(dataDir).mode & 0o077) === 0) return;

@@ -51,7 +51,7 @@ export function createOutageLog({ logger, clock }: { logger: Logger; clock: Cloc
     linesLeftOut = 0;
   }
 
-  /** Undefined: it can be written, or nobody wants to know any more. */
+  /** Undefined: it can be written, or the question is not asked any more. */
   async function whyNotWritten(): Promise<string | undefined> {
     try {
       await canWrite?.();

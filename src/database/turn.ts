@@ -11,7 +11,7 @@ export interface Turn {
 
 const inMs = (ms: number) => sql<number>`now_ms() + cast(${ms} as bigint)`;
 
-/** False while somebody, perhaps this very instance, holds the turn. */
+/** False while an instance, perhaps this one, holds the turn. */
 export async function takeTurn(queries: Queries, { work, instanceId }: Turn, forMs: number): Promise<boolean> {
   const taken = await queries
     .insertInto('turns')
@@ -39,7 +39,7 @@ export async function keepTurn(queries: Queries, { work, instanceId }: Turn, for
   return kept !== undefined;
 }
 
-/** Whether nobody holds the turn, and nobody has for `forMs`: a look that writes nothing. */
+/** Whether no instance holds the turn, and none has for `forMs`: a look that writes nothing. */
 export async function isTurnFree(queries: Queries, work: string, forMs: number): Promise<boolean> {
   const held = await queries
     .selectFrom('turns')

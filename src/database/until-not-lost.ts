@@ -1,5 +1,5 @@
 // Work that the database ended for another's sake (LostToAnother) has done nothing and goes again at once: the database ends one of two that
-// wait for each other, so the other one has gone on meanwhile. Not for ever: who has lost every try is told that it was too busy.
+// wait for each other, so the other one has gone on meanwhile. Not for ever: a caller that has lost every try gets the answer that it was too busy.
 // The work must have no effect but through the database, since it may run several times.
 import { DatabaseBusy, LostToAnother } from './errors.ts';
 

@@ -1,4 +1,4 @@
-// A dialect whose every statement passes by somebody who watches: for traces. Without a watcher nothing of this is used.
+// A dialect whose every statement passes a watcher: for traces. Without a watcher nothing of this is used.
 // The watcher gets the statement's text, in which values are only places, and must start what it is given at once and exactly once.
 import type { CompiledQuery, DatabaseConnection, Dialect, Driver, QueryResult, TransactionSettings } from 'kysely';
 

@@ -55,9 +55,9 @@ export interface Command {
   removedAtMs: number | null;
   /** What was asked, where a repeat is recognised by it [D58]. */
   requestHash: string | null;
-  /** Since when its caller is known to be without the outcome: he was answered 3, or has gone. */
+  /** Since when its caller is known to be without the outcome: it was answered 3, or has disconnected. */
   unheardAtMs: number | null;
-  /** Somebody knows the outcome: an equal request is a new one. */
+  /** A caller has the outcome: an equal request is a new one. */
   toldAtMs: number | null;
   /** When the device said that it has taken it on: it cannot have "never begun" after that. */
   acceptedAtMs: number | null;
@@ -87,7 +87,7 @@ export function isInReview({ reviewSinceMs, reviewedAtMs }: Pick<Command, 'revie
   return reviewSinceMs !== null && reviewedAtMs === null;
 }
 
-/** Nobody knows the outcome for certain. */
+/** The outcome is not known for certain. */
 export function isUnclear(command: Command): boolean {
   return isOpen(command) || command.state === 'disputed';
 }

@@ -1,6 +1,6 @@
 // Steps that may come without end: an ERP that asks again and again, a device that repeats its answer. The first twenty of a command are
 // steps of its timeline, of all of them there is a count with the last moment, so that a command's page stays a page and its rows few,
-// whatever number of gateways hears them. Written beside the way of the call, like every step: if the process dies or the database is
+// whatever number of gateways receives them. Written beside the way of the call, like every step: if the process dies or the database is
 // away, some are missing, and nothing is decided by them.
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
@@ -30,7 +30,7 @@ export class CountedSteps {
     return true;
   }
 
-  /** Counts what was added, and returns those that are still to be told one by one. */
+  /** Counts what was added, and returns those that are still listed one by one. */
   async count(queries: Queries): Promise<CommandEvent[]> {
     const batch = this.#waiting;
     this.#waiting = new Map();
@@ -61,7 +61,7 @@ async function addToCount(queries: Queries, { commandId, step }: CommandEvent, c
   return row.count;
 }
 
-/** Of each kind that came more often than it is told one by one: how many more, and when the last. */
+/** Of each kind that came more often than it is listed one by one: how many more, and when the last. */
 export async function listFurther(queries: Queries, commandId: string): Promise<CommandEvent[]> {
   const rows = await queries
     .selectFrom('command_step_counts')

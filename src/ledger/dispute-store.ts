@@ -7,7 +7,7 @@ import { claimDisputedContent, passContentOn, reclaimNumbers, releaseNumbers } f
 import { type Command, commandColumns, disputedOnly, toCommand } from './command.ts';
 import { endDocument, hasGoneOn, lockDevice, openDocument } from './device-lock.ts';
 import type { Extracted } from './settle-batch.ts';
-import { recordSettlement } from './settlements.ts';
+import { recordReport, recordSettlement } from './settlements.ts';
 import { confirmDecision, nameOperation } from './store.ts';
 
 export interface Contradiction extends Extracted {
@@ -22,7 +22,7 @@ export interface Contradiction extends Extracted {
 
 /**
  * Undefined, and nothing changes, when the command is open, was settled otherwise meanwhile, or has this contradiction already. A disputed
- * payment does not lock its terminal; it keeps its number, or takes it back from nobody; an equal request finds it, and gets no outcome
+ * payment does not lock its terminal; it keeps its number, and takes it from no other command; an equal request finds it, and gets no outcome
  * before an operator has resolved it. In a transaction.
  */
 export async function dispute(
@@ -64,6 +64,7 @@ export async function dispute(
   await claimDisputedContent(queries, command);
   await confirmDecision(queries, command);
   await nameOperation(queries, command);
+  await recordReport(queries, command);
   return command;
 }
 

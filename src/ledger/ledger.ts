@@ -1,5 +1,5 @@
 // The ledger, put together: whatever moves money or changes a fiscal memory goes through `run`, is committed before it is sent and settled
-// exactly once. Whoever asked may hang up or die: the command goes on, and a repeat finds it.
+// exactly once. The caller may disconnect or die: the command goes on, and a repeat finds it.
 //
 // If the process dies
 //   before the insert commits ........ nothing was sent, nothing is there

@@ -1,4 +1,4 @@
-// Device/Operation/Status [D64]: what a call would be told about an operation, without doing anything. However often it is asked, it
+// Device/Operation/Status [D64]: what a call would be answered about an operation, without doing anything. However often it is asked, it
 // starts nothing; of an operation whose outcome is unknown the device may be asked once more (Recall, which starts nothing either).
 
 import { findKey } from '../access/idempotency.ts';

@@ -1,7 +1,9 @@
 // When each command was settled, in a table of its own, so that no index of `commands` changes with a settlement [D240]. The search, the
-// summed hours and the removal read on in it. One row per settled command; it goes when the command is removed.
+// summed hours and the removal read on in it. One row per settled command, which goes when the command
+// is removed, and a further one for each report that the device sends after it.
 import { type RawBuilder, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
+import { nowMs } from '../database/dialect.ts';
 import { operationOf } from '../kernel/operations.ts';
 import type { Command } from './command.ts';
 
@@ -33,6 +35,15 @@ export async function recordSettlement(queries: Queries, command: Command, befor
       failed_issued_at: hasFailed ? issuedAtMs : null,
       changes_past: changesPast ? 1 : null,
     })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** A report of the device came after the settlement, with its numbers: the search reads the command once more. */
+export async function recordReport(queries: Queries, { id }: Command): Promise<void> {
+  await queries
+    .insertInto('settlements')
+    .values({ settled_at: nowMs, command_id: id })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
 }

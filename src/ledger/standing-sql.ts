@@ -7,7 +7,7 @@ type Condition = RawBuilder<SqlBool>;
 
 const literals = (values: readonly string[]) => sql.join(values.map((value) => sql.lit(value)));
 
-/** Steps after which nobody knows what the device does, until one of `deviceSpokeSteps` follows. */
+/** Steps after which it is not known what the device does, until one of `deviceSpokeSteps` follows. */
 export const contactLostSteps = ['channel-lost', 'send-unclear', 'unknown', 'asked last transaction'] as const;
 export const deviceSpokeSteps = ['accepted', 'answered', 'recalled', 'settled', 'decided'] as const;
 
@@ -46,7 +46,7 @@ export function standingConditions(row: string) {
     /** The same two by the locks of the devices: few rows, while no index of `commands` knows them [D240]. */
     locking: is(sql`${column('id')} in (select lock.command_id from device_locks lock where lock.command_id is not null)`),
     lockingDocument: is(sql`${column('id')} in (select lock.document_id from device_locks lock where lock.document_id is not null)`),
-    /** Nobody knows its outcome: the deadline has passed, or contact with its device is lost while it runs. */
+    /** Its outcome is not known: the deadline has passed, or contact with its device is lost while it runs. */
     openUnknown: is(sql`(${state} = 'unknown' or (${state} = 'sent' and ${contactLost(row)}))`),
     openWaiting: is(sql`(${state} = 'sent' and not ${contactLost(row)})`),
     done,

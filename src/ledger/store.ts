@@ -10,7 +10,7 @@ import type { EndingOutcome, JsonObject, LedgerCommandName } from '../link/proto
 import { type Command, type CommandRow, commandColumns, openOnly, toCommand } from './command.ts';
 import { endDocument, lastDecisionOn } from './device-lock.ts';
 import { type Extracted, isLongOver, type Settlement } from './settle-batch.ts';
-import { recordSettlement } from './settlements.ts';
+import { recordReport, recordSettlement } from './settlements.ts';
 import type { Follower } from './standing.ts';
 
 export interface NewCommand {
@@ -136,6 +136,7 @@ export async function completeDecision(
   const completed = toCommand(row);
   await confirmDecision(queries, completed);
   await nameOperation(queries, completed);
+  await recordReport(queries, completed);
   return completed;
 }
 
@@ -218,7 +219,7 @@ const returned = sql.raw(commandColumns.map((name) => `"commands"."${name}"`).jo
 
 /**
  * The device has accepted these commands. Returns those of which that was not known yet, but none that was settled as never begun: that is a
- * contradiction (disputes.ts). Of several, those that another transaction holds are passed over: whoever waits for one row and
+ * contradiction (disputes.ts). Of several, those that another transaction holds are passed over: a statement that waits for one row and
  * has others would lock out a batch that comes the other way (settle-batch.ts). One alone is waited for.
  */
 export async function markAccepted({ engine, queries }: Pick<Database, 'engine' | 'queries'>, ids: readonly string[]): Promise<Command[]> {

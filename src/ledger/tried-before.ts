@@ -36,7 +36,7 @@ function wasNotDone({ state, removedAtMs }: Command): boolean {
   return (state === 'refused' || state === 'never') && removedAtMs === null;
 }
 
-/** How many one reading brings: more there are only where somebody decides without end. */
+/** How many one reading brings: more there are only where an operator decides without end. */
 const maxDecided = 20;
 
 /**

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Command, SettledState } from '../../src/ledger/command.ts';
 import { dispute, resolve } from '../../src/ledger/dispute-store.ts';
-import { correctToDone, findCommand } from '../../src/ledger/store.ts';
+import { completeDecision, correctToDone, findCommand } from '../../src/ledger/store.ts';
 import { removableCommands } from '../../src/removal/commands.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -22,7 +22,7 @@ describe.each(engines)('the record of settlements on %s', (engine) => {
   afterAll(() => database.close());
 
   const recordsOf = ({ id }: Pick<Command, 'id'>) =>
-    database.queries.selectFrom('settlements').selectAll().where('command_id', '=', id).execute();
+    database.queries.selectFrom('settlements').selectAll().where('command_id', '=', id).orderBy('settled_at').execute();
   const settledAs = async (state: SettledState, name: 'Pay' | 'CancelTransaction' = 'Pay') => {
     const id = crypto.randomUUID();
     const own = { id, merchantId, deviceId, instanceId: 'i', name, args: {}, answerWithinMs: 1_000, journalId: 'j' } as const;
@@ -67,9 +67,18 @@ describe.each(engines)('the record of settlements on %s', (engine) => {
     const payment = (await findCommand(database.queries, id)) as Command;
     const found = { why: 'It says done.', contradiction: 'done 1', outcome: 'done', report: undefined } as const;
     const disputed = (await database.transaction((queries) => dispute(engine, queries, payment, found))) as Command;
+    expect(await recordsOf(payment), 'the search reads the report of a dispute').toHaveLength(2);
     const as = { state: 'done', reason: 'So it is.', report: undefined, isPayment: true } as const;
     const resolved = await database.transaction((queries) => resolve(engine, queries, disputed, as));
-    expect(await recordsOf(payment)).toMatchObject([{ settled_at: resolved?.command.settledAtMs, failed_merchant_id: null }]);
+    expect((await recordsOf(payment)).at(-1)).toMatchObject({ settled_at: resolved?.command.settledAtMs, failed_merchant_id: null });
+    expect((await recordsOf(payment)).some(({ failed_merchant_id }) => failed_merchant_id !== null)).toBe(false);
+
+    const byPerson = { ...at, state: 'done', settled_by: 'person', document_state: 'closed' } as const;
+    const { id: decidedId } = await seedCommand(database.queries, merchantId, deviceId, byPerson);
+    const decided = (await findCommand(database.queries, decidedId)) as Command;
+    await database.transaction((queries) => completeDecision(queries, decided, 'done', { rrn: '812345678901', report: {} }));
+    expect(await recordsOf(decided), 'the search reads its rrn').toHaveLength(2);
+    await database.queries.deleteFrom('settlements').where('command_id', '=', decidedId).execute();
 
     const { id: oldId } = await seedCommand(database.queries, merchantId, deviceId, refused);
     expect((await removableCommands.page(database.queries, 400, undefined, 100)).map((row) => row.id)).toEqual([oldId]);

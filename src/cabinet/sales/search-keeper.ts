@@ -48,7 +48,7 @@ const readers: Record<TermKind, Reader> = {
       at: row.at,
       id: row.id,
       merchantId: row.merchant_id,
-      terms: wasDone(row) ? termsOfCommand({ ...row, name: row.name as OperationName }) : [],
+      terms: wasDone(row) || row.state === 'disputed' ? termsOfCommand({ ...row, name: row.name as OperationName }) : [],
     }));
   },
   async invoice(queries, after) {

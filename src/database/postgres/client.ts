@@ -41,7 +41,7 @@ export function createClientClass(nameOf: (text: string) => string | undefined):
         return await this.#run(text, values);
       } finally {
         const next = this.#queue.shift();
-        // Handed on without a gap, so that nobody slips in between.
+        // Handed on without a gap, so that no other statement comes in between.
         if (next) next();
         else this.#isBusy = false;
       }
@@ -57,7 +57,7 @@ export function createClientClass(nameOf: (text: string) => string | undefined):
           // It was refused before it did anything.
           this.#stale.add(text);
           return super.query({ text, values: bound }).catch((second: unknown) => {
-            // Inside a transaction the refusal has ended that: whoever began it begins again.
+            // Inside a transaction the refusal has ended that: its owner begins again.
             throw isInFailedTransaction(second) ? error : second;
           });
         });

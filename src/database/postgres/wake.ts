@@ -1,5 +1,5 @@
 // Waking other instances through LISTEN and NOTIFY, on a connection of its own that comes back by itself after any failure.
-// Best effort: what is sent while the connection is away is lost, and whoever listens also looks for work by itself.
+// Best effort: what is sent while the connection is away is lost, and every listener also looks for work by itself.
 import type pg from 'pg';
 import { growingPauseMs } from '../../kernel/backoff.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';

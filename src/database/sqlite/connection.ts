@@ -36,7 +36,7 @@ interface Prepared {
 const maxPrepared = 500;
 const busyTimeoutMs = 5_000;
 /**
- * The commit that makes the log so long writes it back into the file before anybody is answered. A command writes about twenty pages: at
+ * The commit that makes the log so long writes it back into the file before any call is answered. A command writes about twenty pages: at
  * SQLite's own thousand, one command in some fifty waits for that. Rewritten pages are written back once, so there is also less to write.
  */
 const pagesOfLog = 4_000;

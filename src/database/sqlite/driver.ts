@@ -1,5 +1,5 @@
 // Kysely's driver for SQLite. Statements outside a transaction go straight on, many at once; a transaction has the database for itself:
-// while it is open, everybody else waits in the order of arrival. The executor runs what it is given in the order in which it was called.
+// while it is open, all others wait in the order of arrival. The executor runs what it is given in the order in which it was called.
 import {
   type CompiledQuery,
   type DatabaseConnection,

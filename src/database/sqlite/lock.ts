@@ -1,5 +1,5 @@
 // One gateway for one database file. The lock is an exclusive transaction on a file beside it: the system frees it however the process ends.
-// Nobody may read that file by other means, since closing any handle on it drops the lock; who holds it stands in a second file.
+// No code may read that file by other means, since closing any handle on it drops the lock; who holds it stands in a second file.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';

@@ -6,7 +6,7 @@ import type { SqliteExecutor } from './driver.ts';
 import { translateSqliteError } from './errors.ts';
 
 export interface MemoryStorage {
-  /** Takes the storage over from whoever had it. */
+  /** Takes the storage over from its last owner. */
   connect(now: () => number): SqliteExecutor;
   close(): void;
 }
@@ -51,7 +51,7 @@ function createDirectExecutor(connection: SqliteConnection, isCurrent: () => boo
         if (connection.isTransaction) connection.exec('rollback');
       }),
     ping: () => attempt(() => connection.exec('select 1')),
-    // The storage belongs to whoever made it.
+    // The storage belongs to its creator.
     close: () => Promise.resolve(),
   };
 }

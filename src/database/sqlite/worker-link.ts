@@ -21,7 +21,7 @@ interface Waiting {
 }
 
 /**
- * A thread uses the compiled code that the process keeps [D108] only if it is told where, before its first file: otherwise what strips
+ * A thread uses the compiled code that the process keeps [D108] only if it knows where, before its first file: otherwise what strips
  * types is loaded again for it, 20 MB and a twentieth of the start. Not with flags of an operator's own (`--max-old-space-size`): a thread
  * takes those over by itself, and refuses many of them when they are handed to it. Ours [D124] is the whole process's and need not be.
  */

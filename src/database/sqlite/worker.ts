@@ -31,7 +31,7 @@ function serve(first: ToWorker): void {
   for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) messages.push(next.message as ToWorker);
   const requests = messages.flatMap((message) => (message === 'close' ? [] : message));
   if (requests.length > 0) send({ kind: 'answers', answers: runner.answer(requests) });
-  // Nothing can be written by this thread any more; uncaught, it ends it, and the main thread is told why.
+  // Nothing can be written by this thread any more; uncaught, it ends it, and the main thread gets the reason.
   if (runner.stuck) throw new Error(`The open transaction could not be ended: ${runner.stuck.message}`);
   if (messages.includes('close')) {
     connection?.close();

@@ -14,7 +14,7 @@ export interface CommandCall {
   idempotency?: { key: string; requestHash: string } | undefined;
   /** What was asked, for calls that are recognised by it when they bring no key [D58]. */
   requestHash?: string | undefined;
-  /** Who waits for the answer; undefined: whoever called is there for sure. */
+  /** The connection that waits for the answer; undefined: the caller is there for certain. */
   recipient?: Recipient | undefined;
   origin?: NewCommand['origin'];
   /**

@@ -85,7 +85,7 @@ function isClose({ name }: Command): boolean {
   return operationOf(name).closesDay === true;
 }
 
-/** Somebody knows the outcome: from now on an equal request is a new one. */
+/** A caller has the outcome: from now on an equal request is a new one. */
 export async function writeTold(queries: Queries, ids: readonly string[]): Promise<void> {
   for (let start = 0; start < ids.length; start += maxIdsPerStatement) {
     await queries
@@ -97,7 +97,7 @@ export async function writeTold(queries: Queries, ids: readonly string[]): Promi
   }
 }
 
-/** The caller is without the outcome. Each 3 counts anew; that somebody left counts once. */
+/** The caller is without the outcome. Each 3 counts anew; a disconnect counts once. */
 export async function writeUnheard(queries: Queries, ids: readonly string[], why: 'answered 3' | 'left'): Promise<void> {
   for (let start = 0; start < ids.length; start += maxIdsPerStatement) {
     await queries

@@ -87,11 +87,11 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
     async begin(request, id) {
       const fresh = freshCommand(request, id);
       const { merchantId, idempotency, hold, guard, isFirstTry } = request;
-      // Whoever brings a key is not recognised by what he asks [D58].
+      // A call with a key is not recognised by its content [D58].
       const goesAlong = !hold && !guard && (idempotency !== undefined || request.requestHash === undefined);
       if (!goesAlong) return insertUnderLocks(fresh, request);
       const command = await insertGroup.add(fresh);
-      // A key that stands for something, or did a day ago, is judged by itself; but whoever has looked for nothing yet looks first.
+      // A key that stands for something, or did a day ago, is judged by itself; but a call that has looked for nothing yet looks first.
       if (command || !idempotency || isFirstTry) return command;
       if (await isUsed(database.queries, merchantId, idempotency.key)) return insertUnderLocks(fresh, request);
       // Perhaps the key alone stood in the way, and what it stood for has let it go since.
@@ -122,8 +122,8 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
 }
 
 /**
- * A request that nothing names, of a caller who is gone, is not begun: while it lay here (the process stood still) he may have repeated it
- * at another gateway, where it was done and he was told, so that nothing would show that this is the same [D117]. From here on the
+ * A request that nothing names, of a caller who is gone, is not begun: while it lay here (the process stood still) the caller may have repeated it
+ * at another gateway, where it was done and answered, so that nothing would show that this is the same [D117]. From here on the
  * device's lock and the time to begin keep it from being done twice.
  */
 function refuseIfGone({ requestHash, idempotency, recipient }: CommandRequest): void {

@@ -1,5 +1,5 @@
 // A person may have been wrong about an earlier try, settled as not done while its device was away: the device, which is there now, is asked
-// before the same goes out to it again [D129]. If it says that it did it, the insert is refused and the caller told why; nothing goes out
+// before the same goes out to it again [D129]. If it says that it did it, the insert is refused with the reason; nothing goes out
 // while it says nothing. Asking writes no more than the answer says, so dying in the middle changes nothing.
 import type { Database } from '../../database/database.ts';
 import type { Link } from '../../link/link.ts';

@@ -126,7 +126,7 @@ export class CommandsInFlight {
     });
   }
 
-  /** `expired` is only believed if the device had not begun; and whoever pressed the button is still there only for so long [D65]. */
+  /** `expired` is only believed if the device had not begun; and the caller waits only for so long [D65]. */
   #mayGoOutAgain(command: Command, ended: CarryEnded, deadlines: Deadlines): boolean {
     return ended.outcome === 'expired' && judge(command, ended, undefined).kind === 'settle' && !isStartOver(this.#deps.clock, deadlines);
   }

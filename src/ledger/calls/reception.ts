@@ -21,9 +21,9 @@ export interface Reception {
   noteOn(commandId: string): Note | undefined;
   /** The call that carries or follows the command ends with this answer; it may or may not reach its recipient. Without one it does. */
   answered(command: Command, recipient: Recipient | undefined): void;
-  /** An answer with the outcome goes out to somebody who only asked; that it is still open changes nothing. */
+  /** An answer with the outcome goes out to a caller who only asked; that it is still open changes nothing. */
   shown(command: Command, recipient: Recipient | undefined): void;
-  /** Whoever waits for the command has gone. */
+  /** The caller that waits for the command has disconnected. */
   left(command: Command): void;
   /** A later call showed that the outcome is known. */
   known(command: Command): void;

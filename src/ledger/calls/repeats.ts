@@ -3,9 +3,9 @@
 //
 // By content, for calls that bring no key: the newest equal command, as long as its caller is without the outcome.
 //   its caller still waits for it ........ no repeat; the device is busy, 31
-//   he was answered 3, or has gone ....... a repeat, also after the settlement
-//   his answer is being written out ...... wait for how that ends; if that cannot be told, a repeat: better answered twice than charged twice
-//   he has the outcome, or `never` ....... a new attempt
+//   it was answered 3, or disconnected ... a repeat, also after the settlement
+//   its answer is being written out ...... wait for how that ends; if that is not known, a repeat: better answered twice than charged twice
+//   it has the outcome, or `never` ....... a new attempt
 import type { Database } from '../../database/database.ts';
 import { type Clock, sleep } from '../../kernel/clock.ts';
 import { equalIsDisputed } from '../answers.ts';

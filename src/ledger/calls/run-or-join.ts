@@ -1,5 +1,5 @@
-// Every call's way into the ledger: it joins the command that it repeats, runs a new one, or is told that the device is busy.
-// If whoever asked hangs up or this process dies, the command goes on, and a repeat of the call joins it.
+// Every call's way into the ledger: it joins the command that it repeats, runs a new one, or is answered that the device is busy.
+// If the caller disconnects or this process dies, the command goes on, and a repeat of the call joins it.
 import type { Database } from '../../database/database.ts';
 import { isDatabaseDown } from '../../database/errors.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -81,7 +81,7 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
   /**
    * A no is true of its own try. If this process stood still since, another call of the same name may have begun and charged: a caller who
    * hung up here and turned to another gateway, or a proxy that sent it twice. Then that one's outcome is the answer, as for any repeat; if
-   * it cannot be waited for, it is told as it was seen. Nothing but the key is written here, so dying in the middle changes nothing.
+   * it cannot be waited for, it is answered as it was seen. Nothing but the key is written here, so dying in the middle changes nothing.
    */
   async function newestOf(call: CommandCall, ran: Ran): Promise<Ran> {
     const { id, state } = ran.command;
@@ -129,7 +129,7 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     const atMs = clock.now();
     const ran = await answerOfEarlier(earlier, request);
     const { id: commandId, state, outcome } = ran.command;
-    // What the caller is told follows from the command as it stands now.
+    // The answer follows from the command as it stands now.
     const detail = [earlier.by, state, outcome ?? '-', clock.now() - atMs].join(' ');
     timeline.addCounted({ commandId, atMs, step: 'asked again', detail });
     return ran;
@@ -165,7 +165,7 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
   return { run, runAtOnce, lookAgain: async (command) => (isUnknownAndIdle(command) ? waitFor(command) : command) };
 }
 
-/** What went wrong is told to the log, and nothing comes of it. */
+/** What went wrong is logged, and nothing comes of it. */
 function told(logger: Logger, command: Command, sentence: string): (error: unknown) => undefined {
   return (error) => {
     logger.warn({ err: error, ...namesOf(command) }, sentence);
@@ -173,7 +173,7 @@ function told(logger: Logger, command: Command, sentence: string): (error: unkno
   };
 }
 
-/** What the look itself says of the call (paid and closed since, another amount) is the answer; what went wrong with it is told to the log. */
+/** What the look itself says of the call (paid and closed since, another amount) is the answer; what went wrong with it is logged. */
 function unlessJudged(logger: Logger, command: Command): (error: unknown) => undefined {
   return (error) => {
     if (error instanceof GatewayError && !isDatabaseDown(error)) throw error;

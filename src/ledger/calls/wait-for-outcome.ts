@@ -1,6 +1,6 @@
 // Waiting for the outcome of a command that another call or another instance is carrying, or that no call carries any more.
 // Always holds: one look at a command's row at a time, however many wait for it [D62]; a caller who has left waits no longer;
-// none waits beyond his time, and what he is told is how the row stands.
+// none waits beyond its time, and the answer is how the row stands.
 import type { Database } from '../../database/database.ts';
 import type { Recipient } from '../../http/recipient.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
@@ -32,14 +32,14 @@ interface Watch {
   cancelPoll: Cancel;
 }
 
-/** Told of every look; undefined: the row could not be read. */
+/** Called with every look; undefined: the row could not be read. */
 type Waiter = (latest: Command | undefined) => void;
 
 export function createOutcomeWaits({ database, clock }: { database: Database; clock: Clock }): OutcomeWaits {
   const watches = new Map<string, Watch>();
   const stop = database.onWake(commandsTopic, (id) => look(id));
 
-  /** The database may be away for a moment. That says nothing about the command, so whoever waits goes on and is told 3 at worst [D59]. */
+  /** The database may be away for a moment. That says nothing about the command, so the caller waits on and is answered 3 at worst [D59]. */
   function read(commandId: string): Promise<Command | undefined> {
     return findCommand(database.queries, commandId).catch(() => undefined);
   }

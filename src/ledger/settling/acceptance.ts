@@ -7,7 +7,7 @@
 // A row that another transaction holds is mostly one that is just being settled, and then nothing is left to write: it is passed over once,
 // so that the others do not wait, and waited for by itself after that.
 //
-// The process dies before it is written: as if the answer had got lost on the way; Recall is told "running" or the outcome.
+// The process dies before it is written: as if the answer had got lost on the way; Recall is answered "running" or the outcome.
 // The write fails: it stays gathered and is tried again; until then no "never began" is settled here.
 // The answer comes after the settlement, doubled, or by another instance: it is written all the same. A command that was settled as `never`
 // becomes disputed [D143].

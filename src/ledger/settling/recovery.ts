@@ -87,7 +87,7 @@ export class Recovery {
     for (const cancel of this.#cancels) cancel();
   }
 
-  /** Each by itself: one that fails keeps no command from the others. A database that is away fails them all, and is told once. */
+  /** Each by itself: one that fails keeps no command from the others. A database that is away fails them all, and is logged once. */
   async #sweep(): Promise<void> {
     let isAway = false;
     for (const step of [() => this.#askDue(), () => this.#endAbandoned(), () => this.#reviewOverdue(), () => this.#askDueDecisions()]) {
@@ -114,7 +114,7 @@ export class Recovery {
   }
 
   /**
-   * No call carries them any more, and their time is over: whoever waits for them is told so, and so are the completion notices.
+   * No call carries them any more, and their time is over: waiting callers are answered so, and so are the completion notices.
    * One that cannot be ended is put aside for a while, so that it keeps none of the others.
    */
   async #endAbandoned(): Promise<void> {
@@ -131,7 +131,7 @@ export class Recovery {
       await this.#deps.settlements.becomeUnknown(command, 0);
     } catch (error) {
       const retryMs = this.#aside.add(command.id);
-      // The next one would wait for it as long again. If it was this row alone, that somebody holds, the others come before it next time.
+      // The next one would wait for it as long again. If it was this row alone, that another transaction holds, the others come before it next time.
       if (isDatabaseDown(error)) throw error;
       const facts = { err: error, ...namesOf(command), retryMs };
       this.#restrained.error(facts, 'a command whose time is over could not be ended; the others are, and it is tried again');

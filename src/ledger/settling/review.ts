@@ -22,7 +22,7 @@ export interface Decision {
   actor: string;
   operationId?: string | undefined;
   rrn?: string | undefined;
-  /** The person has seen that it is settled and contradicted: whoever has an old page before him must not wave through what he never saw. */
+  /** The person has seen that it is settled and contradicted: an operator with an old page must not confirm what it does not show. */
   closesReview?: boolean | undefined;
 }
 
@@ -76,7 +76,7 @@ export function createReview({ database, kinds, settlements, recall, timeline }:
     return closed;
   }
 
-  /** Whoever comes too early is turned down by the statement, and need not wait for the device. What it says now goes before a decision. */
+  /** A decision that comes too early is refused by the statement, and need not wait for the device. What it says now goes before a decision. */
   async function requireItsWord(command: Command): Promise<void> {
     if (command.endedUnknownAtMs !== null || !(await store.mayBeDecided(queries, command))) return;
     const found = await recall.whatNow(command);

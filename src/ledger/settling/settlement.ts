@@ -70,7 +70,7 @@ export function createSettlements(deps: Deps): Settlements {
     const settled = await settle(command, settlement);
     if (settled) return settled;
     const latest = await store.latestOf(queries, command);
-    // Another instance was told `accepted` in this very moment, and the settling statement saw it.
+    // Another instance received `accepted` in this very moment, and the settling statement saw it.
     const isNewlyAccepted = isOpen(latest) && latest.acceptedAtMs !== null;
     if (saysNotBegun.has(outcome) && isNewlyAccepted) return apply(latest, found, by);
     return disputes.compare(latest, finding, by, extracted ?? {});
@@ -87,7 +87,7 @@ export function createSettlements(deps: Deps): Settlements {
     });
   }
 
-  /** Card numbers masked; and whether it was accepted is looked up where that decides: another call or instance may have been told. */
+  /** Card numbers masked; and whether it was accepted is looked up where that decides: another call or instance may have received it. */
   async function completed(command: Command, { outcome, report, reason, journalId, wasAccepted }: Finding): Promise<Finding> {
     return {
       outcome,
@@ -106,7 +106,7 @@ export function createSettlements(deps: Deps): Settlements {
   async function putOnReview(command: Command, finding: Finding, by: SettledBy, why: string): Promise<Command> {
     const moved = command.state === 'sent' ? await becomeUnknown(command, 0) : await store.latestOf(queries, command);
     const isEnded = isFinishedByDevice(command, finding);
-    // Recall is told the same again and again: it is on the list for that already.
+    // Recall gets the same answer again and again: it is on the list for that already.
     const isListed = moved.reviewSinceMs !== null && moved.reviewReason === why && (!isEnded || moved.endedUnknownAtMs !== null);
     if (isOpen(moved) && isListed) return moved;
     if (!isOpen(moved) || !(await reviews.putOnReview(queries, command.id, why, { unless: 'settled', isEnded }))) {

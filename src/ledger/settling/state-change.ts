@@ -7,7 +7,7 @@ import { type Command, type CommandState, isOpen } from '../command.ts';
 import type { CommandKinds } from '../command-kind.ts';
 import type { Timeline } from '../timeline.ts';
 
-/** Topic on which every instance is told that a command has changed. */
+/** Topic on which every instance learns that a command has changed. */
 export const commandsTopic = 'commands';
 
 /** What else is written in the same transaction. */
