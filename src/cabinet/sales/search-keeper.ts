@@ -1,6 +1,6 @@
 // Fills the terms of the search in the background, from rows that were settled since the last round [D175]. It reads on from where any
 // instance has come to; two at once write the same terms, which counts once. If it dies or lags behind, the newest sales are not found by
-// rrn, authorization code, card or receipt number for a while; by all other numbers they are found at once.
+// authorization code, card or receipt number for a while; by all other numbers they are found at once.
 import { type SqlBool, sql } from 'kysely';
 import type { Database, Queries } from '../../database/database.ts';
 import type { Clock } from '../../kernel/clock.ts';

@@ -86,6 +86,17 @@ describe.each(engines)('the search on %s', (engine) => {
     expect([before, await count()]).toEqual([6, 6]);
   });
 
+  it('finds the numbers of a report at once, before the terms are written', async () => {
+    const { id: deviceId } = await seedDevice(database.queries, merchantId);
+    const now = { settled_at: Date.now(), settled_by: 'answer', issued_at: Date.now() } as const;
+    const paid = { ...now, state: 'done', document_state: 'closed', rrn: '998877665544' } as const;
+    const { id } = await seedCommand(database.queries, merchantId, deviceId, paid);
+    for (const q of ['998877665544', '99887766']) expect(await found(q)).toEqual([id]);
+    expect(await found('998877665544', { merchantId: otherId })).toEqual([]);
+    await database.queries.deleteFrom('settlements').where('command_id', '=', id).execute();
+    await database.queries.deleteFrom('commands').where('id', '=', id).execute();
+  });
+
   it('looks into indexes only', async () => {
     for (const scope of [{ merchantId }, { merchantId: undefined }]) {
       const plan = await firstPlan(database, (queries) => listCommands(queries, scope, { q: '2837' }, { limit: 10 }), { isSmall: true });

@@ -16,6 +16,9 @@ const devicesOf = ({ merchantId }: Scope) =>
 const shortestPrefix = 6;
 /** Of each number: more begin alike than anybody reads. */
 const maxTaken = 200;
+/** What was settled so lately may not be among the terms of the search yet; more there is only under a load of which the newest are read. */
+const recentMs = 60_000;
+const maxRecent = 1_000;
 
 /** The beginning of a UUID, as pages show it short; in lower case. */
 export function idPrefixOf(text: string): string | undefined {
@@ -53,6 +56,11 @@ export function lookupsOf(scope: Scope, q: string): Lookup[] {
       sql`(select c.id from commands c where ${merchantsOf(scope)} and ${name} is not null and (${sql.join(ways, sql` or `)}) limit ${sql.lit(maxTaken)})`,
     );
   };
+  const recent = sql`(select s.command_id from settlements s where s.settled_at > (select now_ms() - ${sql.lit(recentMs)})
+    order by s.settled_at desc limit ${sql.lit(maxRecent)})`;
+  const ofReport = [sql`c.rrn`, sql`c.receipt_id`].flatMap((name) =>
+    spellings.map((spelling) => (text.length < shortestBeginning ? sql<SqlBool>`${name} = ${spelling}` : startsWith(name, spelling))),
+  );
   const many = (where: RawBuilder<SqlBool>): Lookup => ({ where, isOrdered: true });
   return [
     few(sql<SqlBool>`${merchantsOf(scope)} and c.document_nr is not null and c.document_nr in (${sql.join(spellings)})`),
@@ -61,6 +69,7 @@ export function lookupsOf(scope: Scope, q: string): Lookup[] {
       sql`(select b.payment_id from bank_operations b where ${devicesOf(scope)} and b.operation_id = ${text} limit ${sql.lit(maxTaken)})`,
     ),
     ...(amount === undefined ? [] : [many(sql<SqlBool>`c.amount_bani is not null and c.amount_bani = cast(${amount} as bigint)`)]),
+    few(sql<SqlBool>`c.id in ${recent} and (${sql.join(ofReport, sql` or `)})`),
     ...(prefix === undefined ? [] : [few(beginsWith(sql`c.id`, prefix))]),
     ...subjectsOf(scope, 'command', text).map(among),
     ...(text.length < shortestBeginning
