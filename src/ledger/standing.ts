@@ -56,6 +56,11 @@ export function wasDone({ state }: Pick<Facts, 'state'>): boolean {
   return state === 'done';
 }
 
+/** It was carried out, or its device says so against the settlement. */
+export function mayBeDone({ state }: Pick<Facts, 'state'>): boolean {
+  return state === 'done' || state === 'disputed';
+}
+
 /** Its money is with the shop: done, and not voided. */
 export function keepsMoney({ state, documentState }: Pick<Facts, 'state' | 'documentState'>): boolean {
   return state === 'done' && documentState !== 'voided';

@@ -7,7 +7,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { OperationName } from '../../kernel/operations.ts';
 import { createRounds, type Rounds } from '../../kernel/rounds.ts';
-import { wasDone } from '../../ledger/standing.ts';
+import { mayBeDone } from '../../ledger/standing.ts';
 import { type TermKind, termsOfCommand, termsOfInvoice } from '../views/lists/search-terms.ts';
 
 const everyMs = 5_000;
@@ -48,7 +48,7 @@ const readers: Record<TermKind, Reader> = {
       at: row.at,
       id: row.id,
       merchantId: row.merchant_id,
-      terms: wasDone(row) || row.state === 'disputed' ? termsOfCommand({ ...row, name: row.name as OperationName }) : [],
+      terms: mayBeDone(row) ? termsOfCommand({ ...row, name: row.name as OperationName }) : [],
     }));
   },
   async invoice(queries, after) {

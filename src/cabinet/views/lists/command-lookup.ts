@@ -16,9 +16,9 @@ const devicesOf = ({ merchantId }: Scope) =>
 const shortestPrefix = 6;
 /** Of each number: more begin alike than anybody reads. */
 const maxTaken = 200;
-/** What was settled so lately may not be among the terms of the search yet; more there is only under a load of which the newest are read. */
+/** What was settled so lately may not be among the terms of the search yet: the newest of it are read by their ids. */
 const recentMs = 60_000;
-const maxRecent = 1_000;
+const maxRecent = 100;
 
 /** The beginning of a UUID, as pages show it short; in lower case. */
 export function idPrefixOf(text: string): string | undefined {
