@@ -1,7 +1,7 @@
 // What asyncapi/v1.json says beyond the messages themselves: the arguments and the report of each command, and the frames of the
 // built-in queue. The gateway runs without it. Unknown fields are allowed everywhere, as the protocol says.
 import Type, { type TSchema } from 'typebox';
-import { namesWhere } from '../src/kernel/operations.ts';
+import { movesCardMoney, namesWhere } from '../src/kernel/operations.ts';
 import { type CommandName, type JsonObject, ledgerCommandNames } from '../src/link/protocol.ts';
 import { recallReportSchema, startBy, text, time, uuid } from '../src/link/wire-schemas.ts';
 
@@ -139,7 +139,7 @@ export const reportSchemas: Readonly<Record<CommandName, TSchema>> = {
       Type.Object(
         {
           commandId: uuid('The last Pay, Refund or CancelTransaction that ran.'),
-          kind: Type.Enum(namesWhere(({ isPayment, effect }) => isPayment === true || effect === 'refund' || effect === 'void')),
+          kind: Type.Enum(namesWhere(movesCardMoney)),
           state: Type.Enum(['running', 'approved', 'refused', 'unknown']),
         },
         { description: 'Where the last command was none of the three: the last one that was, with what it reported.' },

@@ -21,7 +21,7 @@ import { findCommand, lastIssueOf } from '../ledger/store.ts';
 import type { Outcome } from '../link/protocol.ts';
 import { confirmAbort, forgetAbortCaller, markAbortRequested, withdrawAbort } from './abort-store.ts';
 import type { CardsDeps } from './cards-deps.ts';
-import { administrativeTimeoutMs } from './rules.ts';
+import { abortTimeoutMs } from './rules.ts';
 
 /** A terminal that says that it is too late may have ended the payment just now: its answer is on the way. */
 const lastWordMs = 2_000;
@@ -61,7 +61,7 @@ async function askAndWait(deps: CardsDeps, request: DeviceCall, payment: Command
     const settled = (await findCommand(database.queries, payment.id)) ?? payment;
     return lastIssueOf(database.queries, settled);
   }
-  const settling = ledger.waitFor(payment, clock.now() + administrativeTimeoutMs);
+  const settling = ledger.waitFor(payment, clock.now() + abortTimeoutMs);
   const asking = askToAbort(deps, payment).catch(async (error: unknown) => {
     // Too many calls wait, so nothing went out: a payment that the bank declines later was not stopped by us.
     await withdrawAbort(database.queries, payment.id, abortId);
@@ -72,10 +72,7 @@ async function askAndWait(deps: CardsDeps, request: DeviceCall, payment: Command
   try {
     const isRefused = word === 'refused' || word === 'unsupported';
     if (isRefused) await withdrawAbort(database.queries, payment.id, abortId);
-    const settled = await Promise.race([
-      settling,
-      ledger.waitFor(payment, clock.now() + (isRefused ? lastWordMs : administrativeTimeoutMs)),
-    ]);
+    const settled = await Promise.race([settling, ledger.waitFor(payment, clock.now() + (isRefused ? lastWordMs : abortTimeoutMs))]);
     if (isOpen(settled)) return isRefused ? undefined : settled;
     if (settled.reissuedAs !== null) return await lastIssueOf(database.queries, settled);
     return settled.state === 'done' ? settled : await confirm(deps, settled);
@@ -105,7 +102,7 @@ async function askToAbort({ link }: CardsDeps, payment: Command): Promise<Outcom
   const answer = await link.ask(payment.deviceId, {
     name: 'Abort',
     args: { target: payment.id },
-    timeoutMs: administrativeTimeoutMs,
+    timeoutMs: abortTimeoutMs,
     preferredChannel,
   });
   return answer?.outcome;

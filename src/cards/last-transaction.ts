@@ -5,7 +5,7 @@ import { maskCardNumbers } from '../kernel/card-numbers.ts';
 import { deviceOffline, GatewayError } from '../kernel/error-codes.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import { baniToLei } from '../kernel/money.ts';
-import { namesWhere } from '../kernel/operations.ts';
+import { movesCardMoney, namesWhere } from '../kernel/operations.ts';
 import type { DeviceAnswer } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import type { Command } from '../ledger/command.ts';
@@ -24,10 +24,7 @@ const stateWords = {
   disputed: 'unknown',
 } as const;
 
-/** What moves money by itself: a payment, and what takes its money back. */
-const transactionKinds = namesWhere(
-  (operation) => operation.isPayment === true || operation.effect === 'refund' || operation.effect === 'void',
-);
+const transactionKinds = namesWhere(movesCardMoney);
 
 export async function lastTransaction(deps: CardsDeps, request: DeviceCall): Promise<DeviceAnswer> {
   const device = await requireDevice(deps, 'terminal', request);

@@ -23,7 +23,7 @@ import { Type } from '../kernel/schema-type.ts';
 import { deviceCallOf } from '../ledger/calls/device-call.ts';
 import type { Cards } from './cards.ts';
 import { closeDayReport, lastTransactionReport, payReport, refundReport } from './report-schemas.ts';
-import { administrativeTimeoutMs, lastTransactionTimeoutMs, maxLength } from './rules.ts';
+import { lastTransactionTimeoutMs, maxLength } from './rules.ts';
 
 const device = { APIKey: keyField, DeviceID: uuidField('Terminal id.', exampleTerminal) };
 const operation = {
@@ -121,7 +121,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...tag,
         summary: 'Close the document of an approved payment',
         operationId: 'closeDoc',
-        ...deviceTimeout(administrativeTimeoutMs),
+        ...deviceTimeout(operations.CloseDoc.answerWithinMs),
         headers: idempotencyHeaders,
         description: 'Mandatory after each approved payment: the terminal serves nothing else before it.',
         body: named('CloseDocRequest', Type.Object({ ...device, ...operation }, { examples: [operationExample] })),
@@ -153,7 +153,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...tag,
         summary: 'Bank settlement',
         operationId: 'closeDay',
-        ...deviceTimeout(administrativeTimeoutMs),
+        ...deviceTimeout(operations.CloseDay.answerWithinMs),
         headers: idempotencyHeaders,
         description: 'Sends all authorized transactions of the terminal to the bank. Payments of that day can no longer be refunded.',
         body: named('CloseDayRequest', Type.Object(device, { examples: [example] })),
@@ -179,7 +179,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...tag,
         summary: 'Partial or full refund',
         operationId: 'refund',
-        ...deviceTimeout(administrativeTimeoutMs),
+        ...deviceTimeout(operations.Refund.answerWithinMs),
         headers: idempotencyHeaders,
         description: 'While the bank day is open. Refunds of one payment add up and never exceed it.',
         body: named(
@@ -226,7 +226,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...tag,
         summary: 'Void a payment, stop one that is still on the terminal, or withdraw a QR',
         operationId: 'cancelTransaction',
-        ...deviceTimeout(administrativeTimeoutMs),
+        ...deviceTimeout(operations.CancelTransaction.answerWithinMs),
         headers: idempotencyHeaders,
         description: [
           'A known operationId is voided. Otherwise the payment in flight under documentNr is aborted: 0 when it was stopped, 22 when it was too late.',

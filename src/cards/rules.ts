@@ -8,7 +8,7 @@ import { requireKept } from '../ledger/removed.ts';
 import type { JsonObject } from '../link/protocol.ts';
 
 /** How long a terminal has to answer. */
-export const administrativeTimeoutMs = 60_000;
+export const abortTimeoutMs = 60_000;
 export const lastTransactionTimeoutMs = 30_000;
 
 /** Characters that a bank's number may have. */

@@ -77,6 +77,11 @@ export function namesWhere(condition: (operation: Operation) => boolean): Operat
   return operationNames.filter((name) => condition(operations[name]));
 }
 
+/** It moves money on a card: a payment, or what takes its money back. */
+export function movesCardMoney({ isPayment, effect }: Partial<Operation>): boolean {
+  return isPayment === true || effect === 'refund' || effect === 'void';
+}
+
 /** What a row of the ledger says of its operation, for statements and indexes. */
 export function kindOf(name: OperationName): { mode: Operation['mode']; is_payment: number; closes_day: number } {
   const { mode, isPayment, closesDay } = operationOf(name);

@@ -64,7 +64,8 @@ export async function dispute(
   await claimDisputedContent(queries, command);
   await confirmDecision(queries, command);
   await nameOperation(queries, command);
-  await recordReport(queries, command);
+  // Once: a device may contradict itself without end.
+  if (state !== 'disputed') await recordReport(queries, command);
   return command;
 }
 

@@ -1,7 +1,7 @@
 // The standing of operations as SQL conditions, for lists and sums that read many rows: the same rules as standing.ts, and a test compares
 // the two over every state. States are literals: both engines use a partial index only where the statement itself shows that it applies.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
-import { namesWhere } from '../kernel/operations.ts';
+import { movesCardMoney, namesWhere } from '../kernel/operations.ts';
 
 type Condition = RawBuilder<SqlBool>;
 
@@ -24,7 +24,7 @@ export function kindConditions(row: string) {
     void: named(({ effect }) => effect === 'void'),
     print: named(({ prints }) => prints === true),
     /** Neither a payment nor what takes one back. */
-    other: named(({ isPayment, effect }) => !isPayment && effect !== 'refund' && effect !== 'void'),
+    other: named((operation) => !movesCardMoney(operation)),
   };
 }
 

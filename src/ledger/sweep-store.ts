@@ -7,6 +7,7 @@ import { forEachEngine, nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 import type { Schema } from '../database/schema.ts';
 import { type Command, commandColumns, openOnly, toCommand } from './command.ts';
+import { standingConditions } from './standing-sql.ts';
 
 /** This instance's own commands, and those of an instance that is dead: stopped, silent for `deadAfterMs`, or forgotten. */
 function ownOrOrphaned(instanceId: string, deadAfterMs: number) {
@@ -32,7 +33,7 @@ interface Carrier {
 }
 
 /** Few at any time: found by the locks of their devices, because no index of `commands` changes with a settlement [D240]. */
-export const isLocking = sql<SqlBool>`"commands"."id" in (select "command_id" from "device_locks" where "command_id" is not null)`;
+export const { locking: isLocking } = standingConditions('commands');
 /** Settled by an operator, and its device has said nothing about it. */
 const isUnconfirmed = sql<SqlBool>`"commands"."id" in (select "command_id" from "decisions")`;
 

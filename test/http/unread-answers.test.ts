@@ -1,4 +1,4 @@
-// AnonymousSlots who ask for the largest file that is open to all and do not read it [D62]: whoever shows a key is served all the while, at their
+// Anonymous callers who ask for the largest public file and do not read it [D62]: a caller with a key is served all the while, at their
 // address too, and so are other anonymousSlots.
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';

@@ -3,7 +3,7 @@
 // Everything known is in the journal, so that a new one of these, made over the same journal after a power cut, goes on where the old one stopped.
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
-import { operationNamed } from '../../kernel/operations.ts';
+import { movesCardMoney, operationNamed } from '../../kernel/operations.ts';
 import type { Random } from '../../kernel/random.ts';
 import type { JsonObject, LedgerCommandName } from '../../link/protocol.ts';
 import type { PresenceMessage } from '../../link/wire-schemas.ts';
@@ -147,8 +147,7 @@ export class Device {
 }
 
 function isPayment({ name }: JournalEntry): boolean {
-  const { isPayment, effect } = operationNamed(name);
-  return isPayment === true || effect === 'refund' || effect === 'void';
+  return movesCardMoney(operationNamed(name));
 }
 
 function describe(entry: JournalEntry): JsonObject {

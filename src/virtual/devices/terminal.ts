@@ -1,7 +1,7 @@
 // The virtual card terminal: what each ledger command does between customer, bank and screen.
 // Before the bank is asked nothing has happened; after it said yes the answer is `done`, whatever goes wrong.
 import { type Bani, baniToLei, parseAmount } from '../../kernel/money.ts';
-import { namesWhere, operationNamed, operationOf } from '../../kernel/operations.ts';
+import { movesCardMoney, namesWhere, operationNamed, operationOf } from '../../kernel/operations.ts';
 import type { JsonObject, LedgerCommandName } from '../../link/protocol.ts';
 import type { Bank, BankAnswer, BankEntry } from '../books/bank.ts';
 import { type DeviceWork, type Ending, refused } from '../client/device-work.ts';
@@ -42,8 +42,7 @@ export function createTerminal(deps: TerminalDeps): DeviceWork {
   const { bank, screen, mishaps, roll, timing } = deps;
 
   function judge(name: LedgerCommandName, args: JsonObject): Ending | undefined {
-    const { isPayment, effect } = operationOf(name);
-    const hasAmount = isPayment || effect === 'refund' || effect === 'void';
+    const hasAmount = movesCardMoney(operationOf(name));
     if (hasAmount && parseAmount(args.amount) === undefined) return refused('The amount is no amount.');
     if (hasAmount && args.currency !== undefined && args.currency !== 'MDL') return refused('The currency must be MDL.');
     if (mishaps.isBusy(name, args)) return { outcome: 'busy', reason: 'A person is in the menu of the terminal.' };

@@ -1,7 +1,7 @@
 // The life of one command as steps between lanes. Pure. What the ledger noted is listed in order; what it can only have learned
 // afterwards (the bank's yes, an answer that got lost) is put where it happened, and says when it was learned.
 import { baniToLei, parseAmount } from '../../../kernel/money.ts';
-import { operationOf } from '../../../kernel/operations.ts';
+import { movesCardMoney, operationOf } from '../../../kernel/operations.ts';
 import { standingOf, wasDone } from '../../../ledger/standing.ts';
 import { text } from '../texts.ts';
 import type { Lane, Step, StoryCommand, StoryEvent } from './sale-model.ts';
@@ -220,8 +220,7 @@ function learned(command: StoryCommand, noted: readonly StoryEvent[]): Step[] {
   const report = readReport(command.report);
   const atMs = momentIn(command, report['time']);
   if (!wasDone(command) || command.settledAtMs === null || atMs === undefined) return [];
-  const { isPayment, effect } = operationOf(command.name);
-  const isByBank = isPayment || effect === 'refund' || effect === 'void' || (command.cardBani ?? 0) > 0;
+  const isByBank = movesCardMoney(operationOf(command.name)) || (command.cardBani ?? 0) > 0;
   const amountBani = parseAmount(report['amount'] ?? report['total']) ?? command.amountBani;
   const happened: Step = {
     atMs,
