@@ -5,7 +5,6 @@ import type { connect, MqttClient } from 'mqtt';
 import type { Cancel, Clock } from '../../../kernel/clock.ts';
 import type { Logger } from '../../../kernel/logger.ts';
 import type { Random } from '../../../kernel/random.ts';
-import { atTurnsEnd } from '../../../kernel/system.ts';
 import { type Channel, ChannelDown, type ChannelListener, SendUnclear } from '../../channel.ts';
 import { mqttTopics } from '../../protocol.ts';
 import type { CommandMessage } from '../../wire-schemas.ts';
@@ -118,7 +117,6 @@ export class MqttChannel implements Channel {
     client.on('connect', () => {
       const socket = client.stream as Socket;
       socket.setNoDelay?.(true);
-      writeOnceATurn(socket);
       this.#subscribe(client);
     });
     client.on('message', (topic, payload, packet) => {
@@ -136,7 +134,7 @@ export class MqttChannel implements Channel {
   #subscribe(client: MqttClient): void {
     const { gatewayId, logger } = this.#options;
     const topics = [mqttTopics.answers('+', gatewayId), mqttTopics.presence('+')];
-    client.subscribe(topics, { qos: 1 }, (error, granted) => {
+    client.subscribe(topics, { qos: 0 }, (error, granted) => {
       if (this.#client !== client || this.#listener === undefined) return;
       // Without the answers nothing may be sent: better no channel than one that cannot receive.
       if (error || (granted ?? []).some(({ qos }) => (qos as number) >= 128)) {
@@ -173,21 +171,4 @@ export class MqttChannel implements Channel {
   #leaveSendsUnclear(): void {
     for (const fail of [...this.#unsettled]) fail(new SendUnclear('mqtt'));
   }
-}
-
-/**
- * The client acknowledges each message by a write of its own, and a write that wakes the broker is the dearest thing that a command does here:
- * what follows from what was read in one turn of the event loop goes out at its end, in one write. Nothing is held longer than that.
- */
-function writeOnceATurn(socket: Socket): void {
-  let isHeld = false;
-  socket.on('data', () => {
-    if (isHeld) return;
-    isHeld = true;
-    socket.cork();
-    atTurnsEnd(() => {
-      isHeld = false;
-      socket.uncork();
-    });
-  });
 }

@@ -14,8 +14,6 @@ const { deviceId } = deviceA;
 class FakeSocket extends EventEmitter {
   readonly done: unknown[] = [];
   setNoDelay: ((isOn: boolean) => void) | undefined = (isOn) => this.done.push(`no delay ${isOn}`);
-  cork = () => this.done.push('cork');
-  uncork = () => this.done.push('uncork');
 }
 
 class FakeClient extends EventEmitter {
@@ -98,7 +96,7 @@ describe('the MQTT channel', () => {
       ...{ protocolVersion: 4, clientId: `tillgate-${gatewayId}`, clean: true, keepalive: 15, connectTimeout: 10_000 },
       ...{ reconnectPeriod: 0, resubscribe: false, queueQoSZero: false },
     });
-    expect(client().asked).toEqual([[mqttTopics.answers('+', gatewayId), mqttTopics.presence('+')], { qos: 1 }]);
+    expect(client().asked).toEqual([[mqttTopics.answers('+', gatewayId), mqttTopics.presence('+')], { qos: 0 }]);
     expect(client().stream.done).toEqual(['no delay true']);
   });
 
@@ -109,19 +107,6 @@ describe('the MQTT channel', () => {
     client().accept();
     await started;
     expect(words()).toEqual(['up']);
-  });
-
-  it('holds what it writes to the end of the turn in which something was read, once', async () => {
-    await up();
-    const { stream } = client();
-    stream.done.length = 0;
-    stream.emit('data');
-    stream.emit('data');
-    expect(stream.done).toEqual(['cork']);
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(stream.done).toEqual(['cork', 'uncork']);
-    stream.emit('data');
-    expect(stream.done).toEqual(['cork', 'uncork', 'cork']);
   });
 
   it.each([[[{ qos: 1 }, { qos: 128 }]], [[{ qos: 200 }, { qos: 1 }]]])('is down while it may not subscribe: %j', async (granted) => {

@@ -76,8 +76,8 @@ describe('the gateway at an outside broker', () => {
     await channel.start(recorder);
     expect([channel.isConnected, words()]).toEqual([true, ['up']]);
     expect(granted).toEqual([
-      [mqttTopics.answers('+', gatewayId), 1],
-      [mqttTopics.presence('+'), 1],
+      [mqttTopics.answers('+', gatewayId), 0],
+      [mqttTopics.presence('+'), 0],
     ]);
     expect(logins).toMatchObject([{ clientId: `tillgate-${gatewayId}`, clean: true, keepalive: 15, protocolVersion: 4 }]);
     expect(clock.pending).toBe(0);
