@@ -1,8 +1,11 @@
 // Fills the terms of the search in the background, from rows that were settled since the last round [D175]. It reads on from where any
 // instance has come to; two at once write the same terms, which counts once. If it dies or lags behind, the newest sales are not found by
 // authorization code, card or receipt number for a while; by all other numbers they are found at once.
-import { type SqlBool, sql } from 'kysely';
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { listed, type RowsText, rowsAs, rowsText } from '../../database/batch-rows.ts';
 import type { Database, Queries } from '../../database/database.ts';
+import type { Engine } from '../../database/dialect.ts';
+import { keptStatement } from '../../database/kept-statement.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { OperationName } from '../../kernel/operations.ts';
@@ -17,6 +20,7 @@ const rowsPerRead = 500;
 /** Of one round: a long history is filled in pieces, and the tills have the disk in between. */
 const readsPerRound = 10;
 const rowsPerInsert = 200;
+const columns = { merchant_id: 'text', term: 'text', kind: 'text', subject_id: 'text' } as const;
 
 interface Place {
   at: number;
@@ -77,7 +81,23 @@ export function createSearchKeeper({ database, clock, logger }: { database: Data
   return createRounds({ clock, logger, periodMs: everyMs, work, complaint });
 }
 
-export async function fillTerms({ queries, transaction }: Pick<Database, 'queries' | 'transaction'>, kind: TermKind): Promise<void> {
+/** One text for any number of terms: a text per number would use up the names of prepared statements. */
+const insertTerms = {
+  postgres: keptStatement((queries, values: TermRows) => insertion('postgres', values).compile(queries)),
+  sqlite: keptStatement((queries, values: TermRows) => insertion('sqlite', values).compile(queries)),
+};
+
+interface TermRows {
+  rows: RowsText<typeof columns>;
+}
+
+function insertion(engine: Engine, { rows }: TermRows): RawBuilder<unknown> {
+  return sql`insert into "search_terms" (${listed(columns)}) select ${listed(columns)} from ${rowsAs(engine, 'new', columns, rows)}
+    where 1 = 1 on conflict do nothing`;
+}
+
+export async function fillTerms(database: Pick<Database, 'engine' | 'queries' | 'transaction'>, kind: TermKind): Promise<void> {
+  const { engine, queries, transaction } = database;
   const known = await queries.selectFrom('search_progress').select(['at', 'id']).where('kind', '=', kind).executeTakeFirst();
   let place: Place = known ?? { at: 0, id: '' };
   for (let reads = 0; reads < readsPerRound; reads += 1) {
@@ -90,11 +110,7 @@ export async function fillTerms({ queries, transaction }: Pick<Database, 'querie
     );
     await transaction(async (within) => {
       for (let first = 0; first < terms.length; first += rowsPerInsert) {
-        await within
-          .insertInto('search_terms')
-          .values(terms.slice(first, first + rowsPerInsert))
-          .onConflict((conflict) => conflict.doNothing())
-          .execute();
+        await insertTerms[engine](within, { rows: rowsText(columns, terms.slice(first, first + rowsPerInsert)) });
       }
       await within
         .insertInto('search_progress')

@@ -40,6 +40,8 @@ const busyTimeoutMs = 5_000;
  * SQLite's own thousand, one command in some fifty waits for that. Rewritten pages are written back once, so there is also less to write.
  */
 const pagesOfLog = 4_000;
+/** A busy day's tables and indexes, so that few pages are read twice. */
+const cacheKib = 16_384;
 
 export interface SqliteOptions {
   path: string;
@@ -59,6 +61,9 @@ export function openSqlite(options: SqliteOptions): SqliteConnection & Imaged {
     if (options.path !== ':memory:') database.exec('pragma journal_mode = wal');
     database.exec('pragma synchronous = full');
     database.exec(`pragma wal_autocheckpoint = ${pagesOfLog}`);
+    // What a statement would have to undo is kept in memory, not in a file: it is needed only while this process lives.
+    database.exec('pragma temp_store = memory');
+    database.exec(`pragma cache_size = ${-cacheKib}`);
   }
   const prepared = new Map<string, Prepared>();
 

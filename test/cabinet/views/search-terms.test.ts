@@ -128,7 +128,7 @@ describe.each(engines)('the search on %s', (engine) => {
     'looks for new rows of kind %s by an index, so that an idle round costs nothing',
     async (kind) => {
       const table = kind === 'command' ? 'commands' : 'invoices';
-      const round = (queries: TestDatabase['queries']) => fillTerms({ queries, transaction: database.transaction }, kind);
+      const round = (queries: TestDatabase['queries']) => fillTerms({ engine, queries, transaction: database.transaction }, kind);
       const plan = await firstPlan(database, round, { table, isSmall: true });
       expect(plan).toMatch(/Index (Only )?Scan|USING (COVERING )?INDEX/);
       expect(plan).not.toMatch(new RegExp(`Seq Scan on ${table}|SCAN ${table}\\b(?! USING)`));
