@@ -1,6 +1,6 @@
 // Processor time of PostgreSQL for one Pay and its CloseDoc, by the ledger's own statements: one at a time and in batches of sixteen.
 // How many settlements were written beside their old version (HOT), and how much disk a command takes.
-// Usage: TILLGATE_TEST_POSTGRES_URL=... node bench/ledger-cost.ts [commands]
+// Usage: TILLGATE_TEST_POSTGRES_URL=... node bench/ledger-cost.ts [commands] [in flight, separated by commas]
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { sql } from 'kysely';
@@ -27,18 +27,11 @@ async function seed(devices: number): Promise<string[]> {
   return ids;
 }
 
-/** Of each backend of this database, in ticks of a hundredth of a second. */
-async function ticks(): Promise<Map<number, number>> {
+/** Of each backend of this database, in nanoseconds. */
+async function timeOnCpu(): Promise<Map<number, number>> {
   const { rows } = await sql<{ pid: number }>`select pid from pg_stat_activity where datname = current_database()
     and backend_type = 'client backend'`.execute(queries);
-  return new Map(
-    rows.map(({ pid }) => {
-      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-        .replace(/^.*\) /, '')
-        .split(' ');
-      return [pid, Number(fields[11]) + Number(fields[12])];
-    }),
-  );
+  return new Map(rows.map(({ pid }) => [pid, Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0])]));
 }
 
 const inserts = createInsertGroup(database);
@@ -83,18 +76,18 @@ async function sell(deviceId: string, number: number): Promise<void> {
 
 let number = 0;
 async function run(inFlight: number, count: number): Promise<number> {
-  const before = await ticks();
+  const before = await timeOnCpu();
   for (let sold = 0; sold < count / 2; sold += inFlight)
     await Promise.all(devices.slice(0, inFlight).map((deviceId) => sell(deviceId, (number += 1))));
   let sum = 0;
-  for (const [pid, spent] of await ticks()) sum += spent - (before.get(pid) ?? 0);
-  return sum * 10;
+  for (const [pid, spent] of await timeOnCpu()) sum += spent - (before.get(pid) ?? 0);
+  return sum / 1e6;
 }
 
 await run(16, commands / 4);
 await run(1, commands / 8);
 await sql`analyze`.execute(queries);
-for (const inFlight of [1, 16, 1, 16]) {
+for (const inFlight of (process.argv[3] ?? '1,16,1,16').split(',').map(Number)) {
   const count = inFlight === 1 ? commands / 2 : commands;
   const milliseconds = await run(inFlight, count);
   process.stdout.write(`${inFlight} in flight: ${(milliseconds / count).toFixed(3)} ms of PostgreSQL's processor per command\n`);

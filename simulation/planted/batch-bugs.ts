@@ -74,8 +74,11 @@ export const batchBugs: readonly PlantedBug[] = [
     kind: 'keys',
     harm: 'double charge',
     edits: [
-      { room: ledger, find: '...(keys.length > 0 ? [onSqlite', instead: '...(keys.length < 0 ? [onSqlite' },
-      { room: ledger, find: "...(keys.length > 0 ? ['keys']", instead: "...(keys.length < 0 ? ['keys']" },
+      {
+        room: ledger,
+        find: 'keys: commands.some(({ idempotency }) => idempotency !== undefined),',
+        instead: 'keys: commands.some(({ idempotency }) => idempotency === null),',
+      },
     ],
     tests: ['test/ledger/batched-keys.test.ts'],
   },

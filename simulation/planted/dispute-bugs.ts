@@ -106,7 +106,7 @@ export const disputeBugs: readonly PlantedBug[] = [
     name: 'does not sum an hour again after a void',
     kind: 'sums',
     harm: 'lie',
-    edits: [{ room: ledger, find: "voids: effect === 'void' ? 1 : 0", instead: 'voids: 0' }],
+    edits: [{ room: ledger, find: "operationOf(name).effect === 'void' ? 1 : 0", instead: '0' }],
     tests: settlements,
   },
   {

@@ -163,7 +163,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
         find: 'if (holder && (request.beside === undefined || holder.id !== request.targetId)) throw busyWith(holder);',
         instead: '',
       },
-      { room: ledger, find: ' and "lock"."command_id" is null', instead: '' },
+      { room: ledger, find: '    sql`"lock"."command_id" is null`,\n', instead: '' },
     ],
   },
   {
@@ -284,7 +284,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     harm: 'double charge',
     edits: [
       { room: ledger, find: 'confirmedUntilMs: await hearing.hearOut(request)', instead: 'confirmedUntilMs: undefined' },
-      { room: ledger, find: `      and coalesce("lock"."decided_at", 0) <= "given"."confirmed_until"\n`, instead: '' },
+      { room: ledger, find: '    sql`coalesce("lock"."decided_at", 0) <= "given"."confirmed_until"`,\n', instead: '' },
     ],
   },
   {

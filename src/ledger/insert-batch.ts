@@ -144,20 +144,21 @@ type Write = (home: Home, rows: GivenText, commands: readonly InsertedCommand[],
 const write: Record<Engine, Write> = {
   /** One statement. */
   async postgres({ queries }, rows, commands, waits) {
-    const keys = commands.flatMap(keyOf);
-    const shape = [waits, ...stepsOf(commands), ...(keys.length > 0 ? ['keys'] : [])].join();
-    const { rows: written } = await queries.executeQuery<Written>(onPostgres(queries, { rows, keys: claimsText(keys) }, shape));
+    const keys = claimsText(commands.flatMap(keyOf));
+    const shape = [waits, ...needsOf(commands)].join();
+    const { rows: written } = await queries.executeQuery<Written>(onPostgres(queries, { rows, keys }, shape));
     return written;
   },
   /** SQLite writes one table by a statement: several in one go, or inside the transaction. */
   async sqlite(home, rows, commands) {
     const { queries } = home;
-    const keys = commands.flatMap(keyOf);
+    const needs = needsOf(commands);
+    const claims = (['document', 'receipt', 'contents'] as const).filter((need) => needs.includes(need));
     const statements = [
-      onSqlite.lock(queries, { rows }),
+      onSqlite.lock(queries, { rows }, needs.join()),
       onSqlite.insert(queries, { rows }),
-      ...stepsOf(commands).map((step) => onSqlite[step](queries, { rows })),
-      ...(keys.length > 0 ? [onSqlite.keys(queries, { keys: claimsText(keys) })] : []),
+      ...claims.map((kind) => onSqlite.claim(queries, { rows }, kind)),
+      ...(needs.includes('keys') ? [onSqlite.keys(queries, { keys: claimsText(commands.flatMap(keyOf)) })] : []),
     ];
     const [, written = []] = await runInOneGo(home, statements);
     return written as unknown as Written[];
@@ -165,22 +166,26 @@ const write: Record<Engine, Write> = {
 };
 
 const onPostgres = keptQuery((queries, { rows, keys }: { rows: GivenText; keys: ClaimsText }, shape: string) => {
-  const [waits, ...steps] = shape.split(',');
+  const [waits, ...needs] = shape.split(',') as [Waits, ...Need[]];
   const ofRows = sql`"given" join "locked" on "locked"."id" = "given"."id"`;
   const ofLocked = sql`(select "locked"."id" from "locked" offset 0)`;
-  return sql<Written>`with "given" as materialized (select * from ${batchRows('postgres', 'rows', given, rows, waits as Waits)}),
-    "locked" as (${locking} returning "given"."id", "lock"."document_id")
-    ${steps.includes('numbers') ? sql`, "numbers" as (${numbering(ofRows)})` : sql``}
-    ${steps.includes('contents') ? sql`, "contents" as (${naming(ofRows)})` : sql``}
-    ${steps.includes('keys') ? sql`, "keys" as (${claimAll('postgres', keys, ofLocked)})` : sql``}
+  return sql<Written>`with "given" as materialized (select * from ${batchRows('postgres', 'rows', given, rows, waits)}),
+    "locked" as (${locking(needs)} returning "given"."id", "lock"."document_id")
+    ${needs.includes('document') ? sql`, "documents" as (${numbering('document', ofRows)})` : sql``}
+    ${needs.includes('receipt') ? sql`, "receipts" as (${numbering('receipt', ofRows)})` : sql``}
+    ${needs.includes('contents') ? sql`, "contents" as (${naming(ofRows)})` : sql``}
+    ${needs.includes('keys') ? sql`, "keys" as (${claimAll('postgres', keys, ofLocked)})` : sql``}
     ${inserting(ofRows)}`.compile(queries);
 });
 
 /** A row that has its device's lock, and a key whose command is there, are those that the first statement let through. */
 const onSqlite = {
-  lock: keptQuery((queries, { rows }: { rows: GivenText }) => sql`with ${givenOn(rows)} ${locking}`.compile(queries)),
-  numbers: keptQuery((queries, { rows }: { rows: GivenText }) => sql`with ${givenOn(rows)} ${numbering(lockedRows)}`.compile(queries)),
-  contents: keptQuery((queries, { rows }: { rows: GivenText }) => sql`with ${givenOn(rows)} ${naming(lockedRows)}`.compile(queries)),
+  lock: keptQuery((queries, { rows }: { rows: GivenText }, needs: string) =>
+    sql`with ${givenOn(rows)} ${locking(needs.split(',') as Need[])}`.compile(queries),
+  ),
+  claim: keptQuery((queries, { rows }: { rows: GivenText }, kind: 'document' | 'receipt' | 'contents') =>
+    sql`with ${givenOn(rows)} ${kind === 'contents' ? naming(lockedRows) : numbering(kind, lockedRows)}`.compile(queries),
+  ),
   insert: keptQuery((queries, { rows }: { rows: GivenText }) =>
     sql<Written>`with ${givenOn(rows)} ${inserting(lockedRows)}`.compile(queries),
   ),
@@ -197,29 +202,39 @@ function givenOn(rows: GivenText): RawBuilder<unknown> {
 const lockedRows = sql`"given" join "device_locks" as "locked" on "locked"."device_id" = "given"."device_id" and "locked"."command_id" = "given"."id"`;
 
 /** All that decides whether a row is written. The conditions on the lock are judged anew, by PostgreSQL itself, when another transaction had it. */
-const locking = sql`update "device_locks" as "lock" set "command_id" = "given"."id" from "given"
-    where "lock"."device_id" = "given"."device_id" and "lock"."command_id" is null and ${isFitDocument()}
-      and coalesce("lock"."decided_at", 0) <= "given"."confirmed_until"
-      and ${isFree('document')} and ${isFree('receipt')}
-      and ("given"."of_no_invoice" is null or not exists (
-        select 1 from "invoices" where "invoices"."oid" = "given"."of_no_invoice"
-          and coalesce("invoices"."merchant_id", '') = "given"."merchant_id" limit 1 offset 0
-      ))
-      and ("given"."takes_key" is null or ${isUnused('given.merchant_id', 'given.takes_key')})`;
+function locking(needs: readonly Need[]): RawBuilder<unknown> {
+  const conditions = [
+    sql`"lock"."device_id" = "given"."device_id"`,
+    sql`"lock"."command_id" is null`,
+    isFitDocument(needs.includes('named document')),
+    sql`coalesce("lock"."decided_at", 0) <= "given"."confirmed_until"`,
+    ...(needs.includes('document') ? [isFree('document')] : []),
+    ...(needs.includes('receipt') ? [isFree('receipt')] : []),
+    ...(needs.includes('no invoice') ? [isOfNoInvoice] : []),
+    ...(needs.includes('keys') ? [sql`("given"."takes_key" is null or ${isUnused('given.merchant_id', 'given.takes_key')})`] : []),
+  ];
+  return sql`update "device_locks" as "lock" set "command_id" = "given"."id" from "given" where ${sql.join(conditions, sql` and `)}`;
+}
 
 /** The merchant and the number are written so that PostgreSQL, planning while the table is small, finds the payment by its id alone. */
-function isFitDocument(): RawBuilder<unknown> {
-  return sql`case "given"."beside"
-        when 'its document' then "lock"."document_id" is null or "lock"."document_id" = "given"."target_id"
-        when 'its open document' then coalesce("lock"."document_id", '') = "given"."target_id"
-        when 'the document it names' then exists (
+function isFitDocument(isNamedBySome: boolean): RawBuilder<unknown> {
+  const isNamed = sql`when 'the document it names' then exists (
           select 1 from "commands" as "paid" where "paid"."id" = "lock"."document_id"
             and "paid"."operation_id" = "given"."operation_id" and coalesce("paid"."document_nr", '') = "given"."document_nr"
             and coalesce("paid"."merchant_id", '') = "given"."merchant_id" limit 1 offset 0
-        )
+        )`;
+  return sql`case "given"."beside"
+        when 'its document' then "lock"."document_id" is null or "lock"."document_id" = "given"."target_id"
+        when 'its open document' then coalesce("lock"."document_id", '') = "given"."target_id"
+        ${isNamedBySome ? isNamed : sql``}
         else "lock"."document_id" is null
       end`;
 }
+
+const isOfNoInvoice = sql`("given"."of_no_invoice" is null or not exists (
+        select 1 from "invoices" where "invoices"."oid" = "given"."of_no_invoice"
+          and coalesce("invoices"."merchant_id", '') = "given"."merchant_id" limit 1 offset 0
+      ))`;
 
 /** With a limit, so that PostgreSQL makes no join of it: planned while the table is small, that would read all of it for ever. */
 function isFree(kind: keyof Numbers): RawBuilder<unknown> {
@@ -231,13 +246,10 @@ function isFree(kind: keyof Numbers): RawBuilder<unknown> {
 }
 
 /** In one order, so that two gateways do not lock each other out. */
-function numbering(rows: RawBuilder<unknown>): RawBuilder<unknown> {
-  const taken = (
-    kind: keyof Numbers,
-  ) => sql`select "given"."merchant_id", ${sql.lit(kind)} as "kind", ${sql.ref(`given.takes_${kind}`)} as "value",
-      "given"."id" from ${rows} where ${sql.ref(`given.takes_${kind}`)} is not null`;
+function numbering(kind: keyof Numbers, rows: RawBuilder<unknown>): RawBuilder<unknown> {
+  const number = sql.ref(`given.takes_${kind}`);
   return sql`insert into "claims" ("merchant_id", "kind", "value", "command_id")
-    ${taken('document')} union all ${taken('receipt')} order by 1, 2, 3`;
+    select "given"."merchant_id", ${sql.lit(kind)}, ${number}, "given"."id" from ${rows} where ${number} is not null order by 1, 3`;
 }
 
 /**
@@ -263,11 +275,19 @@ function keyOf({ id, merchantId, idempotency }: InsertedCommand): KeyClaim[] {
   return idempotency === undefined ? [] : [{ merchantId, ...idempotency, subjectKind: 'command', subjectId: id }];
 }
 
-/** What some rows of a batch need besides their own row and lock: a statement without them is cheaper. */
-function stepsOf(commands: readonly InsertedCommand[]): ('numbers' | 'contents')[] {
-  const takesNumber = commands.some(({ claims }) => claims?.document !== undefined || claims?.receipt !== undefined);
-  const isKnownByContent = commands.some(({ requestHash }) => requestHash !== undefined);
-  return [...(takesNumber ? (['numbers'] as const) : []), ...(isKnownByContent ? (['contents'] as const) : [])];
+/** What some rows of a batch need besides their own row and lock: a statement without it is cheaper. */
+type Need = 'document' | 'receipt' | 'contents' | 'keys' | 'no invoice' | 'named document';
+
+function needsOf(commands: readonly InsertedCommand[]): Need[] {
+  const needed: Record<Need, boolean> = {
+    document: commands.some(({ claims }) => claims?.document !== undefined),
+    receipt: commands.some(({ claims }) => claims?.receipt !== undefined),
+    contents: commands.some(({ requestHash }) => requestHash !== undefined),
+    keys: commands.some(({ idempotency }) => idempotency !== undefined),
+    'no invoice': commands.some(({ isOfNoInvoice: isNone }) => isNone),
+    'named document': commands.some(({ beside }) => beside === 'the document it names'),
+  };
+  return (Object.keys(needed) as Need[]).filter((need) => needed[need]);
 }
 
 function toRow(command: InsertedCommand) {

@@ -19,7 +19,7 @@ import { operationOf } from '../kernel/operations.ts';
 import type { EndingOutcome } from '../link/protocol.ts';
 import { numbersOf } from './claims.ts';
 import { type ChangingRow, type Command, changingColumns, type SettledBy, type SettledState, toChanges } from './command.ts';
-import { recording } from './settlements.ts';
+import { isVoid, recording } from './settlements.ts';
 
 export interface Settlement {
   state: SettledState;
@@ -240,7 +240,7 @@ function toRow({ command, settlement }: SettledCommand): Row {
     rrn: rrn ?? null,
     receipt_id: receiptId ?? null,
     opens_document: isPayment && isDone ? 1 : 0,
-    voids: effect === 'void' ? 1 : 0,
+    voids: isVoid(command),
     // The state that its document has to have: written out, PostgreSQL would read all documents while the table is small.
     closes: effect === 'close' && isDone && command.targetId !== null ? 'open' : null,
     was_accepted: wasAccepted ? 1 : 0,
