@@ -20,6 +20,9 @@ export interface OverdueInvoice {
   hasPayments: boolean;
 }
 
+/** As the partial index has it. */
+export const isOpenWithLimit = sql<SqlBool>`(invoices.ended_at is null and invoices.valid_to is not null)`;
+
 /** Not known to have a payment that keeps it from expiring [D142]: to be looked at once more under the lock. */
 const mayExpire = sql<SqlBool>`(invoices.payment_begun_at is null or not ${hasStandingPayment('invoices.merchant_id', 'invoices.oid')})`;
 
@@ -28,12 +31,12 @@ const mayExpire = sql<SqlBool>`(invoices.payment_begun_at is null or not ${hasSt
  * are left to it.
  */
 export async function holdOverdueInvoices(queries: Queries, engine: Engine, graceMs: number, limit: number): Promise<OverdueInvoice[]> {
-  // The first two conditions are those of the partial index, with its literals. The clock stands in a select of its own,
+  // The clock stands in a select of its own,
   // because PostgreSQL searches an index only for what it reckons once; otherwise each sweep would read every open invoice.
   const overdue = queries
     .selectFrom('invoices')
     .select(['oid', 'merchant_id', 'state', 'callback_uri', 'payment_begun_at'])
-    .where(sql<SqlBool>`invoices.state in (0, 1) and invoices.valid_to is not null`)
+    .where(isOpenWithLimit)
     .where('valid_to', '<=', sql<number>`(select ${nowMs})`)
     .where(timeIsUp(graceMs))
     .where(mayExpire)

@@ -149,7 +149,7 @@ describe('new invoices', () => {
       invoice(1),
       invoice(1, { validToMs: clock.now() }),
       invoice(1, { validToMs: clock.now() + 1 }),
-      invoice(1, { merchantId: 'nobody' }),
+      invoice(1, { merchantId: null as never }),
     ]);
     expect(made.map((each) => (each.status === 'fulfilled' ? each.value : 'refused'))).toEqual([true, false, true, 'refused']);
   });

@@ -2,7 +2,7 @@
 // A person's note (notes.ts) takes off the list what no other step can settle.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
-import { isStillOrphan } from '../../../invoices/store.ts';
+import { isOpenWithLimit, isStillOrphan } from '../../../invoices/store.ts';
 import { isOpen } from '../../../ledger/command.ts';
 import { hasStandingPayment } from '../../../ledger/standing-payment.ts';
 import { standingConditions } from '../../../ledger/standing-sql.ts';
@@ -195,7 +195,7 @@ async function paidByCardItems(queries: Queries, scope: Scope, about?: About): P
   const rows = await queries
     .selectFrom('invoices')
     .select(['oid', 'merchant_id', 'amount_bani', sql<number>`valid_to`.as('due_at')])
-    .where(sql<SqlBool>`invoices.state in (0, 1) and invoices.valid_to is not null`)
+    .where(isOpenWithLimit)
     .where('valid_to', '<=', sql<number>`(select now_ms())`)
     .where('payment_begun_at', 'is not', null)
     .where(ownedBy(scope, sql`invoices.merchant_id`))
