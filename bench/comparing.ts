@@ -13,11 +13,18 @@ export const processorTime = 'processor time of the gateway for a call';
 export interface Compared {
   work: Work;
   /** By the group that its rows stand in. */
-  ours: { group: string; contender: Contender; raws: string[] }[];
+  ours: { group: string; contender: Contender; raws: string[]; goals: Goals }[];
   nest: Contender | undefined;
   /** By name. A call needs all that its group names, one after the other. */
   raws: Record<string, RawLimit>;
-  goals: { many: number; one: number };
+}
+
+/** Ratios to the peer, and what a call may cost the gateway. */
+export interface Goals {
+  many: number;
+  one: number;
+  p99?: number;
+  cpuMs?: number;
 }
 
 export interface Result {
@@ -26,7 +33,7 @@ export interface Result {
   alone: Record<string, Figures>;
 }
 
-export async function compare(bench: Bench, { work, ours, nest, raws, goals }: Compared): Promise<Result> {
+export async function compare(bench: Bench, { work, ours, nest, raws }: Compared): Promise<Result> {
   const turns: Record<string, (round: Round) => Promise<Measured>> = {};
   for (const { group, contender } of ours) turns[group] = (round) => work(contender, round);
   if (nest) turns['NestJS'] = (round) => work(nest, round);
@@ -36,7 +43,7 @@ export async function compare(bench: Bench, { work, ours, nest, raws, goals }: C
   const many = await takeTurns(bench.plan, lanes, turns);
   bench.say(`${names}: one in flight`);
   const one = await takeTurns(bench.plan, 1, turns);
-  const rows = ours.flatMap(({ group, raws: needed }) => {
+  const rows = ours.flatMap(({ group, raws: needed, goals }) => {
     const row = (what: string, unit: Row['unit'], from: Record<string, Figures>, of: keyof Figures, goal?: number, withRaw = true): Row => {
       const figure = (name: string): Figure => ({ name, value: from[name]?.[of] ?? Number.NaN });
       return {
@@ -52,11 +59,12 @@ export async function compare(bench: Bench, { work, ours, nest, raws, goals }: C
     return [
       row(`${lanes} in flight`, '/s', many, 'perSecond', goals.many),
       row(`${lanes} in flight, p50`, 'ms', many, 'p50Ms', undefined, false),
-      row(`${lanes} in flight, p99`, 'ms', many, 'p99Ms', undefined, false),
+      row(`${lanes} in flight, p99`, 'ms', many, 'p99Ms', goals.p99, false),
       row('one in flight, p50', 'ms', one, 'p50Ms', goals.one),
       row('one in flight, p99', 'ms', one, 'p99Ms', undefined, false),
       {
         ...row(processorTime, 'ms', many, 'cpuMsPerCall', undefined, false),
+        ...(goals.cpuMs !== undefined && { atMost: goals.cpuMs }),
         raw: [{ name: 'bare Fastify', value: many['bare Fastify']?.cpuMsPerCall ?? Number.NaN }],
       },
     ];

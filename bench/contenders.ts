@@ -32,6 +32,8 @@ export interface Home {
   /** Where the devices connect; without a word by MQTT. */
   devicesOver?: 'queue';
   gateways?: number;
+  /** Of the gateway's process, besides. */
+  settings?: Record<string, string>;
 }
 
 export async function homeSettings(home: Home): Promise<Record<string, string>> {
@@ -42,6 +44,7 @@ export async function homeSettings(home: Home): Promise<Record<string, string>> 
     TILLGATE_RATE_LIMIT: '1000000',
     TILLGATE_DEVICE_RATE: '10000',
     TILLGATE_CALLBACK_ALLOW: '127.0.0.0/8',
+    ...home.settings,
     ...(databaseUrl === undefined ? {} : { TILLGATE_DATABASE_URL: databaseUrl }),
     ...(mqttUrl === undefined ? {} : { TILLGATE_MQTT_URL: mqttUrl, TILLGATE_MQTT_PUBLIC_URL: mqttUrl }),
     ...(queueUrl === undefined

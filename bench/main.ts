@@ -7,6 +7,7 @@ import { packProgram } from '../test/support/packed-program.ts';
 import { type Bench, type Form, openBench, plans } from './bench.ts';
 import { callbackRows } from './callbacks-compared.ts';
 import { connectedDevices, storedRows, twoGateways } from './growth.ts';
+import { onePayRows } from './one-pay.ts';
 import { asMarkdown } from './page.ts';
 import { complaintsOf, type Recorded, toRecord } from './recorded.ts';
 import { asChart, asText, currentCommit, describeMachine, type Row, type Run } from './report.ts';
@@ -18,6 +19,7 @@ const parts: { name: string; isQuick: boolean; run(bench: Bench): Promise<Row[]>
   { name: 'rest', isQuick: true, run: restRows },
   { name: 'commands', isQuick: true, run: commandRows },
   { name: 'invoices', isQuick: true, run: invoiceRows },
+  { name: 'pay', isQuick: false, run: onePayRows },
   { name: 'callbacks', isQuick: true, run: callbackRows },
   { name: 'rabbitmq', isQuick: false, run: queueCommandRows },
   { name: 'gateways', isQuick: false, run: twoGateways },

@@ -61,6 +61,8 @@ Everything runs on one machine: gateway, database, broker, devices and callers s
 
 ${missed(rows)}
 
+Why: with one call in flight a command waits for two commits, the broker and the device one after the other; the table of one Pay below shows how long. The peer writes one row of one table per commit and looks up its key; Tillgate's two commits also take and release the device's lock, the number, the key, the bank's number and the record of the settlement, which is what its promises rest on. Reaching the peer there would take half of the gateway's and half of PostgreSQL's time.
+
 ## Figures
 
 ${sectionsOf(rows)}

@@ -11,8 +11,8 @@ export interface Figure {
 export interface Row {
   group: string;
   what: string;
-  /** `/s` more is better, `ms` and `MB` less is better. */
-  unit: '/s' | 'ms' | 'MB';
+  /** `/s` more is better, of the others less. */
+  unit: '/s' | 'ms' | 'µs' | 'MB';
   ours: number;
   peer?: Figure;
   /** Parts that the work needs one after the other: together they are the limit. */
@@ -74,6 +74,7 @@ export function isReached(row: Row): boolean | undefined {
 
 export function figure(value: number, unit: Row['unit']): string {
   if (unit === '/s') return `${Math.round(value).toLocaleString('en')}/s`;
+  if (unit === 'µs') return `${Math.round(value).toLocaleString('en')} µs`;
   return unit === 'MB'
     ? `${Math.round(value)} MB`
     : value < 100
