@@ -34,6 +34,8 @@ export interface Plan {
   badErpRate: number;
   /** Tills that deal in invoices. */
   invoiceTills: number;
+  /** Banks begin their operation numbers again after every closed day [D16]. */
+  bankNumbersRestart: boolean;
   /** Mean pause of a till between two sales. */
   pauseMs: number;
 }
@@ -110,5 +112,6 @@ export function drawPlan(random: Random, tradingMs = defaultTradingMs): Plan {
     badErpRate: pick([0, 0.2, 0.6]),
     invoiceTills: pick([1, 2]),
     pauseMs: 3_000,
+    bankNumbersRestart: chance(0.5),
   };
 }

@@ -66,6 +66,17 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
     shop.trace(`reviewer closes the review of ${command.id}: ${state}`);
   }
 
+  /** Sweeps find open commands by the locks of their devices [D240]: one without would stay open for ever. */
+  async function checkLocks({ database }: NonNullable<ReturnType<Shop['fleet']['anyLife']>>): Promise<void> {
+    const unlocked = await database.queries
+      .selectFrom('commands')
+      .select('id')
+      .where(openOnly)
+      .where((row) => row.not(row.exists(row.selectFrom('device_locks').select('device_id').whereRef('command_id', '=', 'commands.id'))))
+      .execute();
+    for (const { id } of unlocked) shop.violated(`command ${id} is open, and no device is locked by it`);
+  }
+
   function look(): void {
     const life = shop.fleet.anyLife();
     if (!life || shop.state.isDatabaseDown) return;
@@ -77,6 +88,7 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
       .execute()
       .then(async (rows) => {
         for (const row of rows) await decide(life, toCommand(row));
+        await checkLocks(life);
         for (const row of await contradicted(life)) await close(life, toCommand(row));
       })
       .catch(() => {});

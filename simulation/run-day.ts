@@ -88,6 +88,7 @@ export async function runDay(seed: number, options: DayOptions = {}): Promise<Da
     decisionsHeldBack: reviewer.heldBack,
     ...mishaps.counts,
     ...shop.earlyOperator.counts,
+    repeatedBankNumbers: repeatedBankNumbers(shop),
     contradictionsClosed: reviewer.closed,
     ...prefixed('device', shop.lapses.counts),
     calls: erp.calls.size,
@@ -187,6 +188,11 @@ async function during({ clock }: Shop, work: Promise<unknown>): Promise<boolean>
   work.then(end, end);
   await clock.advance(lastSaleAtMostMs, () => isOver);
   return isOver;
+}
+
+/** Numbers that a terminal's bank has given twice. */
+function repeatedBankNumbers({ storage }: Shop): number {
+  return storage.peek('select 1 from bank_operations group by device_id, operation_id having count(*) > 1', []).length;
 }
 
 function prefixed(prefix: string, counts: Record<string, number>): Record<string, number> {

@@ -31,6 +31,7 @@ interface Deps {
   merchantId: string;
   random: Random;
   logger: Logger;
+  bankNumbersRestart: boolean;
 }
 
 const timing = { customerMs: 3_000, bankMs: 800, printMs: 500 };
@@ -45,6 +46,7 @@ export async function addDevice(deps: Deps, plan: DevicePlan, name: string): Pro
     deviceId: id,
     name,
     bank: 'Bank',
+    bankRestartsNumbers: deps.bankNumbersRestart,
     connectors: [wires.mqtt.connector(id), wires.queue.connector(id)],
     stores,
     clock,

@@ -65,7 +65,16 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
     counted[devicePlan.kind] += 1;
     const name = `${devicePlan.kind} ${counted[devicePlan.kind]}`;
     const random = seededRandom(seed + 100 + at);
-    devices.push(await addDevice({ clock, wires, queries: life.database.queries, merchantId, random, logger: quiet }, devicePlan, name));
+    const shared = {
+      clock,
+      wires,
+      queries: life.database.queries,
+      merchantId,
+      random,
+      logger: quiet,
+      bankNumbersRestart: plan.bankNumbersRestart,
+    };
+    devices.push(await addDevice(shared, devicePlan, name));
   }
 
   return {

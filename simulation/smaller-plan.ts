@@ -23,6 +23,7 @@ const steps: readonly Step[] = [
   { what: 'one gateway', alter: (plan) => ({ ...plan, gateways: 1 }) },
   { what: 'no invoices', alter: (plan) => ({ ...plan, invoiceTills: 0 }) },
   { what: 'ERPs that are well', alter: (plan) => ({ ...plan, badErpRate: 0 }) },
+  { what: 'bank numbers that go on', alter: (plan) => ({ ...plan, bankNumbersRestart: false }) },
   { what: 'no lost answers', alter: (plan) => ({ ...plan, lostResponseRate: 0 }) },
   { what: 'one cashier each', alter: (plan) => ({ ...plan, devices: plan.devices.map((device) => ({ ...device, cashiers: 1 })) }) },
   { what: 'terminals only', alter: (plan) => ({ ...plan, devices: plan.devices.filter(({ kind }) => kind === 'terminal') }) },

@@ -177,9 +177,11 @@ async function refundSome({ clerk, name, target, documentNr, bani }: CardSale, o
       );
     }),
   );
-  const done = target.device.bank
+  const { bank } = target.device;
+  const paidBy = bank.charges().find(({ entry }) => entry.rrn === operation.rrn)?.entry.reference;
+  const done = bank
     .entries()
-    .filter(({ kind, originalId, amountBani }) => kind === 'refund' && originalId === operation.operationId && parts.includes(amountBani));
+    .filter(({ kind, originalReference, amountBani }) => kind === 'refund' && originalReference === paidBy && parts.includes(amountBani));
   if (sharedKey !== undefined && (done.length > 1 || answers.filter((answer) => answer?.code === 0).length > 1))
     clerk.shop.violated(`${name}: ${done.length} refunds of ${documentNr} were done under one Idempotency-Key`);
 }

@@ -23,6 +23,8 @@ export interface BankEntry {
   documentNr?: string;
   /** Of a refund or a void: the charge that it takes back. */
   originalId?: string;
+  /** The command that made that charge: numbers may begin again. */
+  originalReference?: string;
   /** Of a settlement: how many charges it took along. */
   count?: number;
   /** Of a settlement: its charges, and what was given back of them. */
@@ -65,24 +67,40 @@ export interface BankOptions {
   clock: Clock;
   random: Random;
   name: string;
+  /** Its operation numbers begin again after every settlement, as some banks' do [D16]. */
+  restartsNumbers?: boolean | undefined;
 }
 
-export async function openBank({ store, clock, random, name }: BankOptions): Promise<Bank> {
+export async function openBank({ store, clock, random, name, restartsNumbers = false }: BankOptions): Promise<Bank> {
   const { records, isDamaged } = await store.load();
   if (isDamaged) throw new Error('The bank book is damaged.');
   const book = records as unknown as BankEntry[];
-  const byOperation = new Map<string, ChargeState>();
+  const charges: ChargeState[] = [];
+  const byOperation = new Map<string, ChargeState[]>();
   let lastNumber = 0;
   for (const entry of book) post(entry);
 
   function post(entry: BankEntry): void {
-    lastNumber = Math.max(lastNumber, Number(entry.operationId));
-    if (entry.kind === 'charge') byOperation.set(entry.operationId, { entry, refundedBani: 0, isVoided: false, isSettled: false });
-    if (entry.kind === 'settlement') for (const charge of byOperation.values()) charge.isSettled = true;
-    const original = entry.originalId === undefined ? undefined : byOperation.get(entry.originalId);
+    lastNumber = restartsNumbers && entry.kind === 'settlement' ? 0 : Number(entry.operationId);
+    if (entry.kind === 'charge') {
+      const charge = { entry, refundedBani: 0, isVoided: false, isSettled: false };
+      charges.push(charge);
+      byOperation.set(entry.operationId, [...(byOperation.get(entry.operationId) ?? []), charge]);
+    }
+    if (entry.kind === 'settlement') for (const charge of charges) charge.isSettled = true;
+    const { originalId, originalReference } = entry;
+    const original =
+      originalId === undefined ? undefined : newest(originalId, ({ reference }) => (originalReference ?? reference) === reference);
     if (original && entry.kind === 'refund') original.refundedBani += entry.amountBani;
     if (original && entry.kind === 'void') original.isVoided = true;
   }
+
+  /** The newest charge under a number that is the one meant. */
+  function newest(operationId: string, isMeant: (entry: BankEntry) => boolean = () => true): ChargeState | undefined {
+    return byOperation.get(operationId)?.findLast(({ entry }) => isMeant(entry));
+  }
+
+  const about = ({ entry }: ChargeState) => ({ originalId: entry.operationId, originalReference: entry.reference });
 
   function digits(count: number): string {
     return Array.from(random.bytes(count), (byte) => String(byte % 10)).join('');
@@ -117,39 +135,38 @@ export async function openBank({ store, clock, random, name }: BankOptions): Pro
     charge: ({ documentNr, ...request }) => write('charge', request, documentNr === undefined ? {} : { documentNr }),
     decline: ({ reason, ...request }) => write('decline', request, { reason }),
     async closeDocument({ reference, operationId, documentNr }) {
-      const charge = byOperation.get(operationId);
+      const charge = newest(operationId);
       if (!charge) return { refused: 'The bank knows no such operation.' };
-      return await write('document-closed', { reference, amountBani: charge.entry.amountBani }, { originalId: operationId, documentNr });
+      return await write('document-closed', { reference, amountBani: charge.entry.amountBani }, { ...about(charge), documentNr });
     },
     async refund({ operationId, rrn, ...request }) {
-      const charge = byOperation.get(operationId);
-      if (!charge || charge.entry.rrn !== rrn) return { refused: 'The bank knows no such operation.' };
+      const charge = newest(operationId, (entry) => entry.rrn === rrn);
+      if (!charge) return { refused: 'The bank knows no such operation.' };
       if (charge.isVoided) return { refused: 'The operation was voided.' };
       if (charge.isSettled) return { refused: 'The day is closed; the operation can only be cancelled.' };
       if (charge.refundedBani + request.amountBani > charge.entry.amountBani)
         return { refused: 'It is more than what is left of the operation.' };
-      return await write('refund', request, { originalId: operationId });
+      return await write('refund', request, about(charge));
     },
     async void({ operationId, token, ...request }) {
-      const charge = byOperation.get(operationId);
+      const charge = newest(operationId, (entry) => token === undefined || entry.token === token) ?? newest(operationId);
       if (!charge) return { refused: 'The bank knows no such operation.' };
       if (token !== undefined && charge.entry.token !== token) return { refused: 'The token is not that of the operation.' };
       if (charge.entry.amountBani !== request.amountBani) return { refused: 'The amount is not that of the operation.' };
       if (charge.isVoided) return { refused: 'The operation was voided before.' };
       if (charge.refundedBani > 0) return { refused: 'A part of the operation was refunded.' };
-      return await write('void', request, { originalId: operationId });
+      return await write('void', request, about(charge));
     },
     async settle({ reference }) {
-      const open = [...byOperation.values()].filter((charge) => !charge.isSettled && !charge.isVoided);
+      const open = charges.filter((charge) => !charge.isSettled && !charge.isVoided);
       const salesBani = open.reduce((sum, charge) => sum + charge.entry.amountBani, 0);
       const refundsBani = open.reduce((sum, charge) => sum + charge.refundedBani, 0);
       return await write('settlement', { reference, amountBani: salesBani - refundsBani }, { count: open.length, salesBani, refundsBani });
     },
     find: (reference) => book.filter((entry) => entry.reference === reference),
-    charges: () => [...byOperation.values()],
+    charges: () => [...charges],
     entries: () => [...book],
     entriesSince: (atMs) => book.slice(book.findLastIndex((entry) => entry.atMs < atMs) + 1),
-    netBani: () =>
-      [...byOperation.values()].reduce((sum, charge) => sum + (charge.isVoided ? 0 : charge.entry.amountBani - charge.refundedBani), 0),
+    netBani: () => charges.reduce((sum, charge) => sum + (charge.isVoided ? 0 : charge.entry.amountBani - charge.refundedBani), 0),
   };
 }

@@ -28,6 +28,7 @@ export interface BodyDeps {
   name: string;
   /** The bank behind it. */
   bank: string;
+  bankRestartsNumbers?: boolean | undefined;
   connectors: readonly Connector[];
   stores: { journal: RecordStore; bank: RecordStore; fiscal: RecordStore };
   clock: Clock;
@@ -62,7 +63,13 @@ const amountsOf = { terminal: terminalAmountOf, register: registerAmountOf };
 export async function openBody(deps: BodyDeps): Promise<Body> {
   const { kind, deviceId, random, logger, timing, vat, limitShiftTo24h } = deps;
   // The bank is another house: it does not lose power with the device.
-  const bank = await openBank({ store: deps.stores.bank, clock: deps.clock, random, name: deps.bank });
+  const bank = await openBank({
+    store: deps.stores.bank,
+    clock: deps.clock,
+    random,
+    name: deps.bank,
+    restartsNumbers: deps.bankRestartsNumbers,
+  });
   const faultsNow = () => body.faults;
   const clock = skewedClock(deps.clock, faultsNow);
   const screen = createScreen(clock);
