@@ -1,4 +1,4 @@
-// A device that has accepted a command cannot say later that it never began: kept in the command's row, whoever heard it and whatever got lost.
+// A device that has accepted a command cannot say later that it never began: the command's row keeps it, whichever gateway received it and whatever got lost.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { databaseDown } from '../../src/database/errors.ts';
 import { createStateChanges } from '../../src/ledger/settling/state-change.ts';
@@ -121,7 +121,7 @@ describe('accepted', () => {
   });
 
   it.each<EndingOutcome>(['never', 'busy', 'expired'])(
-    'heard in the very moment in which %s is settled is seen by the settling statement',
+    'received at the very moment in which %s is settled is seen by the settling statement',
     async (outcome) => {
       world.weather = { ...world.weather, lossRate: 1 };
       expect((await world.run(world.pay(terminal.id, 10))).code).toBe(3);

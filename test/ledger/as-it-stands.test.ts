@@ -43,7 +43,7 @@ describe.each(engines)('a command of a batch on %s', (engine) => {
       },
     });
 
-  it('with all that one can be given is told as it was written', async () => {
+  it('with every field set is returned as it was written', async () => {
     const everything = await given({
       name: 'PrintReceipt',
       args: { receipt: { lines: ['Bread', 'Ĳsberg "…"'] }, cash: null },
@@ -65,12 +65,12 @@ describe.each(engines)('a command of a batch on %s', (engine) => {
     expect(told).toMatchObject({ state: 'sent', recalls: 0, noticeSequence: 0, unheardAtMs: expect.any(Number), journalId: 'journal' });
   });
 
-  it('with next to nothing is told as it was written', async () => {
+  it('with almost no fields set is returned as it was written', async () => {
     const little = await given({ name: 'CloseDay', args: {} });
     expect(await insert(little)).toEqual(await stands(little.id));
   });
 
-  it('that finds its payment by itself is told with it', async () => {
+  it('that finds its payment by itself is returned with it', async () => {
     const paid = await settle((await insert(await given({ documentNr: 'D-2' }))) as Command);
     const { id: targetId, deviceId } = paid as Command;
     const closes = await given({
@@ -87,7 +87,7 @@ describe.each(engines)('a command of a batch on %s', (engine) => {
     expect((await stands(targetId))?.documentState).toBe('closed');
   });
 
-  it('that changed since its caller saw it is told as it is now', async () => {
+  it('that changed since its caller read it is returned as it is now', async () => {
     const seen = (await insert(await given({ documentNr: 'D-3', requestHash: 'request' }))) as Command;
     await markAccepted(database, [seen.id]);
     await markUnknown(database.queries, seen.id, 0);

@@ -46,7 +46,7 @@ describe('a person who asks about a payment', () => {
     expect(await world.lastCommand()).toMatchObject({ state: 'done', reviewSinceMs: expect.any(Number) as number });
   });
 
-  it('that was settled, of a terminal that says that it runs or says nothing, is told that as it is', async () => {
+  it('that was settled gets it unchanged if the terminal says that it runs or says nothing', async () => {
     const terminal = await world.terminal();
     await world.run(world.pay(terminal.id, 10));
     const payment = await world.lastCommand();
@@ -59,7 +59,7 @@ describe('a person who asks about a payment', () => {
     expect(await world.lastCommand()).toEqual(payment);
   });
 
-  it('that was settled, of a terminal without a journal, asks nobody: it could tell of another one', async () => {
+  it('that was settled, of a terminal without a journal, sends no question: the terminal could report another payment', async () => {
     const terminal = await world.terminal({ faults: { noJournal: true } });
     await world.run(world.pay(terminal.id, 10));
     const sent = world.passings.length;
@@ -68,7 +68,7 @@ describe('a person who asks about a payment', () => {
     expect(world.passings).toHaveLength(sent);
   });
 
-  it('that is on the terminal right now does not ask it: its call hears the answer', async () => {
+  it('that is on the terminal right now sends no question: its own call receives the answer', async () => {
     const terminal = await world.terminal();
     const paying = world.pay(terminal.id, 10.64);
     await world.clock.advance(1_000);

@@ -155,7 +155,7 @@ describe.each(engines)('a batch on %s', (engine) => {
     },
   );
 
-  it('tells everybody that the second try is unclear, and tries nothing by itself', async () => {
+  it('answers all callers that the second try is unclear, and tries nothing by itself', async () => {
     const fresh = [await pay('free'), await pay(undefined)];
     const failing = withFailingInsert(counted());
     inserts = createInsertGroup(failing.database);

@@ -176,7 +176,7 @@ describe.each(engines)('a batch on %s', (engine) => {
     }
   });
 
-  it('tells the command as it stands, though whoever settles it knew it as it was: taken over, asked about, accepted, on the list', async () => {
+  it('returns the command as it is now, although it was settled from an older state: taken over, recalled, accepted, on the review list', async () => {
     const known = await seed();
     const meanwhile = { instance_id: 'other', recalls: 4, unheard_at: 8, accepted_at: 9, abort_requested_at: 10, notice_sequence: 2 };
     await database.queries
@@ -252,7 +252,7 @@ describe.each(engines)('a batch on %s', (engine) => {
       },
     );
 
-    it('keeps nobody because another gateway holds one of its rows', async () => {
+    it('delays no other command when another gateway holds one of its rows', async () => {
       const other = new pg.Client({ connectionString: database.place.url });
       await other.connect();
       const [held, free] = [await seed(), await seed()];

@@ -71,7 +71,7 @@ it('is never believed of another merchant, nor of a device that is not there', a
   expect(looks).toBeGreaterThan(0);
 });
 
-it('sends nothing for a call that waited longer for its look-up than anybody stands at a terminal', async () => {
+it('sends nothing for a call that waited longer for its look-up than a customer waits at a terminal', async () => {
   const clock = createVirtualClock(undefined, { settle: 'microtasks' });
   const storage = createMemoryStorage();
   let isFrozen = false;

@@ -1,4 +1,4 @@
-// What may come without end is in a command's timeline all the same: repeats of its call with what the caller was told, and answers of
+// What may come without end is in a command's timeline all the same: repeats of its call with what the caller was answered, and answers of
 // the device that agree with what was settled. The first twenty one by one, the rest as a count. A call that repeats nothing writes nothing.
 import { describe, expect, it } from 'vitest';
 import { CountedSteps, listFurther } from '../../src/ledger/counted-steps.ts';
@@ -23,7 +23,7 @@ describe('the timeline', () => {
     await world.stop();
   });
 
-  it('says by what a repeat was recognised, what its caller was told and how long that took', async () => {
+  it('lists how a repeat was recognised, what its caller was answered and how long that took', async () => {
     const world = await createSaleWorld();
     const terminal = await world.terminal();
     const call = { merchantId: world.merchantId, deviceId: terminal.id };
@@ -98,7 +98,7 @@ describe('the timeline', () => {
   });
 });
 
-it.each(engines)('steps without end are counted whole, by whatever many gateways, and twenty are told, on %s', async (engine) => {
+it.each(engines)('steps without end are counted whole, by whatever many gateways, and twenty are listed, on %s', async (engine) => {
   const { queries, close } = await openTestDatabase(engine);
   try {
     const { id: merchantId } = await seedMerchant(queries);

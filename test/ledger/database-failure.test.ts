@@ -1,5 +1,5 @@
 // The database fails, or loses its answer, at each statement of a Pay in turn: nothing is sent without a confirmed commit,
-// the caller hears the truth, 3, or 2 if his request sent nothing [D59], and repeating ends with one charge and a ledger that agrees with the bank.
+// the caller is answered correctly, or 3, or 2 if the request sent nothing [D59], and repeating ends with one charge and a ledger that agrees with the bank.
 import { describe, expect, it } from 'vitest';
 import type { StatementHook, StatementStep } from '../../simulation/hooked-storage.ts';
 import { databaseDown } from '../../src/database/errors.ts';
@@ -131,7 +131,7 @@ describe('an outcome that cannot be committed', () => {
     throw lost();
   };
 
-  it('is told as 3, kept, and committed when the database is back', async () => {
+  it('is answered 3, kept, and committed when the database is back', async () => {
     const { world, pay } = await worldOf({ hasKey: false, hasJournal: true });
     const paying = pay();
     await world.clock.advance(100);
@@ -144,7 +144,7 @@ describe('an outcome that cannot be committed', () => {
     expect((await world.run(pay())).code).toBe(0);
   });
 
-  it('is told as 3 to whoever joined, too, or as 0 if the database comes back while he waits', async () => {
+  it('is answered 3 to a joined caller too, or 0 if the database comes back while that caller waits', async () => {
     const { world, terminal, pay } = await worldOf({ hasKey: false, hasJournal: true });
     const paying = pay();
     const joined = pay();
@@ -165,7 +165,7 @@ describe('an outcome that cannot be committed', () => {
     expect(terminal.bank.charges()).toHaveLength(1);
   });
 
-  it('is told as 3 by an abort that was sent, never as 2', async () => {
+  it('makes an abort that was sent answer 3, never 2', async () => {
     const world = await createSaleWorld();
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
@@ -189,7 +189,7 @@ describe('an outcome that cannot be committed', () => {
   it.each([
     ['takes its mark back', 10_000],
     ['cancels the invoice', 2_000],
-  ])('is told as 3 by an abort that was sent and refused, when the database fails as it %s', async (_when, bankMs) => {
+  ])('makes an abort that was sent and refused answer 3, when the database fails as it %s', async (_when, bankMs) => {
     const world = await createSaleWorld();
     const terminal = await world.terminal({ timing: { customerMs: 100, bankMs } });
     const documentNr = world.random.uuid();
@@ -223,7 +223,7 @@ describe('an outcome that cannot be committed', () => {
     expect(await world.lastCommand()).toMatchObject({ state: 'done' });
   });
 
-  it('that nothing was sent is told as 2, because this request did nothing', async () => {
+  it('is answered 2 if nothing was sent, because this request did nothing', async () => {
     const { world, pay } = await worldOf({ hasKey: false, hasJournal: true });
     world.hook = ({ sql, when }) => {
       if (when === 'after' && sql.includes('insert into "commands"')) {

@@ -25,7 +25,7 @@ function pausing() {
 }
 
 describe('a gateway that is held up between commit and publish', () => {
-  it('for too long sends nothing; the command becomes never and the caller hears 30', async () => {
+  it('for too long sends nothing; the command becomes never and the caller is answered 30', async () => {
     const terminal = await world.terminal();
     const { clock } = world;
     world.hook = ({ sql, when }) => {
@@ -63,7 +63,7 @@ describe('a gateway that is held up between commit and publish', () => {
     expect(terminal.bank.charges()).toHaveLength(1);
   });
 
-  it('and has said Unknown to nobody who could not be told the truth later: never settles what others made unknown', async () => {
+  it('and whose command became unknown at another gateway settles it as never: no caller keeps a wrong answer', async () => {
     const { alterLink, goOn } = pausing();
     const paused = await world.startLife({ database: world.database, alterLink });
     const terminal = await world.terminal({ isAway: true });

@@ -59,7 +59,7 @@ describe('an answer to LastTransaction', () => {
     expect(findingOfLastTransaction(command, answer('done', { commandId: id, state: 'running' }))).toBe('running');
   });
 
-  it('tells nothing about another command, by a state that nobody knows, or when it was not answered', () => {
+  it('says nothing if it names another command, has an unknown state, or was not answered', () => {
     expect(findingOfLastTransaction(command, answer('done', { commandId: 'other', state: 'approved' }))).toBeUndefined();
     expect(findingOfLastTransaction(command, answer('done', { commandId: 'other', state: 'running' }))).toBeUndefined();
     expect(findingOfLastTransaction(command, answer('done', { commandId: id, state: 'shrug' }))).toBeUndefined();

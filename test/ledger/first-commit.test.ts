@@ -1,4 +1,4 @@
-// The first commit of a command, met by whoever was faster since it was looked for: then nothing is written, and the key stands for what it
+// The first commit of a command when another commit was faster since the look-up: then nothing is written, and the key stands for what it
 // stood for. And the one that goes out once more after `expired`: both rows change, or neither.
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -83,14 +83,14 @@ describe.each(engines)('on %s', (engine) => {
   describe('a request that nothing names, of a caller who has hung up', () => {
     const unnamed = { idempotency: undefined, requestHash: 'asked' };
 
-    it('is not begun: he may have been told elsewhere what became of its repeat', async () => {
+    it('is not begun: the caller may have received the outcome of its repeat elsewhere', async () => {
       const recipient = createFakeRecipient();
       recipient.leave();
       await expect(commits.begin(request({ ...unnamed, recipient }), randomUUID())).rejects.toThrow('was not begun');
       expect(await count()).toBe(0);
     });
 
-    it('is not begun either when he does so while it is being written', async () => {
+    it('is not begun either when the caller hangs up while it is being written', async () => {
       const recipient = createFakeRecipient();
       const guard = async () => recipient.leave();
       await expect(commits.begin(request({ ...unnamed, recipient, guard }), randomUUID())).rejects.toThrow('was not begun');
@@ -136,7 +136,7 @@ describe.each(engines)('on %s', (engine) => {
     });
   });
 
-  it('a key that stood in the way, and was let go since, is claimed: the device is free, and nobody is told that it is not', async () => {
+  it('a key that stood in the way, and was released since, is claimed: the device is free, and no caller is answered that it is busy', async () => {
     await claim('a command that never was');
     let inserts = 0;
     meanwhile = async () => {
@@ -160,7 +160,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(inserts).toBe(2);
   });
 
-  it('a device that somebody else’s command has taken is told as that, whatever else is to be looked at', async () => {
+  it('a device that another caller’s command has taken is reported as taken, whatever else is to be looked up', async () => {
     await seedCommand(database.queries, merchantId, deviceId, { name: 'Refund' });
     const unnamed = { idempotency: undefined, requestHash: 'asked', guard: async () => {} };
     expect(await commits.begin(request(unnamed), randomUUID())).toBeUndefined();
@@ -187,7 +187,7 @@ describe.each(engines)('on %s', (engine) => {
       expect(await keyStandsFor()).toBe(theirs);
     });
 
-    it('and whose command nobody can see is no free key', async () => {
+    it('and whose command cannot be found is no free key', async () => {
       const gone = randomUUID();
       await claim(gone);
       expect(await commits.begin(request(), randomUUID())).toBeUndefined();
@@ -279,7 +279,7 @@ describe.each(engines)('on %s', (engine) => {
     });
 
     it.each([
-      ['was settled by somebody else', { state: 'done', settled_at: 1, settled_by: 'recall' }],
+      ['was settled by another gateway', { state: 'done', settled_at: 1, settled_by: 'recall' }],
       ['is to be aborted', { abort_requested_at: 1, abort_id: 'a' }],
     ] as const)('and %s does not go out again', async (_what, columns) => {
       const first = await begun();
@@ -319,7 +319,7 @@ describe.each(engines)('on %s', (engine) => {
       expect([await count(), (await read(first.id)).state]).toEqual([1, 'sent']);
     });
 
-    it('and whose number somebody else took is still open: neither row is written without the other', async () => {
+    it('and whose number another command took is still open: neither row is written without the other', async () => {
       const documentNr = randomUUID();
       const first = await begun();
       const held = { name: 'Pay', documentNr, claims: { document: documentNr } } as const;

@@ -157,12 +157,12 @@ describe('before a never is believed', () => {
     expect(statements).toHaveLength(2);
   });
 
-  it('nothing is written of what nobody said', async () => {
+  it('nothing is written for a command that no device accepted', async () => {
     await acceptances.flush(await command());
     expect(statements).toEqual([]);
   });
 
-  it('a contradiction is found there too, and a failure is told to whoever asked', async () => {
+  it('a contradiction is found there too, and a failure is thrown to the caller of flush', async () => {
     const id = await command({ state: 'never', settled_at: 1, settled_by: 'recall' });
     acceptances.note(id);
     failing = 1;
@@ -198,7 +198,7 @@ describe('at the end', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('a database that is away keeps nobody from stopping', async () => {
+  it('an unavailable database does not keep the gateway from stopping', async () => {
     failing = 10;
     acceptances.note(await command());
     await acceptances.stop();

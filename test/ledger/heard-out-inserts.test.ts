@@ -55,13 +55,13 @@ describe.each(engines)('on %s', (engine) => {
   const both = [true, true];
   const neither = [false, false];
 
-  it('nothing goes in that was decided and not asked about, whoever has looked for what', async () => {
+  it('no insert passes an unconfirmed decision, whatever was looked up before', async () => {
     await seed();
     expect(await goesIn()).toEqual(neither);
     expect(await goesIn({ confirmedUntilMs: settledAt })).toEqual(both);
   });
 
-  it('nor what was decided after somebody had asked about another one', async () => {
+  it('nor a decision that was made after another one was confirmed', async () => {
     await seed();
     await seed({ settled_at: settledAt + 1 });
     expect(await goesIn({ confirmedUntilMs: settledAt })).toEqual(neither);
@@ -95,7 +95,7 @@ describe.each(engines)('on %s', (engine) => {
   it.each<[string, Partial<Schema['commands']>, Partial<InsertedCommand>]>([
     ['its device has spoken', { outcome: 'refused' }, {}],
     ['it was settled as done, and its number is free for another kind', { state: 'done', name: 'Refund' }, {}],
-    ['nobody has decided it', { settled_by: 'answer' }, {}],
+    ['no person has decided it', { settled_by: 'answer' }, {}],
   ])('it goes in when %s', async (_why, row, command) => {
     await seed(row);
     expect(await goesIn(command)).toEqual(both);

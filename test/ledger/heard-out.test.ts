@@ -48,7 +48,7 @@ describe.each(['a payment', 'a receipt'])('%s that was made, and that a person h
     return { id, begin, deeds: () => (isPayment ? device.bank.charges() : device.fiscalMemory().documents()).length };
   }
 
-  it('is not made again: its device is asked first, and the caller told 3', async () => {
+  it('is not made again: its device is asked first, and the caller is answered 3', async () => {
     const { id, begin, deeds } = await settled();
     expect(await world.run(begin())).toMatchObject({ code: 3, oid: id, message: expect.stringContaining('has to resolve it') });
     expect(deeds()).toBe(1);
@@ -63,7 +63,7 @@ describe.each(['a payment', 'a receipt'])('%s that was made, and that a person h
     expect(deeds()).toBe(1);
   });
 
-  it('is not made again while its device says nothing, which the caller is told', async () => {
+  it('is not made again while its device says nothing, and the caller is answered so', async () => {
     const { id, begin, deeds } = await settled();
     world.onAnswer = noJournal;
     // Without the OID of the earlier one, under which he would be told that it was refused.
@@ -120,7 +120,7 @@ describe('of what goes back to the customer', () => {
   it.each<[string, string, string]>([
     ['a refund', 'another refund under another text', 'refund'],
     ['a refund', 'a void', 'cancel'],
-  ])('%s is heard out before %s of the same payment', async (_one, _other, next) => {
+  ])('%s is confirmed with the device before %s of the same payment', async (_one, _other, next) => {
     const { terminal, refund, cancel } = await paid();
     lost();
     const id = await calledRefused(terminal.id, () => refund(300, 'abc'));
@@ -129,7 +129,7 @@ describe('of what goes back to the customer', () => {
     expect(terminal.bank.netBani()).toBe(700);
   });
 
-  it('a void is heard out before a refund of the same payment', async () => {
+  it('a void is confirmed with the device before a refund of the same payment', async () => {
     const { terminal, refund, cancel } = await paid('d-1');
     lost();
     await calledRefused(terminal.id, () => cancel('d-1'));
@@ -171,7 +171,7 @@ it('one that says for ever that it is at it does not take back what a person has
   expect((await world.run(world.pay(terminal.id, 50, documentNr))).code).toBe(0);
 });
 
-it('nobody else is kept waiting: another number goes out at once', async () => {
+it('no other operation has to wait: another number goes out at once', async () => {
   const terminal = await world.terminal();
   lost();
   const id = await calledRefused(terminal.id, () => world.pay(terminal.id, 50, world.random.uuid()));

@@ -1,4 +1,4 @@
-// Whom a decision that nobody has confirmed is asked of before the same goes out again, and when the person's word stands without that [D129].
+// Which device must confirm an unconfirmed decision before the same operation goes out again, and when the decision stands without that [D129].
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import type { CommandRequest } from '../../src/ledger/calls/call.ts';
@@ -45,7 +45,7 @@ function createHearer(): () => Promise<number | undefined> {
 }
 const hearOut = () => createHearer()();
 
-it('asks nobody where nothing was decided', async () => {
+it('asks no device where nothing was decided', async () => {
   expect(await hearOut()).toBeUndefined();
   expect(asked).toEqual([]);
 });

@@ -1,5 +1,5 @@
 // The calls' side of the ledger by itself, with a link and commits that a test holds in its hand: what is noted while a command is carried,
-// and what is told when the database fails at the one moment that no whole shop meets.
+// and what is answered when the database fails at the one moment that no whole shop meets.
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { databaseDown } from '../../src/database/errors.ts';
 import type { GatewayError } from '../../src/kernel/error-codes.ts';
@@ -97,7 +97,7 @@ describe('a command that is carried', () => {
     inFlight = new CommandsInFlight(deps as unknown as InFlightDeps);
   });
 
-  it('is in flight from before its commit to its end, and whoever stops waits for it', async () => {
+  it('is in flight from before its commit to its end, and a stop waits for it', async () => {
     let id = '';
     begin = async (fresh) => {
       id = fresh;
@@ -178,7 +178,7 @@ describe('a command that is carried', () => {
       return running;
     }
 
-    it('and may have been published is told as open, and what is known of it is tried again until it is written', async () => {
+    it('and may have been published is returned as open, and its known outcome is tried again until it is written', async () => {
       expect(await carryAs(ended('done'))).toMatchObject({ state: 'sent' });
       expect(inFlight.count).toBe(0);
       write = async () => {};
@@ -186,19 +186,19 @@ describe('a command that is carried', () => {
       expect([keptTrying.length, applied]).toMatchObject([1, [{ outcome: 'done' }]]);
     });
 
-    it('and was not sent is told as what failed, since nothing was done', async () => {
+    it('and was not sent fails with the error of the database, since nothing was done', async () => {
       await expect(carryAs(notSent)).rejects.toThrow('away');
       expect([keptTrying.length, inFlight.count]).toEqual([1, 0]);
     });
 
-    it('and was not sent the second time is told as open: the first one may be read elsewhere', async () => {
+    it('and was not sent the second time is returned as open: the first copy may be read elsewhere', async () => {
       beginAgain = async (_reason, id) => command(id);
       const told = await carryAs(ended('expired'), notSent);
       expect(told).toMatchObject({ state: 'sent' });
       expect([keptTrying.length, inFlight.count]).toEqual([1, 0]);
     });
 
-    it('or by a mistake of the link is told as open, because nobody knows whether it went out', async () => {
+    it('or by a mistake of the link is returned as open, because it is unknown whether it went out', async () => {
       const running = inFlight.run(request);
       await clock.advance(1);
       carried[0]?.reject(new TypeError('a mistake'));
@@ -258,7 +258,7 @@ describe('a command that is carried', () => {
       expect([inFlight.has(second), inFlight.count]).toEqual([false, 0]);
     });
 
-    it('goes out once more without a reason, too, and whoever waits for the first is woken', async () => {
+    it('goes out once more without a reason, too, and wakes the callers that wait for the first', async () => {
       let reason: string | undefined = 'not asked';
       beginAgain = async (why, id) => {
         reason = why;
@@ -323,7 +323,7 @@ describe('a repeat of what went out once more', () => {
     return run({ merchantId: 'm', deviceId: 'd' }, () => Promise.reject(new Error('nothing is planned')));
   }
 
-  it('that cannot be read is told as open, because the first one being over says nothing about the second', async () => {
+  it('that cannot be read is returned as open, because the end of the first says nothing about the second', async () => {
     const joined = joinWhile(() => Promise.reject(databaseDown('away') satisfies GatewayError));
     expect(await joined).toEqual({ command: first, isEarlier: true, isRepeated: false });
   });

@@ -1,10 +1,10 @@
-// A command that expired by a wrong clock and went out once more [D65]: whoever follows the first is led to the second by its row.
+// A command that expired by a wrong clock and went out once more [D65]: the row of the first leads its callers to the second.
 import { describe, expect, it } from 'vitest';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 
 describe('a command that went out once more', () => {
-  it('and ended under its new id before a joiner at another gateway looked again is told him as it ended', async () => {
+  it('and ended under its new id before a joiner at another gateway looked again is answered to that joiner as it ended', async () => {
     const world = await createSaleWorld();
     const quick = await world.terminal({ timing: { customerMs: 1, bankMs: 1 } });
     // It hears nothing, so it looks every now and then.

@@ -29,7 +29,7 @@ describe('an Idempotency-Key', () => {
     expect(register.fiscalMemory().documents()).toHaveLength(1);
   });
 
-  it('is free again when whoever joined a command hears that it never was, though its own call is no more', async () => {
+  it('is free again when a joined caller learns that the command never began, though its own call is gone', async () => {
     world.weather = { ...world.weather, lossRate: 1 };
     void world.told(cashIn('k'));
     await world.clock.advance(100);
@@ -44,7 +44,7 @@ describe('an Idempotency-Key', () => {
     expect((await world.run(cashIn('k', 700))).code).toBe(0);
   });
 
-  it('is free again when its own call hears that nothing was sent', async () => {
+  it('is free again when its own call learns that nothing was sent', async () => {
     const { link } = world.life;
     const carry = link.carry.bind(link);
     link.carry = async () => ({ kind: 'not-sent', reason: 'The register went as it was about to be sent.' });

@@ -1,4 +1,4 @@
-// What could not be written while the database was away: tried again at growing pauses, and a first commit of which nobody knows whether it
+// What could not be written while the database was away: tried again at growing pauses, and a first commit of which it is unclear whether it
 // was made is looked for long enough, and ended if it is there.
 import type { KyselyPlugin } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -124,7 +124,7 @@ describe('a command of which it is not known whether it was committed', () => {
     expect(ended).toEqual([{ id: commandId, reason: 'The database failed before it could be sent.' }]);
   });
 
-  it('that somebody settled meanwhile is left as it is', async () => {
+  it('that was settled meanwhile is left as it is', async () => {
     await seed({ state: 'never', settled_at: 1, settled_by: 'recall' });
     lateCommits.readBack(commandId, new Error('lost'));
     await clock.advance(10 * minute);

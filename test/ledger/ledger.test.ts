@@ -131,7 +131,7 @@ it('shows the steps of a command also while they are only gathered', async () =>
 });
 
 describe('stopped', () => {
-  it('it has written what was gathered, and nobody listens or waits any more', async () => {
+  it('it has written what was gathered, and no listener or waiting caller is left', async () => {
     ledger.start();
     await clock.advance(1);
     const [accepted, told, shown] = [await command(), await command({ ...refused, request_hash: 'h' }), await command(refused)];

@@ -75,7 +75,7 @@ describe('a statement that meets an entry which was not there when it looked', (
     expect(await failing().add(await command({ idempotency }))).toBeUndefined();
   });
 
-  it('fails a command that breaks another rule: nobody else explains that', async () => {
+  it('fails a command that breaks another rule: no other entry explains that', async () => {
     await expect(failing('check').add(await command({ idempotency }))).rejects.toThrow('taken');
   });
 });

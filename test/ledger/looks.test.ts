@@ -48,7 +48,7 @@ beforeEach(async () => {
 const settle = () => database.queries.updateTable('commands').set({ state: 'done', settled_at: 1, settled_by: 'answer' }).execute();
 const wake = () => database.wake(commandsTopic, command.id);
 
-it('so that whoever waits hears of what happened meanwhile at once, by one look at a time', async () => {
+it('so that a waiting caller gets at once what happened meanwhile, by one look at a time', async () => {
   let heard: Command | undefined;
   void waits.waitFor(command, clock.now() + 60_000).then((latest) => {
     heard = latest;
@@ -69,7 +69,7 @@ it('so that whoever waits hears of what happened meanwhile at once, by one look 
   expect(clock.pending).toBe(0);
 });
 
-it('and nothing is read of a command that nobody waits for, however often it is named', async () => {
+it('and nothing is read of a command without waiting callers, however often it is named', async () => {
   let hear: ((id: string) => void) | undefined;
   const onWake = (_topic: string, listener: (id: string) => void) => {
     hear = listener;
@@ -96,7 +96,7 @@ it('and by no more than that: the next look comes half a second later', async ()
   expect([looks, atOnce]).toEqual([3, 1]);
 });
 
-it('and goes on as long as one waits: whoever leaves is told how it stands, and the last one ends it', async () => {
+it('and goes on as long as one caller waits: a leaving caller gets the current state, and the last one ends it', async () => {
   const [one, other] = [createFakeRecipient(), createFakeRecipient()];
   const told: Command[] = [];
   for (const caller of [one, other]) void waits.waitFor(command, clock.now() + 60_000, caller).then((latest) => told.push(latest));
@@ -117,7 +117,7 @@ it('and goes on as long as one waits: whoever leaves is told how it stands, and 
   expect(looks).toBe(3);
 });
 
-it('and nobody waits for what is settled, or beyond his time', async () => {
+it('and no caller waits for a settled command, or beyond its own deadline', async () => {
   const settled: Command = { ...command, state: 'refused' };
   expect(await waits.waitFor(settled, clock.now() + 60_000)).toBe(settled);
   expect(await waits.waitFor(command, clock.now())).toBe(command);
@@ -132,7 +132,7 @@ it('and nobody waits for what is settled, or beyond his time', async () => {
   expect([told, looks]).toEqual([command, 2]);
 });
 
-it('and who joined what ran is told when its outcome becomes unknown, as its own call is; who came later waits on', async () => {
+it('and a caller that joined a running command returns when its outcome becomes unknown, as its own call does; a later caller waits on', async () => {
   await database.queries.updateTable('commands').set({ state: 'unknown' }).execute();
   const told: string[] = [];
   void waits.waitFor(command, clock.now() + 60_000).then(({ state }) => told.push(`joined: ${state}`));

@@ -25,7 +25,7 @@ const cashIn = (extras: object = {}) =>
   world.fiscal.cashIn({ merchantId: world.merchantId, deviceId: register.id, amountBani: 500, hashRequest: () => 'in', ...extras });
 
 describe('an operation', () => {
-  it('is told as its call was, by each of its names, although the device is disabled', async () => {
+  it('is answered as its call was, by each of its names, although the device is disabled', async () => {
     const documentNr = world.random.uuid();
     const receiptUid = world.random.uuid();
     const paid = await world.run(world.pay(terminal.id, 10, documentNr, { idempotency: { key: 'pay', requestHash: 'h' } }));
@@ -38,7 +38,7 @@ describe('an operation', () => {
     expect(await status({ documentNr })).toMatchObject({ State: 'Done', Operation: 'Pay', OID: paid.oid });
   });
 
-  it('that was refused or never began is told as that, and asking tries nothing anew', async () => {
+  it('that was refused or never began is answered as that, and asking starts no new attempt', async () => {
     const documentNr = world.random.uuid();
     const refused = await world.run(world.pay(terminal.id, 10.61, documentNr));
     expect(refused.code).toBe(50);
@@ -70,7 +70,7 @@ describe('an operation', () => {
     expect(await told({ documentNr })).toEqual({ ...paid, state: 'Closed' });
   });
 
-  it('that runs is 3 at once; one whose outcome is unknown is asked about, and told', async () => {
+  it('that runs is 3 at once; one whose outcome is unknown is recalled, and answered', async () => {
     const documentNr = world.random.uuid();
     const paying = world.pay(terminal.id, 10.66, documentNr);
     await world.clock.advance(5_000);
@@ -122,7 +122,7 @@ describe('an operation', () => {
     await expect(status({ documentNr: 'another' })).rejects.toMatchObject({ errorName: 'Record_not_exist' });
   });
 
-  it('that went out once more, because of a wrong clock, is told under the id that it had before, too', async () => {
+  it('that went out once more, because of a wrong clock, is found by its earlier id, too', async () => {
     await world.clock.advance(1_000);
     terminal.setFaults({ clockSkewMs: 60_000 });
     world.weather = { ...world.weather, shortestDelayMs: 1_000, maxDelayMs: 1_000 };
@@ -142,7 +142,7 @@ describe('an operation', () => {
     expect(await told({ oid })).toEqual(paid);
   });
 
-  it('that nobody knows is 20, and so is another merchant’s and an invoice’s key', async () => {
+  it('that does not exist is 20, and so is another merchant’s and an invoice’s key', async () => {
     const documentNr = world.random.uuid();
     const paid = await world.run(world.pay(terminal.id, 10, documentNr, { idempotency: { key: 'pay', requestHash: 'h' } }));
     const foreign = { merchantId: world.otherMerchantId };
@@ -156,7 +156,7 @@ describe('an operation', () => {
     expect((await told({ idempotencyKey: 'pay' })).code).toBe(20);
   });
 
-  it('whose Idempotency-Key was forgotten is not told as one that nothing was begun under', async () => {
+  it('whose Idempotency-Key was forgotten is not answered as one under which nothing was begun', async () => {
     const idempotency = { key: 'pay', requestHash: 'h' };
     const { oid } = await world.run(world.pay(terminal.id, 10, world.random.uuid(), { idempotency }));
     await world.database.queries.updateTable('idempotency_keys').set({ created_at: 1 }).execute();

@@ -98,7 +98,7 @@ describe('a question about an open command', () => {
     ]);
   });
 
-  it('that another instance was faster with is not asked: how it stands is told', async () => {
+  it('that another instance asked first is not asked: the current state is returned', async () => {
     const open = await command();
     await database.queries.updateTable('commands').set({ instance_id: 'elsewhere', recalls: 1 }).execute();
     expect(await recall.ask(open)).toMatchObject({ id: open.id, instanceId: 'elsewhere', recalls: 1 });
@@ -119,7 +119,7 @@ describe('a question about an open command', () => {
     expect(questions).toHaveLength(2);
   });
 
-  it('is asked anew when the device has just come back, and whoever comes then waits for that one', async () => {
+  it('is asked anew when the device has just come back, and later callers wait for that one', async () => {
     const open = await command();
     const before = recall.ask(open);
     await clock.settle();
@@ -197,7 +197,7 @@ describe('a device without a journal', () => {
     expect([said, reviewSinceMs]).toEqual([[['accepted', id]], null]);
   });
 
-  it('that tells of another one leaves it to a person, who is told once', async () => {
+  it('that reports another command puts it on the review list once', async () => {
     expect(await lastTransaction(answer({ commandId: 'other', state: 'approved' }))).toMatchObject({
       reviewSinceMs: clock.now(),
       reviewReason: why,
@@ -257,7 +257,7 @@ describe('a device that is asked about a settled command', () => {
     return hearing;
   };
 
-  it('is heard when it answers, whatever it says, and compared when that makes sense', async () => {
+  it('counts as confirmed when it answers, whatever it says, and is compared where possible', async () => {
     const asked = await settled();
     expect(await ask(asked)).toBe(false);
     expect(await ask(asked, { ...final, outcome: 'unsupported' })).toBe(true);

@@ -1,4 +1,4 @@
-// Who heard which outcome [D58]: what is noted counts at once, is written soon, and outlives a database that is away.
+// Which caller received which outcome [D58]: what is noted counts at once, is written soon, and outlives a database that is away.
 import type { KyselyPlugin } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
@@ -64,7 +64,7 @@ async function read(id: string): Promise<Command> {
 }
 
 describe('the outcome of a command', () => {
-  it('is told when its recipient has received it, and unheard when he has not', async () => {
+  it('is delivered when its recipient has received it, and undelivered when the recipient has left', async () => {
     const [told, unheard, direct] = [await command(settled), await command(settled), await command(settled)];
     const [receives, leaves] = [createFakeRecipient(), createFakeRecipient()];
     reception.answered(told, receives);
@@ -81,7 +81,7 @@ describe('the outcome of a command', () => {
     expect([told, unheard, direct].map(({ id }) => reception.noteOn(id))).toEqual([undefined, undefined, undefined]);
   });
 
-  it('that is still open was answered 3: each time counts anew, that somebody left counts once', async () => {
+  it('that is still open was answered 3: each answer counts anew, a caller that left counts once', async () => {
     const open = await command();
     reception.shown(open, undefined);
     expect(reception.noteOn(open.id)).toBeUndefined();
@@ -121,7 +121,7 @@ it('what is learnt while an older note is being written is written after it', as
 });
 
 describe('notes while the database is away', () => {
-  it('count here at once, are tried again after growing pauses, and what was told is not taken back', async () => {
+  it('count here at once, are tried again after growing pauses, and a delivery is not taken back', async () => {
     const [told, left] = [await command(settled), await command()];
     isAway = true;
     reception.known(told);
@@ -163,7 +163,7 @@ describe('notes while the database is away', () => {
   });
 
   it.each<[string, (one: Command) => void]>([
-    ['were told', (one) => reception.known(one)],
+    ['have the outcome', (one) => reception.known(one)],
     ['left', (one) => reception.left(one)],
   ])(
     'of those who %s are written together, five hundred by a statement, and by none where there is nothing to write',

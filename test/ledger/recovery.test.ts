@@ -127,7 +127,7 @@ describe('a decision of a person about a device that is connected and silent', (
 });
 
 describe('a gateway that dies', () => {
-  it('after the commit and before the publish: Recall hears never, and a repeat is a new attempt', async () => {
+  it('after the commit and before the publish: Recall reports never, and a repeat is a new attempt', async () => {
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
     world.hook = ({ sql, when }) => {
@@ -150,7 +150,7 @@ describe('a gateway that dies', () => {
 
   it.each([
     ['while the customer is at the terminal', 5_000, 10.64],
-    ['after the bank said yes, before it heard so', 171, 10],
+    ['after the bank said yes, before it received that', 171, 10],
   ])('%s: the same one settles it after its restart, within 15 s of knowing the device', async (_name, afterMs, lei) => {
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
@@ -298,7 +298,7 @@ describe('expired', () => {
     expect(await world.steps(second?.id ?? '')).toContain('issued again');
   });
 
-  it('whoever joined the first one is answered by the second', async () => {
+  it('a caller that joined the first one is answered by the second', async () => {
     const terminal = await skewed();
     const documentNr = world.random.uuid();
     world.weather = { ...world.weather, shortestDelayMs: 1_000, maxDelayMs: 1_000 };

@@ -25,7 +25,7 @@ const removed = { ...refused, removed_at: 1 } as const;
 const seed = (overrides: object) => seedCommand(database.queries, merchantId, deviceId, overrides);
 const notDone = { errorName: 'The_status_cannot_be_applied', message: expect.stringContaining('it is not tried again under this number') };
 
-it('is told as what it was, by its id and whatever else the caller asked for', () => {
+it('is answered with its last state, by its id and with the fields that the caller asked for', () => {
   const told = (state: Command['state'], fields?: object) => wasRemoved({ id: 'c', state, documentState: null } as Command, fields);
   expect(told('done').message).toContain('it is not done again');
   expect(told('refused')).toMatchObject(notDone);

@@ -140,7 +140,7 @@ describe('the outcome', () => {
     expect(terminal.bank.netBani()).toBe(5000 - 1065);
   });
 
-  it('refused is told as 50 with its report, and then an equal request is a new attempt', async () => {
+  it('refused is answered 50 with its report, and then an equal request is a new attempt', async () => {
     loseAnswers();
     const first = await world.run(pay({}, 10.61));
     expect(first.code).toBe(3);
@@ -284,7 +284,7 @@ describe('it ends', () => {
     expect(deposits()).toBe(2);
   });
 
-  it('not when the caller leaves while it is being written, nor when nobody can tell', async () => {
+  it('not when the caller leaves while it is being written, nor when the delivery is uncertain', async () => {
     for (const end of ['leave', undefined] as const) {
       const caller = createFakeRecipient();
       const first = await world.run(cashIn({ recipient: caller }, `in ${end}`));
@@ -332,7 +332,7 @@ describe('a call that was held up', () => {
     expect(deposits()).toBe(1);
   });
 
-  it('by a wrong clock, and went out again, is found under its new id by whoever repeats it', async () => {
+  it('by a wrong clock, and went out again, is found under its new id by a repeat', async () => {
     await world.clock.advance(1_000);
     register.setFaults({ clockSkewMs: 60_000 });
     world.weather = { ...world.weather, shortestDelayMs: 1_000, maxDelayMs: 1_000 };
@@ -364,7 +364,7 @@ describe('a call that was held up', () => {
   });
 });
 
-describe('the note that somebody knows', () => {
+describe('the note that the caller has the outcome', () => {
   it('counts at once, and is written when the database is back', async () => {
     const caller = createFakeRecipient();
     await world.run(cashIn({ recipient: caller }));

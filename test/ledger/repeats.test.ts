@@ -118,7 +118,7 @@ describe('an equal command', () => {
     ['whose caller is written down as gone', { unheard_at: 1 }],
     ['of a gateway that stopped', { instance_id: 'stopped' }],
     ['of a gateway that is silent', { instance_id: 'silent' }],
-    ['of a gateway that nobody knows', { instance_id: 'forgotten' }],
+    ['of an unknown gateway', { instance_id: 'forgotten' }],
   ])('%s is one', async (_what, columns) => {
     const row = { host: 'h', pid: 1, embedded: '', started_at: 1, heartbeat_at: clock.now(), stopped_at: null };
     await database.queries
@@ -189,7 +189,7 @@ describe('an Idempotency-Key', () => {
     expect(await findByKey({ merchantId: 'another', idempotency })).toBeUndefined();
   });
 
-  it('is let go by a command that never was, by no other, and by nobody who brings none', async () => {
+  it('is released by a command that never was, by no other command, and by no call without a key', async () => {
     const { findByKey, keepKey, dropKeyOfNever } = keys();
     const id = await command(done());
     await keepKey({ merchantId }, id);

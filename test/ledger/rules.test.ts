@@ -222,14 +222,14 @@ describe('the answer of a command', () => {
 });
 
 describe('a command', () => {
-  it('is open while it was sent or nobody knows, and closed by every outcome', () => {
+  it('is open while it was sent or its outcome is unknown, and closed by every outcome', () => {
     const states: CommandState[] = ['sent', 'unknown', 'done', 'refused', 'never', 'disputed'];
     expect(states.map((state) => isOpen(command({ state })))).toEqual([true, true, false, false, false, false]);
     expect(states.map((state) => isUnclear(command({ state })))).toEqual([true, true, false, false, false, true]);
   });
 });
 
-it('says of what was not begun, or goes on without this caller, what he may do', () => {
+it('refuses with the next step for the caller if nothing was begun or it goes on without this caller', () => {
   expect(callerIsGone()).toMatchObject({ errorName: 'Too_Many_Requests', httpStatus: 503 });
   expect(tooManyWait(command())).toMatchObject({ errorName: 'Too_Many_Requests', retryAfterS: 5, fields: { OID: 'c', State: 'Open' } });
   expect(equalIsDisputed(command({ state: 'disputed' }))).toMatchObject({ errorName: 'Device_Busy', fields: { State: 'Disputed' } });

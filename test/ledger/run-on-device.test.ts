@@ -1,4 +1,4 @@
-// The order of every call to a device: what is handed to the ledger, which device it may be, and what the caller is told.
+// The order of every call to a device: what is handed to the ledger, which device it may be, and what the caller is answered.
 import { beforeEach, expect, it } from 'vitest';
 import type { MerchantDevice } from '../../src/access/merchant-device.ts';
 import type { CommandCall, CommandPlan } from '../../src/ledger/calls/call.ts';
@@ -58,7 +58,7 @@ it('a call that has a number is not known by its content, on the short way neith
   ]);
 });
 
-it('the caller is told how it ended, and the ledger that he is', async () => {
+it('the caller is answered with the outcome, and the ledger records that answer', async () => {
   const work = { isKnownByContent: false, plan: () => refund };
   expect(await runOnDevice(deps, 'terminal', call, work)).toEqual({ OID: 'c', State: 'Done', report: '{"rrn":"1"}' });
   ran = { command: done, isEarlier: true, isRepeated: true };

@@ -131,7 +131,7 @@ it('a call that repeats nothing and takes the longer way is no repeat', async ()
 });
 
 describe('a call that nothing can stand beside', () => {
-  it('goes straight to the insert, which is told that nothing was looked for', async () => {
+  it('goes straight to the insert, marked as a first try without a look-up', async () => {
     expect(await ledger.run(single(), planned())).toMatchObject({ command: { id: 'new' }, isRepeated: false });
     expect([looks, ran]).toMatchObject([0, [{ merchantId, deviceId, name: 'Refund', isFirstTry: true }]]);
   });
@@ -177,7 +177,7 @@ describe('a call that nothing can stand beside', () => {
 });
 
 describe('a call that repeats nothing', () => {
-  it('is told 31 while the device is held by something else, and passes the payment that it is about', async () => {
+  it('is answered 31 while another command holds the device, and passes the payment that it is about', async () => {
     const { id } = await seedCommand(database.queries, merchantId, deviceId);
     await expect(ledger.run(call(), planned())).rejects.toMatchObject({ errorName: 'Device_Busy' });
     await expect(ledger.run(call(), planned({ beside: 'its document', targetId: 'another' }))).rejects.toMatchObject({
@@ -187,13 +187,13 @@ describe('a call that repeats nothing', () => {
     expect(await ledger.run(call(), planned({ beside: 'its document', targetId: id }))).toMatchObject({ command: { id: 'new' } });
   });
 
-  it('is told 30 when the device cannot be reached, and nothing is written', async () => {
+  it('is answered 30 when the device cannot be reached, and nothing is written', async () => {
     isReachable = false;
     await expect(ledger.run(call(), planned())).rejects.toMatchObject({ errorName: 'Device_Offline' });
     expect(ran).toEqual([]);
   });
 
-  it('that lost its race is told by what', async () => {
+  it('that lost its race is answered with the reason', async () => {
     outcome = async () => {
       await seedCommand(database.queries, merchantId, deviceId, { state: 'unknown' });
       return undefined;
@@ -208,7 +208,7 @@ describe('a call that repeats nothing', () => {
     expect(looks).toBe(4);
   });
 
-  it.each(mishaps)('is told of %s, and not what an earlier one was told', async (_what, error) => {
+  it.each(mishaps)('is answered with %s, and not as an earlier one was', async (_what, error) => {
     earlier = [undefined, found(command('winner', { state: 'done' }))];
     await expect(ledger.run(call(), failing(error))).rejects.toBe(error);
     expect(looks).toBe(1);
@@ -240,7 +240,7 @@ describe('a repeat', () => {
       expect(await join(command('first', { state: 'done' }), {}, by)).toMatchObject({ isRepeated });
   });
 
-  it('is a step of the timeline: by what it was recognised, what it was told and how long that took', async () => {
+  it('is a step of the timeline: how it was recognised, what it was answered and how long that took', async () => {
     const atMs = clock.now();
     waitEnds = (one) => {
       clock.setWallClock(atMs + 30);
@@ -256,7 +256,7 @@ describe('a repeat', () => {
     ]);
   });
 
-  it('of an unknown outcome has the device asked and waits five seconds for it, unless a call here hears it', async () => {
+  it('of an unknown outcome has the device asked and waits five seconds for it, unless a call here waits for the device', async () => {
     const unknown = command('first', { state: 'unknown' });
     await join(unknown);
     expect([asked, waits[0]?.forMs]).toEqual([['first'], 5_000]);
@@ -351,7 +351,7 @@ describe('a no', () => {
     ['as many wait as may', () => (waiting = 2)],
     ['the database goes away meanwhile', () => (waitEnds = () => fail(databaseDown('away')))],
     ['a mistake of our own is met', () => (waitEnds = () => fail(new TypeError('a mistake')))],
-  ])('is the later try as it was seen when %s: it may have charged, so nobody is told that nothing was sent', async (_why, meet) => {
+  ])('is the later try as it was seen when %s: it may have charged, so no caller is answered that nothing was sent', async (_why, meet) => {
     since = async () => found(command('second'));
     meet();
     expect(await no('refused')).toMatchObject({ command: { id: 'second', state: 'sent' }, isRepeated: false });
@@ -374,7 +374,7 @@ describe('a no', () => {
 });
 
 describe('who only looks', () => {
-  it('has the device asked about what is unknown, and is told anything else as it stands', async () => {
+  it('has the device asked about an unknown outcome, and gets any other state as it is', async () => {
     const unknown = command('first', { state: 'unknown' });
     waitEnds = (one) => ({ ...one, state: 'done' });
     expect(await ledger.lookAgain(unknown)).toMatchObject({ state: 'done' });

@@ -113,7 +113,7 @@ describe('a decision', () => {
     expect(reports).toEqual([undefined, undefined]);
   });
 
-  it('that comes too late is told what was decided', async () => {
+  it('that comes too late fails with what was decided before', async () => {
     const open = await command({ state: 'unknown' });
     const { decide } = reviewOf({}, async () => {
       await database.queries
@@ -183,7 +183,7 @@ describe('a command that enters another state', () => {
       settledBy: state === 'unknown' ? null : ('answer' as const),
     });
 
-  it('is told to whoever waits, to the timeline and to its slice; nothing of it when nothing has changed', async () => {
+  it('wakes its waiting callers, and is passed to the timeline and to its slice; nothing of this when nothing has changed', async () => {
     const after: Command[] = [];
     kinds = { Pay: { afterState: (changed) => after.push(changed) } };
     const open = await command();
@@ -198,7 +198,7 @@ describe('a command that enters another state', () => {
     expect(after).toEqual([settled]);
   });
 
-  it('that is unknown is not settled, and says by nobody', async () => {
+  it('that is unknown is not settled, and lists no source', async () => {
     const open = await command();
     await changeState({ command: open, to: 'unknown', update: moveTo('unknown', open) });
     expect(hints).toEqual([['commands', open.id]]);

@@ -19,7 +19,7 @@ async function eventsOf(id: string) {
 }
 
 describe('a settlement', () => {
-  it('happens once, however often and by whichever ways the outcome is heard', async () => {
+  it('happens once, however often and by whichever ways the outcome arrives', async () => {
     const paying = world.pay(terminal.id, 10.67); // answers twice
     world.weather = { ...world.weather, duplicateRate: 1 };
     const answer = await world.run(paying);
@@ -202,7 +202,7 @@ describe('what cannot be trusted', () => {
     expect(terminal.bank.charges()).toHaveLength(0);
   });
 
-  it('never after accepted is for review, even when a call that is over had heard it', async () => {
+  it('never after accepted is for review, even when the call that received accepted is over', async () => {
     world.onAnswer = (answer) => (isEnding(answer) || answer.outcome === 'done' ? undefined : answer);
     expect((await world.run(world.pay(terminal.id, 10))).code).toBe(3);
     const { id } = await world.lastCommand();

@@ -1,4 +1,4 @@
-// A command enters another state: what is written with it, in how many commits, and who is told.
+// A command enters another state: what is written with it, in how many commits, and which callers are woken.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import type { Command, SettledState } from '../../src/ledger/command.ts';
@@ -98,7 +98,7 @@ describe('a change of state', () => {
     ['refused', true],
     ['never', false],
     ['unknown', false],
-  ])('to %s lets what was heard meanwhile be forgotten: %s', async (to, isForgotten) => {
+  ])('to %s lets the reports received meanwhile be forgotten: %s', async (to, isForgotten) => {
     await change(to);
     expect(forgotten).toEqual(isForgotten ? [command.id] : []);
   });
@@ -112,7 +112,7 @@ describe('a change of state', () => {
     expect(await documentState()).toBe('open');
   });
 
-  it('is told to whoever waits for the command, and only if there was one', async () => {
+  it('wakes the callers that wait for the command, and only if the state changed', async () => {
     await change('done');
     expect(hints).toEqual([[commandsTopic, command.id]]);
     expect(await change('done')).toBeUndefined();

@@ -172,7 +172,7 @@ describe.each(engines)('on %s', (engine) => {
     });
   });
 
-  it('an outcome becomes unknown from `sent` alone, and since when nobody heard it stays', async () => {
+  it('an outcome becomes unknown from `sent` alone, and the time since when no caller waits for it stays', async () => {
     const open = await command();
     expect(await store.markUnknown(database.queries, open.id, 2_000)).toEqual({ ...open, state: 'unknown', unheardAtMs: startMs });
     expect((await rowOf(open.id)).next_recall_at).toBe(startMs + 2_000);
@@ -227,7 +227,7 @@ describe.each(engines)('on %s', (engine) => {
       expect(await read(listed.id)).toEqual(listed);
     });
 
-    it('is told oldest first, of one merchant or of all, and without what was reviewed', async () => {
+    it('is listed oldest first, of one merchant or of all, and without what was reviewed', async () => {
       const other = (await seedMerchant(database.queries)).id;
       const listed = (since: number, of = merchantId) => command({ review_since: since, review_reason: 'why' }, of);
       const [second, first, third] = [await listed(20), await listed(10), await listed(30, other)];
@@ -293,7 +293,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(await sweeps.abandoned(database.queries, 'test-instance', 1, 1_000, 1)).toHaveLength(1);
   });
 
-  it('who takes a command over says when the next Recall is due, and that nobody hears it', async () => {
+  it('a gateway that takes a command over sets when the next Recall is due, and that no caller waits for it', async () => {
     const orphan = await command({ recalls: 2 });
     expect(await store.takeOver(database.queries, orphan, 'here', 3_000)).toBe(true);
     expect(await rowOf(orphan.id)).toMatchObject({ instance_id: 'here', recalls: 3, unheard_at: startMs, next_recall_at: startMs + 3_000 });

@@ -346,7 +346,7 @@ describe('a command that cannot be ended', () => {
     expect([mostRows, tried.length]).toEqual([100, 100]);
   });
 
-  it('because somebody holds its row, as if the database were away, lets the others go first next time', async () => {
+  it('because its row is locked, as if the database were away, lets the others go first next time', async () => {
     const held = await over();
     const [second, waiting] = [await over(), await overdue()];
     refusals.set(held, databaseDown('The statement took too long.'));

@@ -40,7 +40,7 @@ describe.each(engines)('two gateways on %s', (engine) => {
     await close();
   });
 
-  it('let one of many documents on a terminal: the others are told 31', async () => {
+  it('let one of many documents on a terminal: the others are answered 31', async () => {
     const { world, terminal, gateways, call, close } = await openPair(engine);
     const calls = Array.from({ length: 12 }, (_, at) => world.told((gateways[at % 2] ?? world.life).cards.pay(call(world.random.uuid()))));
     const codes = (await Promise.all(calls)).map(({ code }) => code).toSorted((a, b) => a - b);

@@ -64,7 +64,7 @@ it('is known while it is open, however long that takes', async () => {
   expect(await found()).toBe(id);
 });
 
-it('is none that somebody was told, however many were written at once', async () => {
+it('is none whose outcome was delivered, however many were written at once', async () => {
   const ids = [await refused(), await refused()];
   await writeTold(database.queries, [...Array.from({ length: 1_000 }, (_, at) => `no. ${at}`), ...ids]);
   expect(await found()).toBeUndefined();

@@ -1,4 +1,4 @@
-// Many who wait for one operation [D62]: one look at its row at a time for all of them, so many and no more, and whoever hangs up waits no longer.
+// Many who wait for one operation [D62]: one look at its row at a time for all of them, so many and no more, and a caller that hangs up waits no longer.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createOutcomeWaits } from '../../src/ledger/calls/wait-for-outcome.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
@@ -65,7 +65,7 @@ describe('those who joined a payment', () => {
     expect(withMany).toBeLessThanOrEqual(withOne + 2);
   });
 
-  it('are all told the outcome, once it is there', async () => {
+  it('are all answered with the outcome, once it is there', async () => {
     const all = await askOften(10);
     world.onAnswer = (answer) => answer;
     await world.clock.runUntil(() => all.every(({ told }) => told !== undefined), 10 * 60_000);
@@ -73,7 +73,7 @@ describe('those who joined a payment', () => {
     expect(new Set(all.map(({ told }) => told?.code))).toEqual(new Set([0]));
   });
 
-  it('are so many and no more; the next is told that it goes on, and how to ask without doing', async () => {
+  it('are so many and no more; the next is answered that it goes on, and how to ask without doing', async () => {
     const all = await askOften(21);
     expect(all.filter(({ told }) => told !== undefined)).toEqual([]);
     const late = (await askOften(2)).map(({ told }) => told);
@@ -123,7 +123,7 @@ describe('those who joined a payment', () => {
   });
 });
 
-it('who leaves after his wait has ended breaks nothing', async () => {
+it('a caller that leaves after its wait has ended breaks nothing', async () => {
   ask();
   await world.clock.advance(100);
   const command = await world.lastCommand();

@@ -89,7 +89,7 @@ describe.each([
   });
 });
 
-it('what is settled, and what a person has looked at already, is told as that and nothing more', async () => {
+it('what is settled, and what a person has reviewed already, is refused with that state and nothing more', async () => {
   const terminal = await world.terminal();
   expect((await world.run(world.pay(terminal.id, 10))).code).toBe(0);
   const { id: done } = await world.lastCommand('Pay');
@@ -102,7 +102,7 @@ it('what is settled, and what a person has looked at already, is told as that an
   await expect(decide(id, 'refused')).rejects.toThrow(/settled already: done by person\.$/);
 });
 
-it('a decision from a page that still shows it as open closes no contradiction that nobody has seen', async () => {
+it('a decision from a page that still shows it as open closes no contradiction that the operator has not seen', async () => {
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
   const id = await decidedUnheard(terminal.id, () => world.pay(terminal.id, 50, documentNr), 'refused');
@@ -189,7 +189,7 @@ it('an unnamed payment equal to a disputed one is 31 and charges nothing, howeve
   expect(terminal.bank.charges()).toHaveLength(2);
 });
 
-it('an abort is not told 0 of a payment that was called refused and was made', async () => {
+it('an abort does not answer 0 for a payment that was called refused and was made', async () => {
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
   const abort = () =>
