@@ -35,7 +35,6 @@ const titlesToRewrite: readonly string[] = [
   'test/faults/',
   'test/invoices/',
   'test/isolation/',
-  'test/link/',
   'test/mutation.test.ts',
   'test/playground/',
   'test/simulation/',

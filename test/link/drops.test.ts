@@ -26,7 +26,7 @@ async function listening() {
 }
 
 describe('a message that is dropped', () => {
-  it('is told by device, field and sentence, once a kind with its number', async () => {
+  it('is reported by device, field and sentence, once a kind with its number', async () => {
     const { clock, link, say, warnings } = await listening();
     say(offerPresence, { v: 1, device: deviceId, online: true });
     await clock.advance(5_000);
@@ -55,7 +55,7 @@ describe('a message that is dropped', () => {
     await link.stop();
   });
 
-  it('of nobody known is told with what is known', async () => {
+  it('of an unknown sender is reported with what is known', async () => {
     const { clock, link, tell, warnings } = await listening();
     tell((listener) => listener.dropped('mqtt', 'unknown-sender'));
     tell((listener) => listener.dropped('mqtt', 'unknown-address', undefined, { field: 'topic', why: 'nobody reads it' }));

@@ -67,7 +67,7 @@ describe('a flood', () => {
     expect(await result).toMatchObject({ kind: 'silent' });
   });
 
-  it('of answers to commands that nobody knows costs few look-ups, and the payment in flight still ends', async () => {
+  it('of answers to unknown commands costs few look-ups, and the payment in flight still ends', async () => {
     const bench = await flooded();
     const { link, answer, counts } = bench;
     bench.presence(0);

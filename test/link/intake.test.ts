@@ -66,7 +66,7 @@ describe('the intake', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('drops a flood of answers, but never the one that somebody waits for', () => {
+  it('drops a flood of answers, but never the one that a caller waits for', () => {
     const { read, offer, dropped } = setUp();
     for (let count = 0; count < 10_000; count += 1) offer('answer', `{"id":"66666666-6666-4666-8666-${String(count).padStart(12, '0')}"}`);
     expect(read).toHaveLength(100);

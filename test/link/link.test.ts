@@ -1,4 +1,4 @@
-// The link as the other rooms have it: starting and stopping, who is told what, and that nothing of what has ended stays.
+// The link as the other rooms have it: starting and stopping, which listener gets what, and that nothing of what has ended stays.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
@@ -57,7 +57,7 @@ describe('the link', () => {
     expect(bench.link.stats().connected).toEqual({ mqtt: false, queue: true });
   });
 
-  it('tells every listener of late answers, also beside one that fails, until he stops listening', async () => {
+  it('passes late answers to every listener, also beside one that fails, until the listener is removed', async () => {
     const bench = await createLinkBench();
     const heard: string[] = [];
     bench.link.onLateAnswer(() => {

@@ -60,7 +60,7 @@ describe('the presence book', () => {
     return { clock, book, reading, presence, answer };
   };
 
-  it('knows nothing of whom it never heard', () => {
+  it('knows nothing of a device that never sent a message', () => {
     const { book } = setUp();
     expect([book.of(deviceId), book.isLive(deviceId, 'mqtt'), book.clockOffsetMs(deviceId), book.liveCount()]).toEqual([
       undefined,
@@ -73,7 +73,7 @@ describe('the presence book', () => {
     expect([...book.all()]).toEqual([]);
   });
 
-  it('takes a device for live for 75 seconds after a message, where it was heard', async () => {
+  it('takes a device for live for 75 seconds after a message, on the channel of that message', async () => {
     const { clock, book, presence } = setUp();
     expect(presence()).toEqual({ isReconnect: true, isReboot: false });
     await clock.advance(75_000);
@@ -91,7 +91,7 @@ describe('the presence book', () => {
     expect([[...book.all()].map(([id]) => id), book.of(deviceId)?.liveOn]).toEqual([[deviceId], ['mqtt', 'queue']]);
   });
 
-  it('counts nobody as live on a channel that is down, nor one who has left it', () => {
+  it('counts no device as live on a channel that is down, nor one that has left it', () => {
     const { book, presence } = setUp();
     presence();
     presence({}, 'queue');
@@ -112,7 +112,7 @@ describe('the presence book', () => {
     expect(presence().isReboot).toBe(false);
   });
 
-  it('measures the clock by presence and by answers that somebody waits for, and anew after a boot', () => {
+  it('measures the clock by presence and by answers that a caller waits for, and anew after a boot', () => {
     const { book, reading, presence, answer } = setUp();
     presence({ clock: reading(5_000) });
     expect(book.clockOffsetMs(deviceId)).toBe(5_000);
@@ -211,7 +211,7 @@ describe('the waiting room', () => {
     expect([room.size, room.isFull, room.isWaiting('a')]).toEqual([1, false, false]);
   });
 
-  it('remembers the last ten thousand questions that nobody waits for any more', () => {
+  it('remembers the last ten thousand questions that no caller waits for any more', () => {
     const room = createWaitingRoom(2);
     for (let count = 0; count < 10_000; count += 1) room.forget(`q${count}`);
     expect(room.deliver('mqtt', deviceId, answerTo('q0'))).toBe('forgotten');
@@ -238,7 +238,7 @@ describe('the notes of what was dropped', () => {
     expect([drops.of(otherDeviceId), drops.notesOf(otherDeviceId)]).toEqual([{}, []]);
   });
 
-  it('are kept of so many devices, and those go first of whom nothing was heard for longest', () => {
+  it('are kept of so many devices, and the device that was silent for longest goes first', () => {
     const drops = createDropCounts({ now: () => 1 }, 2);
     for (const id of ['a', 'b', 'a', 'c']) drops.add('mqtt', 'too-large', id);
     expect(['a', 'b', 'c'].map((id) => drops.notesOf(id).length)).toEqual([1, 0, 1]);

@@ -138,7 +138,7 @@ describe('what a device may leave out or say oddly', () => {
     expect(read(bare).message).toEqual(bare);
   });
 
-  it('all that a presence may tell is taken, a kind that nobody knows is not', () => {
+  it('all known fields of a presence are taken, an unknown kind is not', () => {
     const whole = { ...presence, journalId, kind: 'register', paper: 'OK', signal: 70.5, bank: 'B', firmware: 'F 1' };
     expect(readOne(whole).message).toEqual(whole);
     expect(readOne({ ...presence, kind: 'robot' }).message).toEqual(presence);

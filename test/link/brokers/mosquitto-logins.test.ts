@@ -1,4 +1,4 @@
-// The logins at Mosquitto against a client that does only what the test says: what is written, in which order, and what each failure is told as.
+// The logins at Mosquitto against a client that does only what the test says: what is written, in which order, and how each failure is reported.
 import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/kernel/error-codes.ts';
@@ -154,7 +154,7 @@ describe('the connection of a change', () => {
     ['is not there within three seconds', () => clock.advance(3_000), 'no answer in time, or the connection ended'],
     ['ends before it is there', () => client().emit('close'), 'no answer in time, or the connection ended'],
     ['is refused', () => client().emit('error', new Error('Not authorized')), 'Not authorized'],
-  ])('that %s is told as that, and closed', async (_how, fail, cause) => {
+  ])('that %s fails with that cause, and is closed', async (_how, fail, cause) => {
     const change = begin(async () => 'done');
     await clock.settle();
     await fail();
@@ -197,7 +197,7 @@ describe('the connection of a change', () => {
   it.each([
     ['an error', new Error('odd')],
     ['a refusal', new GatewayError('Record_not_exist', 'There is no such device.')],
-  ])('is closed when the work ends with %s of its own, which is told and not written down as Mosquitto’s', async (_what, own) => {
+  ])('is closed when the work ends with %s of its own, which is thrown and not logged as Mosquitto’s', async (_what, own) => {
     expect(
       await ended(
         async () => Promise.reject(own),
@@ -291,17 +291,20 @@ describe('a login', () => {
   it.each([
     [true, 'disableClient'],
     [false, 'enableClient'],
-  ])('is switched (disabled: %s) by %s, and told apart from one that is not there and from one that fails', async (isDisabled, command) => {
-    const work = (login: HeldLogin) => login.setDisabled(isDisabled);
-    const set = await ended(work, (opened) => {
-      expect(opened.commands).toEqual([{ command, username: deviceId }]);
-      opened.reply();
-    });
-    expect(set).toEqual({ result: 'set' });
-    expect(await ended(work, (opened) => opened.reply({ [command]: 'Client not found' }))).toEqual({ result: 'unknown' });
-    expect((await ended(work, (opened) => opened.reply({ [command]: 'Failed' })))?.error).toMatchObject(refusal);
-    expect(causeOf()).toBe(`${command}: Failed`);
-  });
+  ])(
+    'is switched (disabled: %s) by %s, and distinguished from one that is not there and from one that fails',
+    async (isDisabled, command) => {
+      const work = (login: HeldLogin) => login.setDisabled(isDisabled);
+      const set = await ended(work, (opened) => {
+        expect(opened.commands).toEqual([{ command, username: deviceId }]);
+        opened.reply();
+      });
+      expect(set).toEqual({ result: 'set' });
+      expect(await ended(work, (opened) => opened.reply({ [command]: 'Client not found' }))).toEqual({ result: 'unknown' });
+      expect((await ended(work, (opened) => opened.reply({ [command]: 'Failed' })))?.error).toMatchObject(refusal);
+      expect(causeOf()).toBe(`${command}: Failed`);
+    },
+  );
 
   it('is confirmed by asking for it on the same connection', async () => {
     const work = (login: HeldLogin) => login.confirm();

@@ -107,7 +107,7 @@ describe('connections that break', () => {
     expect(await result).toMatchObject(done);
   });
 
-  it('Recalls when our own connection is back, and once more when the device is heard', async () => {
+  it('Recalls when our own connection is back, and once more when the device sends a message', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());

@@ -160,7 +160,7 @@ describe('a copy that the broker gives back', () => {
     await bench.link.stop();
   });
 
-  it('goes to a channel that can tell who is there, though the device was not heard on it', async () => {
+  it('goes to a channel that knows which devices are connected, though the device sent nothing on it', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.mqtt.fate = 'absent';
@@ -254,7 +254,7 @@ describe('a command that is under way', () => {
     await bench.link.stop();
   });
 
-  it('is told as accepted when the gateway stops', async () => {
+  it('is reported as accepted when the gateway stops', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());

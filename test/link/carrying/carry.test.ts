@@ -5,7 +5,7 @@ import { commandId, createLinkBench, deviceId, journalId, otherDeviceId, peek } 
 const done = { outcome: 'done', by: 'answer', kind: 'ended' };
 
 describe('the good way', () => {
-  it('sends on the preferred channel, hears accepted and the ending answer', async () => {
+  it('sends on the preferred channel, receives accepted and the ending answer', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);

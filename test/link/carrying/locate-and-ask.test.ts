@@ -14,7 +14,7 @@ describe('locate', () => {
     expect(await bench.link.locate(deviceId, 'queue')).toBe('mqtt');
   });
 
-  it('a device heard 75 s ago is live, one heard longer ago is probed', async () => {
+  it('a device that sent a message 75 s ago is live, one whose last message is older is probed', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     await bench.clock.advance(75_000);
@@ -48,7 +48,7 @@ describe('locate', () => {
     expect([await located, await second]).toEqual(['mqtt', 'mqtt']);
   });
 
-  it('does not count a channel as live after our own connection broke, until heard again', async () => {
+  it('does not count a channel as live after our own connection broke, until the device sends on it again', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.mqtt.break();

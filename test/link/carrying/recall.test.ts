@@ -24,7 +24,7 @@ describe('Recall', () => {
     await bench.link.stop();
   });
 
-  it('is asked everywhere when the device is live nowhere, and of nobody when no channel is up', async () => {
+  it('is sent on all channels when the device is live on none, and on none when no channel is up', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     void bench.link.carry(bench.delivery());

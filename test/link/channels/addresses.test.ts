@@ -57,7 +57,7 @@ describe('a message over MQTT', () => {
     'tillgate/devices/somebody/presence',
     'tillgate/devices/DEVICE/answers/gateway-1/more',
     'tillgate/devices',
-  ])('to %s is nobody’s', (topic) => {
+  ])('to %s is dropped as an unknown address', (topic) => {
     expect(told(topic.replace('DEVICE', deviceId), presence)).toEqual([['dropped', 'mqtt', 'unknown-address']]);
   });
 
@@ -67,7 +67,7 @@ describe('a message over MQTT', () => {
     ['answers', 'answers/undefined'],
     ['elsewhere/gateway-1', 'elsewhere/gateway-1'],
     [`answers/${'x'.repeat(200)}`, `answers/${'x'.repeat(92)}`],
-  ])('of a device to %s is told with its address', (rest, field) => {
+  ])('of a device to %s is reported with its address', (rest, field) => {
     expect(told(`${own}/${rest}`, answer)).toEqual([
       ['dropped', 'mqtt', 'unknown-address', deviceId, { field, why: 'no gateway of this name takes answers here' }],
     ]);
@@ -77,7 +77,7 @@ describe('a message over MQTT', () => {
     expect(told(`${own}/presence`, presence, true)).toEqual([['dropped', 'mqtt', 'retained', deviceId]]);
   });
 
-  it.each(['answers/gateway-1', 'presence'])('that cannot be read is told as dropped: %s', (rest) => {
+  it.each(['answers/gateway-1', 'presence'])('that cannot be read is reported as dropped: %s', (rest) => {
     expect(told(`${own}/${rest}`, 'no JSON').at(-1)?.slice(0, 4)).toEqual(['dropped', 'mqtt', 'not-json', deviceId]);
   });
 });
@@ -98,7 +98,7 @@ describe('a message over RabbitMQ', () => {
     expect(told(`${deviceId}.presence`, presence).at(-1)).toEqual(['presence', 'queue', deviceId, true]);
   });
 
-  it('is nobody’s under another key', () => {
+  it('is dropped as an unknown address under another key', () => {
     expect(told('somebody.presence', presence)).toEqual([['dropped', 'queue', 'unknown-address']]);
     expect(told(`${deviceId}.${gatewayId}.more`, answer)).toEqual([['dropped', 'queue', 'unknown-address']]);
   });

@@ -1,4 +1,4 @@
-// The devices on the embedded broker: one connection each, told as gone before the next one speaks, listening only to its own commands.
+// The devices on the embedded broker: one connection each, reported as gone before the next one speaks, listening only to its own commands.
 import { EventEmitter } from 'node:events';
 import type { Aedes, Client } from 'aedes';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 
 describe('the clients of the broker', () => {
-  it('are one a device: a second replaces the first, whose end is told at once and only once', () => {
+  it('are one a device: a second replaces the first, whose end is reported at once and only once', () => {
     const [first, second] = [aClient('a'), aClient('a')];
     aedes.emit('client', first);
     expect([clients.of('a'), clients.deviceIdOf(first), gone]).toEqual([first, 'a', []]);

@@ -113,7 +113,7 @@ it('have no room when all they have is taken by devices, and room again when one
   expect(handled).toHaveLength(2);
 });
 
-it('cut the oldest stranger for the next one, and none that has logged in', async () => {
+it('cut the oldest unauthenticated client for the next one, and none that has logged in', async () => {
   await open({ limits: { ...defaultGateLimits, withoutLoginPerAddress: 1 } });
   const device = await call();
   ports.loggedIn(handled[0] as Socket);
@@ -125,7 +125,7 @@ it('cut the oldest stranger for the next one, and none that has logged in', asyn
   ports.loggedIn({});
 });
 
-it('count strangers by their address: one who holds many connections takes no room from others', async () => {
+it('count unauthenticated clients by their address: one with many connections takes no room from others', async () => {
   const listen = vi.spyOn(Server.prototype, 'listen');
   await open({ limits: { ...defaultGateLimits, withoutLoginPerAddress: 1 } });
   const server = listen.mock.contexts[0] as Server;
@@ -141,7 +141,7 @@ it('count strangers by their address: one who holds many connections takes no ro
   expect([one.destroyed, other.destroyed, next.destroyed]).toEqual([true, false, false]);
 });
 
-it('give a stranger ten seconds and a device all the time it wants', async () => {
+it('give an unauthenticated client ten seconds and a device all the time it wants', async () => {
   await open();
   const [device, stranger] = [await call(), await call()];
   ports.loggedIn(handled[0] as Socket);
@@ -160,7 +160,7 @@ it('leave no deadline behind for one that went by itself', async () => {
   await until(() => clock.pending === 0);
 });
 
-it('pass on what is within its size, and end the connection at what is not, which is told with its client', async () => {
+it('pass on what is within its size, and end the connection at what is not, which is reported with its client', async () => {
   await open();
   const caller = await call();
   caller.socket.write(ping);
@@ -181,7 +181,7 @@ it('end a connection that fails', async () => {
   await until(caller.isClosed);
 });
 
-it('end, when they are cut, everybody, and are closed only when nobody is left', async () => {
+it('end all connections when they are cut, and are closed only when no connection is left', async () => {
   await open();
   const callers = [await call(), await call()];
   let isOver = false;
@@ -193,7 +193,7 @@ it('end, when they are cut, everybody, and are closed only when nobody is left',
   await until(() => callers.every(({ isClosed }) => isClosed()));
 });
 
-it('speak TLS with the certificate of the moment, and end whoever speaks none', async () => {
+it('speak TLS with the certificate of the moment, and end a client that speaks none', async () => {
   let asked = 0;
   const context = () => {
     asked += 1;

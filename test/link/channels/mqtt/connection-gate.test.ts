@@ -1,4 +1,4 @@
-// The bounds of a port that strangers reach: the oldest that has not logged in makes room, one that has is never cut.
+// The bounds of a port that unauthenticated clients reach: the oldest that has not logged in makes room, one that has is never cut.
 import { describe, expect, it } from 'vitest';
 import { createConnectionGate, type GateLimits } from '../../../../src/link/channels/mqtt/connection-gate.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
@@ -39,7 +39,7 @@ describe('the connection gate', () => {
     expect([cut, gate.connections]).toEqual([[], 10]);
   });
 
-  it('lets a device in beside strangers who fill the port', () => {
+  it('lets a device in beside unauthenticated clients that fill the port', () => {
     const { cut, enter, gate } = setUp();
     for (let count = 0; count < 7; count += 1) enter(`device ${count}`, 'shop')?.loggedIn();
     for (let count = 0; count < 50; count += 1) enter(`stranger ${count}`, `address ${count}`);
@@ -51,7 +51,7 @@ describe('the connection gate', () => {
     expect(gate.connections).toBe(9);
   });
 
-  it('ends whoever has not logged in by the deadline, and leaves nothing behind', async () => {
+  it('ends a client that has not logged in by the deadline, and leaves nothing behind', async () => {
     const { clock, cut, enter, gate } = setUp();
     const gone = enter('gone', 'a');
     enter('slow', 'a');
@@ -62,7 +62,7 @@ describe('the connection gate', () => {
     expect([gate.connections, clock.pending]).toEqual([1, 0]);
   });
 
-  it('counts nobody twice, however often he leaves', () => {
+  it('counts no client twice, however often it leaves', () => {
     const { enter, gate } = setUp({ connections: 2 });
     const one = enter('one', 'a');
     one?.loggedIn();

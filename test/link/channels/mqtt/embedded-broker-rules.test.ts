@@ -56,7 +56,7 @@ describe('a login', () => {
     expect([questions, at.told]).toEqual([0, []]);
   });
 
-  it('that comes too often is told to wait, and so is one that cannot be judged', async () => {
+  it('that comes too often is asked to wait, and so is one that cannot be checked', async () => {
     let isAway = false;
     const checkDevice = async () => {
       if (isAway) throw new Error('database down');
@@ -89,7 +89,7 @@ describe('a login', () => {
     expect(packet.clean).toBe(true);
   });
 
-  it('is told to whoever wants to know how the device asked for it, once it is in', async () => {
+  it('is passed to onLogin with the way in which the device asked for it, once it is accepted', async () => {
     const logins: unknown[] = [];
     await at.open({ onLogin: (...login) => logins.push(login), checkDevice: async (_id, secret) => secret === 'right' });
     const arriving = async (packet: object, password = 'right') => {
@@ -134,7 +134,7 @@ describe('what a device may hear and say', () => {
     expect(at.told).toEqual([]);
   });
 
-  it('ends its connection at any other topic, which is told of the device if that has logged in', async () => {
+  it('ends its connection at any other topic, which is reported with the device if that has logged in', async () => {
     await at.open();
     const client = at.present();
     const topics = [mqttTopics.presence(other), mqttTopics.answers(other, gatewayId), mqttTopics.commands(deviceId)];
@@ -153,7 +153,7 @@ describe('what a device may hear and say', () => {
     expect(at.told).toHaveLength(1);
   });
 
-  it('is no will: the end was told already, in the right order; an answer that was under way counts', async () => {
+  it('is no will: the end was reported already, in the right order; an answer that was under way counts', async () => {
     await at.open();
     const client = at.present();
     client.closed = true;

@@ -50,7 +50,7 @@ describe('the embedded broker', () => {
     expect(at.aedes.closes).toBe(1);
   });
 
-  it('tells a connection that is cut for its size, of the device that it belongs to, and of nobody once it stops', async () => {
+  it('reports a connection that is cut for its size, with the device that it belongs to, and none once it stops', async () => {
     const context = () => createSecureContext(selfSigned);
     await at.open({ port: 0, secure: { port: 0, context } });
     expect(at.broker.securePort).toEqual(expect.any(Number));
@@ -82,7 +82,7 @@ describe('the embedded broker', () => {
     expect(at.told).toHaveLength(2);
   });
 
-  it('waits ten seconds for the login of a stranger, and no more for a device that has logged in', async () => {
+  it('waits ten seconds for the login of an unauthenticated client, and no more for a device that has logged in', async () => {
     await at.open({ port: 0 });
     const socket = connect(at.broker.port ?? 0, '127.0.0.1').on('error', () => {});
     await until(() => at.aedes.clients > 0);
@@ -94,7 +94,7 @@ describe('the embedded broker', () => {
     await at.broker.stop();
   });
 
-  it('knows nobody when it starts once more', async () => {
+  it('knows no device when it starts once more', async () => {
     await at.open();
     const client = at.present();
     await at.broker.stop();
@@ -103,7 +103,7 @@ describe('the embedded broker', () => {
     expect(client.published).toEqual([]);
   });
 
-  it('ends whoever aedes does not know of when it stops', async () => {
+  it('ends connections that aedes does not know of when it stops', async () => {
     await at.open({ port: 0 });
     const socket = connect(at.broker.port ?? 0, '127.0.0.1').on('error', () => {});
     await until(() => at.aedes.clients > 0);
@@ -121,7 +121,7 @@ describe('the embedded broker', () => {
     await at.broker.stop();
   });
 
-  it('outlives the failures that aedes reports, and writes them down without what a stranger may make long', async () => {
+  it('outlives the failures that aedes reports, and logs them without what an unauthenticated client may make long', async () => {
     await at.open();
     at.aedes.emit('error', new Error('odd'));
     at.aedes.emit('clientError', { id: 'x'.repeat(1_000) }, new Error('reset'));

@@ -130,7 +130,7 @@ describe('the pace of reading', () => {
     expect(restAfter(1, mebibyte)).toBe(250);
   });
 
-  it('is soon as before for whoever stops, however much he sent', async () => {
+  it('is soon as before for a client that stops, however much it sent', async () => {
     const { restAfter } = createPace(clock);
     restAfter(1_000_000, 0);
     await clock.advance(5_000);

@@ -64,7 +64,7 @@ const cutAll = () => {
 };
 
 describe('the gateway at an outside broker', () => {
-  it('is up once it hears answers and presence, under its own name and without a session', async () => {
+  it('is up once it has subscribed to answers and presence, under its own name and without a session', async () => {
     const granted: unknown[] = [];
     await open({
       authorizeSubscribe: (_client, subscription, done) => {
@@ -94,7 +94,7 @@ describe('the gateway at an outside broker', () => {
     ]);
   });
 
-  it('hears its devices until it is stopped, and nothing after that', async () => {
+  it('receives messages of its devices until it is stopped, and nothing after that', async () => {
     await open();
     await channel.start(recorder);
     const presence = { v: 1, device: deviceId, online: true, clock: new Date(clock.now()).toISOString() };

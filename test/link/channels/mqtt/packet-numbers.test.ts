@@ -30,7 +30,7 @@ it('the embedded broker writes and reads packets without them', async () => {
   expect(Object.keys(cache).length).toBe(0);
 });
 
-it('the client of an outside broker is told to do without, whether the broker is there or not', async () => {
+it('the client of an outside broker is set to do without, whether the broker is there or not', async () => {
   packets.writeToStream.cacheNumbers = true;
   const channel = new MqttChannel({ url: `mqtt://127.0.0.1:${await freePort()}`, ...shared, random: systemRandom });
   await channel.start(createRecorder());

@@ -170,7 +170,7 @@ describe('a handshake', () => {
     expect(told).toEqual([]);
   });
 
-  it('of a device that connects without end is told to wait, and its neighbour’s is taken', async () => {
+  it('of a device that connects without end is asked to wait, and its neighbour’s is taken', async () => {
     await up();
     expect([knock().refused, knock().refused]).toEqual([[], []]);
     told.length = 0;
@@ -190,7 +190,7 @@ describe('a handshake', () => {
     expect(socket.destroyed).toBe(false);
   });
 
-  it('that the library complains of and nobody handed over is cut', async () => {
+  it('that the library reports as failed, and that no listener took, is cut', async () => {
     await up();
     const take = vi.spyOn(WebSocketServer.prototype, 'handleUpgrade').mockImplementation(() => {});
     knock();
@@ -299,7 +299,7 @@ describe('a frame', () => {
     expect(told).toEqual([['answer', 'queue', deviceId, answer]]);
   });
 
-  it('that is read after the stop is nobody’s', async () => {
+  it('that is read after the stop is ignored', async () => {
     await up();
     const socket = arrive();
     isReading = false;

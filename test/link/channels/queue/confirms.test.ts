@@ -74,7 +74,7 @@ describe('commands that RabbitMQ has not confirmed', () => {
     expect(absent).toEqual(['device-1']);
   });
 
-  it('are told apart: what is given back says nothing about its neighbour', async () => {
+  it('are distinguished: what is given back says nothing about its neighbour', async () => {
     const one = send();
     const other = send();
     if (one.published) outbox.giveBack(one.published);
@@ -84,7 +84,7 @@ describe('commands that RabbitMQ has not confirmed', () => {
     expect(await one.ended).toBeInstanceOf(DeviceNotOnChannel);
   });
 
-  it('are unclear when nobody confirms, and stay so when the confirm comes late', async () => {
+  it('are unclear when the confirm does not come, and stay so when it comes late', async () => {
     const { ended, published } = send();
     await clock.advance(3_000);
     expect(await ended).toBeInstanceOf(SendUnclear);

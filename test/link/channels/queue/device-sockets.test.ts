@@ -73,7 +73,7 @@ describe('a device’s socket', () => {
     expect(frames.map((frame) => frame.isFromCurrent())).toEqual([false, false]);
   });
 
-  it('is replaced by the next: told as gone at once, closed, and ended if it stays', async () => {
+  it('is replaced by the next: reported as gone at once, closed, and ended if it stays', async () => {
     const first = added();
     const second = added();
     expect(told).toEqual(['gone a']);
@@ -98,7 +98,7 @@ describe('a device’s socket', () => {
     expect(first.done).toHaveLength(1);
   });
 
-  it('is cut off by name: told as gone at once, closed, and ended if it stays', async () => {
+  it('is cut off by name: reported as gone at once, closed, and ended if it stays', async () => {
     const socket = added();
     sockets.cutOff('a', 4001, 'enough');
     sockets.cutOff('b', 4001, 'nobody');
@@ -112,7 +112,7 @@ describe('a device’s socket', () => {
     expect([told, clock.pending]).toEqual([['gone a'], 0]);
   });
 
-  it('that is cut off is not heard any more, nor is one of the same device that was replaced before', () => {
+  it('that is cut off is not read any more, nor is one of the same device that was replaced before', () => {
     const [replaced, current, other] = [added(), added(), added('b')];
     const ofOther = added('b');
     sockets.cutOff('a', 4001, 'enough');
@@ -125,7 +125,7 @@ describe('a device’s socket', () => {
     expect(frames.at(-1)).toMatchObject({ deviceId: 'a' });
   });
 
-  it('that sends too large a message is told; another failure is not', () => {
+  it('that sends too large a message is reported; another failure is not', () => {
     const socket = added();
     socket.emit('error', Object.assign(new Error('large'), { code: 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' }));
     expect(told).toEqual(['too large a']);
@@ -191,7 +191,7 @@ describe('a socket that sends more than its share', () => {
 });
 
 describe('stopping', () => {
-  it('ends all, those that were replaced or cut off too, tells nobody, and leaves no timer', async () => {
+  it('ends all, those that were replaced or cut off too, reports none as gone, and leaves no timer', async () => {
     sockets.start();
     const replaced = added();
     const current = added();

@@ -197,7 +197,7 @@ describe('the RabbitMQ channel', () => {
     ]);
   });
 
-  it('hears its devices until it is stopped', async () => {
+  it('receives messages of its devices until it is stopped', async () => {
     const { channel, model } = await up();
     const clockText = new Date(clock.now()).toISOString();
     const message = {
