@@ -142,13 +142,13 @@ const throwingTests = `
 import { it } from 'vitest';
 const { __stryker__: state } = globalThis;
 let times = 0;
-it('has an error that nobody catches, each time with mutant 1 and once with mutant 2', async () => {
+it('has an uncaught error, each time with mutant 1 and once with mutant 2', async () => {
   if (state.activeMutant === '1' || (state.activeMutant === '2' && (times += 1) === 1)) setImmediate(() => { throw new Error('odd'); });
   await new Promise((resolve) => setTimeout(resolve, 20));
 });
 `;
 
-it('an error that nobody catches kills its mutant if it comes each time, and never the process that asks', () => {
+it('an uncaught error kills its mutant if it comes each time, and never the process that asks', () => {
   const ask = `
     const runner = new Runner();
     await runner.dryRun();

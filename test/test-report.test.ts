@@ -34,7 +34,7 @@ describe('a second try', () => {
     expect(secondTry(run(...many))).toEqual([]);
   });
 
-  it('is for nobody when something was thrown outside of every test', () => {
+  it('is for no file when something was thrown outside of every test', () => {
     expect(secondTry({ ...run(good, bad), strayErrors: 1 })).toEqual([]);
   });
 

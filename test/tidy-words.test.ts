@@ -1,4 +1,4 @@
-// Plain language [docs/glossary.md]: discouraged words occur neither in sources nor in titles of tests, except in places that are still to be
+// Plain language [docs/glossary.md]: discouraged words occur neither in titles of tests nor in sources, except in places that are still to be
 // rewritten. That list only shrinks: a place without such words must leave it.
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -25,26 +25,6 @@ const placesToRewrite: readonly string[] = [
   'src/playground/stories/',
 ];
 
-const titlesToRewrite: readonly string[] = [
-  'test/browser/',
-  'test/cabinet/',
-  'test/callbacks/',
-  'test/cards/',
-  'test/contract/',
-  'test/database/',
-  'test/faults/',
-  'test/invoices/',
-  'test/isolation/',
-  'test/mutation.test.ts',
-  'test/playground/',
-  'test/simulation/',
-  'test/test-report.test.ts',
-  'test/tidy-words.test.ts',
-  'test/virtual/',
-  'test/web/',
-  'test/wiring/',
-];
-
 function outside(findings: readonly string[], places: readonly string[]): string[] {
   return findings.filter((finding) => ![...places, ...wordLists].some((place) => finding.startsWith(place)));
 }
@@ -69,11 +49,7 @@ describe('titles of tests', () => {
   const findings = findDiscouragedTitles(readFiles('test/**/*.test.ts'));
 
   it('use no discouraged words', () => {
-    expect(outside(findings, titlesToRewrite)).toEqual([]);
-  });
-
-  it('have no place on the list that is rewritten already', () => {
-    expect(withoutFinding(findings, titlesToRewrite)).toEqual([]);
+    expect(findings).toEqual([]);
   });
 });
 
@@ -88,8 +64,13 @@ describe('the check itself', () => {
   });
 
   it('finds a word in titles alone', () => {
-    const text =
-      "it('tells somebody', () => say('nobody'));\nit.each([\n  1,\n])('%s is heard', () => {});\ndescribe.each([1, 2])(\n  `his`, f);\n";
+    // In parts, so that the check of this file finds no title here.
+    const [name, rowsEnd] = ['it', '])'];
+    const text = [
+      `${name}('tells somebody', () => say('nobody'));`,
+      `${name}.each([\n  1,\n${rowsEnd}('%s is heard', () => {});`,
+      'describe.each([1, 2])(\n  `his`, f);',
+    ].join('\n');
     expect(findDiscouragedTitles(new Map([['a.ts', text]])).map((finding) => finding.replace(/: .*/, ''))).toEqual([
       'a.ts:1 has "somebody"',
       'a.ts:4 has "heard"',

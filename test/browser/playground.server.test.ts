@@ -216,7 +216,7 @@ describe('trouble', () => {
 });
 
 describe('QR and refund', () => {
-  it('creates an invoice, shows its QR, scans it and pays it; the ERP hears it, verified', async () => {
+  it('creates an invoice, shows its QR, scans it and pays it; the ERP is notified, verified', async () => {
     await press('Till', 'Pay by QR');
     await page.getByRole('img', { name: /^QR of an invoice for/ }).waitFor();
     await press('Till', 'Scan the QR');
@@ -318,7 +318,7 @@ describe('what cannot be done now', () => {
   }, 60_000);
 });
 
-describe('everybody', () => {
+describe('every user', () => {
   // Side by side, the register below, one column.
   it.each([1440, 900, 390])(
     'finds nothing serious in light and dark, %i wide',
@@ -359,7 +359,7 @@ describe('everybody', () => {
     await moving.context().close();
   });
 
-  it('is asked before the books are emptied, and told that nothing is deleted', async () => {
+  it('has to confirm before the books are emptied, and reads that nothing is deleted', async () => {
     await page.getByRole('button', { name: 'Empty the books…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('Nothing is deleted').waitFor();

@@ -75,7 +75,7 @@ const people = () => [operator, merchant, viewer].filter((page) => page !== unde
 const open = (page: Page, path: string) => openPage(page, cabinet, path);
 
 describe('an invoice whose callbacks are dead', () => {
-  it('labels the attempts of each callback, and says what to do, to everybody', async () => {
+  it('labels the attempts of each callback, and says what to do, to every user', async () => {
     for (const page of people()) {
       await expect
         .poll(

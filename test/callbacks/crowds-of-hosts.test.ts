@@ -103,7 +103,7 @@ describe('room', () => {
     expect([count('claim'), count('scan')]).toEqual([ofItsOwn + 3, 0]);
   });
 
-  it('is passed on until nobody waits, and then no more is asked', async () => {
+  it('is passed on until no host waits, and then no more is asked', async () => {
     const { calls } = await lineUp('second', 'third');
     await sentByOther('second');
     await sentByOther('third');

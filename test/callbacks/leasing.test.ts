@@ -91,7 +91,7 @@ describe('statements', () => {
 });
 
 describe('leases in memory', () => {
-  it('are no more than a few for a host that nobody knows or that is slow', async () => {
+  it('are no more than a few for a host that is unknown or slow', async () => {
     const { callbacks, calls } = begin();
     await write(100);
     callbacks.wake(to(merchantId, host));
@@ -198,7 +198,7 @@ describe('other instances', () => {
     expect(watched.wakes()).toBe(1);
   });
 
-  it('are told of what is written by one that does not send', async () => {
+  it('are woken for what is written by one that does not send', async () => {
     const idle = callbacksOn(database, { clock });
     idle.wake(to(merchantId, host));
     expect(watched.wakes()).toBe(1);

@@ -68,7 +68,7 @@ describe('the worker looks again', () => {
     expect(naps).toBeLessThan(10);
   });
 
-  it('at once when somebody else has written, and not by itself after that', async () => {
+  it('at once when another instance has written, and not by itself after that', async () => {
     const { calls } = begin(() => answered(200));
     await clock.advance(1_000);
     await write(many(1));

@@ -134,7 +134,7 @@ describe('places', () => {
     expect(places.free('quick', quick)).toEqual({ wasFull: true });
   });
 
-  it('tells nobody of room while a share has more than is its', () => {
+  it('reports no room while a share has more than is its', () => {
     const places = new Hosts({ total: 16, perHost: 8 });
     makeKnown(places, slow, 'slow');
     makeKnown(places, quick, 'quick');

@@ -35,7 +35,7 @@ async function endOne(calls: readonly Call[], at: number, how = silence): Promis
 }
 
 describe('the hosts of one merchant, thousands of them,', () => {
-  it('leave every second place to newcomers of another', async () => {
+  it('leave every second place to new hosts of another', async () => {
     const { callbacks, calls } = begin();
     await clock.settle();
     await send(callbacks, ...dead(2_000));
@@ -44,7 +44,7 @@ describe('the hosts of one merchant, thousands of them,', () => {
     expect(hostsOf(calls.slice(64))).toEqual(['dead.example:65', 'new1.example', 'dead.example:66', 'new2.example', 'dead.example:67']);
   });
 
-  it('keep nobody waiting after a restart, when no host is known', async () => {
+  it('keep no other merchant waiting after a restart, when no host is known', async () => {
     await stage.writeTo(dead(2_000));
     await stage.writeTo(['healthy.example'], other);
     const { calls } = begin();

@@ -1,4 +1,4 @@
-// The mark that an abort leaves on its payment [D18, D19]: it goes when the terminal refuses, before anybody is told 22; and 0 is
+// The mark that an abort leaves on its payment [D18, D19]: it goes when the terminal refuses, before a caller is answered 22; and 0 is
 // only said when the invoice is cancelled, too.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { deviceAccessTopic } from '../../src/access/merchant-device.ts';
@@ -73,7 +73,7 @@ describe('an abort', () => {
     expect(await invoice()).toBe(cancelled);
   });
 
-  it('whose gateway died before the terminal answered leaves its mark: nobody was told otherwise', async () => {
+  it('whose gateway died before the terminal answered leaves its mark: no caller was answered otherwise', async () => {
     const { abort, invoice } = await askedBank(10_000);
     void world.told(abort());
     world.onAnswer = () => undefined;
@@ -163,7 +163,7 @@ describe('an abort', () => {
     expect(told.message).toContain('GET Device/Operation/Status');
   });
 
-  it('that was answered 3, or whose caller hung up, is told how it ended when it is asked for again [D58]', async () => {
+  it('that was answered 3, or whose caller hung up, is answered with its outcome when it is asked for again [D58]', async () => {
     const { terminal, paying, abort, invoice } = await askedBank(10_000);
     world.setAway(terminal.id, true);
     expect((await world.run(abort({ hashRequest: () => 'abort' }))).code).toBe(3);
@@ -182,7 +182,7 @@ describe('an abort', () => {
   });
 });
 
-it('an abort that came too late for an approved payment is told so again under its key', async () => {
+it('an abort that came too late for an approved payment gets that answer again under its key', async () => {
   const world = await createSaleWorld();
   const terminal = await world.terminal({ timing: { customerMs: 100, bankMs: 2_000 } });
   const documentNr = world.random.uuid();
@@ -224,7 +224,7 @@ describe('the abort of a payment that is the second try of its document', () => 
     return { terminal, abort, again, before, now };
   }
 
-  it('stops that one, though the same request about the first try was never heard: not 0 while it is charged', async () => {
+  it('stops that one, though the answer to the same request about the first try was not delivered: not 0 while it is charged', async () => {
     const { terminal, abort, again, now } = await triedTwice({ hashRequest: () => 'abort' });
     expect(await world.run(abort({ hashRequest: () => 'abort' }))).toMatchObject({ code: 0, oid: now?.id, isRepeated: false });
     expect((await world.run(again)).code).toBe(50);
@@ -245,7 +245,7 @@ describe('the abort of a payment that is the second try of its document', () => 
     expect(before?.state).toBe('refused');
   });
 
-  it('under the key of the first one’s abort is told how that ended once the second has come to nothing, too', async () => {
+  it('under the key of the first one’s abort is answered with that outcome once the second has come to nothing, too', async () => {
     const key = { idempotency: { key: 'cancel', requestHash: 'abort' } };
     const { abort, again, before } = await triedTwice(key);
     expect((await world.run(abort({ hashRequest: () => 'other' }))).code).toBe(0);
@@ -278,7 +278,7 @@ describe.each(engines)('the mark on %s', (engine) => {
     expect(await isMarked()).toBe(false);
   });
 
-  it('stays as it was when the payment was settled, and is put back once by whoever says 0', async () => {
+  it('stays as it was when the payment was settled, and is put back once by the abort that answers 0', async () => {
     const { queries } = database;
     const refused = { state: 'refused', by: 'answer', outcome: 'refused', report: undefined, reason: undefined } as const;
     const payment = await findCommand(queries, id);

@@ -1,4 +1,4 @@
-// What the callers of Abort and LastTransaction are told, field by field, and what a call that names a payment shows.
+// What the callers of Abort and LastTransaction are answered, field by field, and what a call that names a payment shows.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { abort } from '../../src/cards/abort.ts';
 import type { CardsDeps } from '../../src/cards/cards-deps.ts';
@@ -28,7 +28,7 @@ describe('an abort', () => {
     return { id, paying, abort };
   }
 
-  it('that stopped the payment tells the payment’s OID and report; it is no repeat, and under its key it is told the same', async () => {
+  it('that stopped the payment answers with the payment’s OID and report; it is no repeat, and under its key it is answered the same', async () => {
     const { id, paying, abort } = await running();
     world.onAnswer = (answer) => (answer.outcome === 'refused' && answer.id === id ? { ...answer, report: { text: 'stopped' } } : answer);
     const key = { idempotency: { key: 'k', requestHash: 'h' } };
@@ -130,7 +130,7 @@ describe('LastTransaction', () => {
   });
 });
 
-describe('whoever names a payment by the number that its answer had', () => {
+describe('a caller that names a payment by the number that its answer had', () => {
   it.each(['closeDoc', 'refund', 'cancelTransaction'] as const)('in %s has its outcome: an equal Pay is a new one', async (name) => {
     const caller = createFakeRecipient();
     const pay = () =>

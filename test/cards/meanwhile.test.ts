@@ -43,7 +43,7 @@ describe('an abort that the terminal refused, of a payment that is declined a mo
     return { paying, payment: await world.lastCommand() };
   }
 
-  it('is confirmed by one of two that asked; the other, which finds that done, is told 22 and not that it is unclear', async () => {
+  it('is confirmed by one of two that asked; the other, which finds that done, is answered 22 and not that it is unclear', async () => {
     const { paying, payment } = await declining();
     const both = [world.told(abort(deps(), call(), payment)), world.told(abort(deps(), call(), payment))];
     expect((await world.run(paying)).code).toBe(50);
@@ -78,7 +78,7 @@ describe('an abort that the terminal refused, of a payment that is declined a mo
 
 it.each<[string, ChannelName[] | undefined, ChannelName]>([
   ['is live on first', ['queue', 'mqtt'], 'queue'],
-  ['is asked by otherwise, when it was never heard of here', undefined, 'mqtt'],
+  ['is asked by otherwise, when it has no presence here', undefined, 'mqtt'],
   ['is asked by otherwise, when it is live on none', [], 'mqtt'],
 ])('an Abort goes by the channel that the terminal %s', async (_what, liveOn, channel) => {
   const paying = world.pay(terminal.id, 10, 'n');
@@ -181,7 +181,7 @@ describe('a CloseDoc of a payment that had no documentNr', () => {
   });
 });
 
-it('a CloseDoc of a payment that was voided, and removed since, is told that nothing is kept of it', async () => {
+it('a CloseDoc of a payment that was voided, and removed since, is answered that nothing is kept of it', async () => {
   const payment = await paid('n');
   expect((await world.run(world.cards.cancelTransaction(payment))).code).toBe(0);
   await world.database.queries.updateTable('commands').set({ removed_at: 1 }).where('name', '=', 'Pay').execute();
@@ -217,7 +217,7 @@ describe('what is disputed,', () => {
     },
   );
 
-  it('a payment, is not told as aborted', async () => {
+  it('a payment, is not answered as aborted', async () => {
     const row = { ...contradicted, abort_requested_at: 1 };
     const { id } = await seedCommand(world.database.queries, world.merchantId, terminal.id, row);
     const payment = await findCommand(world.database.queries, id);

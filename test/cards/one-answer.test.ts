@@ -109,7 +109,7 @@ describe('a payment', () => {
   });
 });
 
-it('a keyed Pay that was refused is not told so once another call has paid under its documentNr', async () => {
+it('a keyed Pay that was refused is not answered so once another call has paid under its documentNr', async () => {
   const documentNr = world.random.uuid();
   const pay = (key: string) => world.run(world.cards.pay({ ...call(), amountBani: 1_000, documentNr, idempotency: idempotency(key) }));
   world.onAnswer = (answer) => (answer.outcome === 'done' ? { ...answer, outcome: 'refused' } : answer);

@@ -89,7 +89,7 @@ describe('a refund', () => {
     [1_001, 0, '10.00'],
     [2, 999, '0.01'],
     [1, 1_000, '0.00'],
-  ])('of %i bani after %i is one too much, and is told what is left', (amountBani, refundedBani, left) => {
+  ])('of %i bani after %i is one too much, and is refused with what is left', (amountBani, refundedBani, left) => {
     expect(() => checkRefund(payment(), { amountBani, refundedBani })).toThrow(invalid(`not be over ${left}`));
   });
 

@@ -1,4 +1,4 @@
-// What a terminal is told, by which calls it is left alone, and that an abort is not confirmed by a payment that was made.
+// What a terminal is sent, by which calls it is left alone, and that an abort is not confirmed by a payment that was made.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
@@ -74,7 +74,7 @@ describe('a payment that was', () => {
     expect(await world.ledger.timelineOf(id)).toContainEqual(expect.objectContaining({ step: 'closed by hand', detail: 'Ana: no power' }));
   });
 
-  it('made although an abort was asked for is not told as stopped, when the terminal’s no got lost', async () => {
+  it('made although an abort was asked for is not answered as stopped, when the terminal’s no got lost', async () => {
     const documentNr = world.random.uuid();
     const paying = world.pay(terminal.id, 10, documentNr);
     await world.clock.advance(3_000);

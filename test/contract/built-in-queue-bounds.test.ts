@@ -1,4 +1,4 @@
-// What one wild device can do on the built-in queue: it is read slowly, told to wait, or ended, and its neighbour notices nothing.
+// What one wild device can do on the built-in queue: it is read slowly, asked to wait, or ended, and its neighbour notices nothing.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { BuiltInQueue } from '../../src/link/channels/queue/built-in-queue.ts';
@@ -88,7 +88,7 @@ describe('one wild device', () => {
     await ended;
   }, 60_000);
 
-  it('that connects without end is told to wait, and let in again later', async () => {
+  it('that connects without end is asked to wait, and let in again later', async () => {
     let refused = 0;
     for (let count = 0; count < 70; count += 1) {
       await wild().then(

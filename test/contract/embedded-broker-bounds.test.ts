@@ -1,4 +1,4 @@
-// What strangers and one wild device can do at the embedded broker's port: nothing that the others would notice.
+// What unauthenticated clients and one wild device can do at the embedded broker's port: nothing that the others would notice.
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connectAsync } from 'mqtt';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -71,7 +71,7 @@ async function worksFor(login = deviceB): Promise<void> {
   await device.close();
 }
 
-describe('strangers', () => {
+describe('unauthenticated clients', () => {
   it('who hold connections open make room for the next, the oldest first, and keep no device out', async () => {
     await open({ withoutLoginPerAddress: 5 });
     const silent: Stranger[] = [];
@@ -171,7 +171,7 @@ describe('one wild device', () => {
     expect(recorder.told).toContainEqual({ what: 'dropped', reason: 'too-large' });
   });
 
-  it('that logs in without end is told to wait, and let in again later', async () => {
+  it('that logs in without end is asked to wait, and let in again later', async () => {
     const clock = createVirtualClock();
     await open({}, clock);
     let refused = 0;

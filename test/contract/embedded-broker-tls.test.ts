@@ -75,7 +75,7 @@ describe('the embedded broker over TLS', () => {
     await roundTrip();
   });
 
-  it('ends whoever speaks no TLS, and whoever never finishes the handshake by the deadline', async () => {
+  it('ends a client that speaks no TLS, and one that never finishes the handshake by the deadline', async () => {
     const clock = createVirtualClock();
     await open(undefined, clock);
     const connection = async (bytes: Buffer) => {

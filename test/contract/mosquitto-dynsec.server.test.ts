@@ -87,7 +87,7 @@ describe('pairing with Mosquitto', () => {
     expect(letIn).toEqual(Array(20).fill(true));
   });
 
-  it('writes the login: the device is let in with what it was told, and with nothing else', async () => {
+  it('writes the login: the device is let in with the secret that it got, and with nothing else', async () => {
     const devices = gateway();
     const { id, pairingCode } = await register(devices);
     const { secret } = await pair(devices, pairingCode);
@@ -127,7 +127,7 @@ describe('pairing with Mosquitto', () => {
     expect(await mayLogIn(id, newest)).toBe(true);
   });
 
-  it('of two who use one code at once, on two gateways, tells nobody a secret that does not work', async () => {
+  it('of two devices that use one code at once, on two gateways, answers neither with a secret that does not work', async () => {
     const [one, other] = [gateway(), gateway()];
     for (let round = 0; round < 8; round += 1) {
       const { id, pairingCode } = await register(one);
@@ -155,7 +155,7 @@ describe('pairing with Mosquitto', () => {
     }
   });
 
-  it('writes nothing late: who stood still while another changed the login finds that it is not his any more', async () => {
+  it('writes nothing late: a change that stood still while another changed the login finds that it lost it', async () => {
     const logins = createMosquittoLogins({ url: server.adminUrl, clock, random: systemRandom, logger: quietLogger });
     const { deviceId } = deviceA;
     let goOn = () => {};
@@ -236,7 +236,7 @@ describe('pairing with Mosquitto', () => {
     await logins.change(deviceB.deviceId, async () => {});
   });
 
-  it('after the loss of its file knows nobody: a new secret, or pairing anew, brings a device back', async () => {
+  it('after the loss of its file knows no device: a new secret, or pairing anew, brings a device back', async () => {
     const devices = gateway();
     const { id, pairingCode } = await register(devices);
     const { secret: lost } = await pair(devices, pairingCode);

@@ -112,7 +112,7 @@ it('refuses every way over the exchanges and queues of others and of MQTT', asyn
   await expectNothingForgedForB();
 });
 
-it('takes nobody for an MQTT client who says so by AMQP, nor because the same device is connected by MQTT', async () => {
+it('takes no AMQP client for an MQTT client because it says so, nor because the same device is connected by MQTT', async () => {
   const byMqtt = await connectMqttDevice(mqttUrl(), deviceA);
   // RabbitMQ remembers each yes that this connection gets.
   byMqtt.presence({ v: 1, device: deviceA.deviceId, online: true, clock: new Date().toISOString() });
@@ -126,7 +126,7 @@ it('takes nobody for an MQTT client who says so by AMQP, nor because the same de
   await expectNothingForgedForB();
 });
 
-it.each(['CC', 'BCC'])('an answer with a %s to the addresses of another is heard under its own name alone', async (header) => {
+it.each(['CC', 'BCC'])('an answer with a %s to the addresses of another is received under its own name alone', async (header) => {
   const addresses = [answerKey(deviceB.deviceId, gatewayId), answerKey(deviceB.deviceId, otherGatewayId), presenceKey(deviceB.deviceId)];
   const honest = answerTo(command(), deviceA.deviceId);
   const { queue, otherQueue } = stage.heard;
@@ -145,7 +145,7 @@ it.each(['CC', 'BCC'])('an answer with a %s to the addresses of another is heard
   await expectNothingForgedForB();
 });
 
-it('what was sent to a device and dies in its queue is nobody’s answer, whatever address it goes on to', async () => {
+it('what was sent to a device and dies in its queue is no device’s answer, whatever address it goes on to', async () => {
   const { queue } = stage.heard;
   for (const key of [answerKey(deviceB.deviceId, gatewayId), presenceKey(deviceB.deviceId)]) {
     const since = queue.told.length;

@@ -54,7 +54,7 @@ channelContract(
   'outside',
 );
 
-it('an answer without user-id is dropped: nobody vouches for it', async () => {
+it('an answer without user-id is dropped: no device vouches for it', async () => {
   const channel = new RabbitmqChannel({ url: server.url, ...shared });
   const recorder = createRecorder();
   await channel.start(recorder);
@@ -71,7 +71,7 @@ it('an answer without user-id is dropped: nobody vouches for it', async () => {
   await channel.stop();
 });
 
-it('a device that is cut off loses its connections, by AMQP and by MQTT, and nobody else does', async () => {
+it('a device that is cut off loses its connections, by AMQP and by MQTT, and no other device does', async () => {
   const connections = createRabbitmqConnections({ ...shared, apiUrl: server.apiUrl });
   const cutOff = [await connectAmqpDevice(host(), deviceA), await connectMqttDevice(`mqtt://127.0.0.1:${server.mqttPort}`, deviceA)];
   const other = await connectMqttDevice(`mqtt://127.0.0.1:${server.mqttPort}`, deviceB);
@@ -116,7 +116,7 @@ it('keeps no retained message of a device: no presence, no answer to an address 
   await later.endAsync();
 });
 
-it('a message of more than 2 MiB by MQTT reaches nobody, and everybody else goes on', async () => {
+it('a message of more than 2 MiB by MQTT reaches no gateway, and all other devices go on', async () => {
   const channel = new MqttChannel({ url: server.mqttUrl, ...shared });
   const recorder = createRecorder();
   await channel.start(recorder);

@@ -1,4 +1,4 @@
-// What every version of a command costs besides itself, whoever writes it: money waits for it, so more of it is a decision.
+// What every version of a command costs besides itself: money waits for it, so more of it is a decision.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createInsertGroup } from '../../src/ledger/insert-batch.ts';
@@ -7,7 +7,7 @@ import { engines, openTestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 
 describe.each(engines)('a command on %s', (engine) => {
-  it('is in no more indexes than somebody searches by', async () => {
+  it('is in no more indexes than the queries need', async () => {
     const database = await openTestDatabase(engine);
     const { rows } = await (engine === 'postgres'
       ? sql<{ name: string }>`select indexname as name from pg_indexes where tablename = 'commands'`

@@ -1,4 +1,4 @@
-// What a group promises whoever commits through it, on a commit that the test ends by hand.
+// What a group promises to the callers that commit through it, on a commit that the test ends by hand.
 import { describe, expect, it } from 'vitest';
 import { ConstraintViolation, DatabaseBusy, databaseDown, LostToAnother } from '../../src/database/errors.ts';
 import { createGroup, type GroupOptions } from '../../src/database/group.ts';
@@ -47,7 +47,7 @@ function setUp(limits: Partial<GroupOptions<Row, string>> = {}) {
 const ids = (batches: { ids: string[] }[]) => batches.map((batch) => batch.ids);
 
 describe('a group', () => {
-  it('commits whoever comes alone at once, and together what came meanwhile, in one fixed order', async () => {
+  it('commits a single row at once, and together what came meanwhile, in one fixed order', async () => {
     const { group, batches, add, told } = setUp({ inFlight: 1 });
     add('one');
     expect(ids(batches)).toEqual([['one']]);
@@ -118,7 +118,7 @@ describe('a group', () => {
     expect(group.waiting).toBe(0);
   });
 
-  it('lets a row that waits for two names keep nobody from the one that is free', async () => {
+  it('lets a row that waits for two names keep no other row from the one that is free', async () => {
     const { batches, add } = setUp({ inFlight: 3 });
     add('first', 'terminal 1');
     add('second', 'terminal 2');
@@ -171,7 +171,7 @@ describe('a group', () => {
     expect(alone.map(({ id }) => id)).toEqual(['one', 'one', 'over', 'over', ...Array.from({ length: 5 }, () => 'two')]);
   });
 
-  it('tells everybody that a commit is unclear, and tries nothing again by itself', async () => {
+  it('answers all callers that a commit is unclear, and tries nothing again by itself', async () => {
     const { batches, alone, add, told } = setUp({ inFlight: 1 });
     add('gate');
     for (const id of ['a', 'b']) add(id);

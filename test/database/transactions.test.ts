@@ -62,7 +62,7 @@ describe.each(engines)('statements and transactions on %s', (engine) => {
     expect(winners.flat()).toHaveLength(1);
   });
 
-  it('lets nobody see half of a transaction, nor slip a statement into it', async () => {
+  it('lets no other query see half of a transaction, nor slip a statement into it', async () => {
     const { id } = await seedMerchant(database.queries, { name: '0' });
     const rename = (queries: Queries, name: string) => queries.updateTable('merchants').set({ name }).where('id', '=', id).execute();
     await Promise.all(

@@ -1,4 +1,4 @@
-// Waking: this process at once, the other instances of a PostgreSQL soon after, nobody twice.
+// Waking: this process at once, the other instances of a PostgreSQL soon after, no listener twice.
 import { describe, expect, it } from 'vitest';
 import { createLocalWake } from '../../src/database/local-wake.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
@@ -20,7 +20,7 @@ describe.each(engines)('wake on %s', (engine) => {
   });
 });
 
-it('lets a listener that throws harm nobody else', () => {
+it('lets a listener that throws harm no other listener', () => {
   const logger = recordingLogger();
   const local = createLocalWake(logger);
   const heard: string[] = [];

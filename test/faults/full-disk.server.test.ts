@@ -1,4 +1,4 @@
-// The disk is full: a call that began nothing is told 2, one that was sent is told 3, and nothing that was acknowledged is lost. When there
+// The disk is full: a call that began nothing is answered 2, one that was sent is answered 3, and nothing that was acknowledged is lost. When there
 // is room again the gateway goes on by itself, on both engines.
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -65,7 +65,7 @@ describe.each(['sqlite', 'postgres'])('a full disk under %s', (engine) => {
   const chargesOf = ({ documentNr }: Sale) =>
     readBank(terminal.stateDir).filter((entry) => entry.kind === 'charge' && entry.documentNr === documentNr);
 
-  it('is told as 2 or 3, loses nothing, and is forgotten when there is room again', slowTest, async () => {
+  it('is answered 2 or 3, loses nothing, and is forgotten when there is room again', slowTest, async () => {
     const before = newSale(10);
     expect(await sell(before)).toBe(0);
 

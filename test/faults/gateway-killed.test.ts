@@ -1,5 +1,5 @@
 // kill -9 of the gateway at named moments, on the embedded database with devices as processes of their own.
-// After each: the repeat hears the first outcome, and ledger, bank and fiscal memory agree to the ban.
+// After each: the repeat gets the first outcome, and ledger, bank and fiscal memory agree to the ban.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Erp, startErp } from '../callbacks/erp.ts';
@@ -61,7 +61,7 @@ async function closeDocument(answer: Answer, documentNr: string): Promise<void> 
 }
 
 describe('the gateway is killed while a terminal', () => {
-  it('waits for the card: restarted at once, it hears the outcome and the repeat gets it', slowTest, async () => {
+  it('waits for the card: restarted at once, it receives the outcome and the repeat gets it', slowTest, async () => {
     const documentNr = randomUUID();
     const first = await startPay('10.64', documentNr);
     expect(await readLedger({ dataDir })).toMatchObject([{ name: 'Pay', state: 'sent', amount_bani: 1_064 }]);
@@ -145,7 +145,7 @@ describe('the gateway is killed while a register', () => {
           Boolean,
         ),
     ],
-  ])('%s: it prints once, and the ERP is told', slowTest, async (_moment, price, moment) => {
+  ])('%s: it prints once, and the ERP is notified', slowTest, async (_moment, price, moment) => {
     const Uid = randomUUID();
     const body = receiptOf(price, Uid);
     await shop.online(register.id);

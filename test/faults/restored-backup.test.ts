@@ -10,7 +10,7 @@ import { patienceMs, runProgram, serveSettings, temporaryDirectory } from '../su
 import { quietLogger } from '../support/quiet-logger.ts';
 import { playRestoredBackup } from './restored-backup.ts';
 
-it('knows what was acknowledged, hears how the rest ended, and charges nobody twice', { timeout: 6 * patienceMs }, async () => {
+it('knows what was acknowledged, learns how the rest ended, and charges no customer twice', { timeout: 6 * patienceMs }, async () => {
   const dataDir = temporaryDirectory();
   const copy = join(temporaryDirectory(), 'copy.db');
   const settings = await serveSettings({ TILLGATE_DATA_DIR: dataDir });

@@ -1,4 +1,4 @@
-// The books of a kill series notice what they are there for: a second deed under one number or one Idempotency-Key, and one that nobody heard of.
+// The books of a kill series notice what they are there for: a second operation under one number or one Idempotency-Key, and one without an answer.
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ const told = (...oids: string[]) => oids.map((oid) => ({ oid }));
 const row = (id: string, document_nr: string | null) => ({ id, document_nr, receipt_uid: null });
 
 describe('the books of a kill series', () => {
-  it('have nothing to say when every deed belongs to one answer', () => {
+  it('have nothing to say when every operation belongs to one answer', () => {
     const terminal = device('terminal', {
       bank: [
         { kind: 'decline', reference: 'no' },
@@ -40,7 +40,7 @@ describe('the books of a kill series', () => {
     expect(doneTwice([row('one', 'A'), row('two', 'A')], devices)).toEqual([]);
   });
 
-  it('tell of a second deed under one Idempotency-Key: of the two commands the till was told of one', () => {
+  it('report a second operation under one Idempotency-Key: of the two commands the till was answered about one', () => {
     const memory = [
       { type: 'moneyIn', commandId: 'first' },
       { type: 'moneyIn', commandId: 'again' },
@@ -48,7 +48,7 @@ describe('the books of a kill series', () => {
     expect(doneUntold(told('again'), [device('register', { memory })])).toEqual(['moneyIn first']);
   });
 
-  it('tell of what was told as refused and done, and of what one command did twice', () => {
+  it('report what was answered as refused and done, and what one command did twice', () => {
     const bank = [
       { kind: 'charge', reference: 'refused' },
       { kind: 'refund', reference: 'twice' },

@@ -92,7 +92,7 @@ describe('in the middle of a payment', () => {
     await isReady();
   });
 
-  it('PostgreSQL is killed: the call answers 3, another one 2, and the repeat hears the outcome once it is back', slowTest, async () => {
+  it('PostgreSQL is killed: the call answers 3, another one 2, and the repeat gets the outcome once it is back', slowTest, async () => {
     const payment = await startPay('53.64');
     await servers.postgres.kill9();
     // Its processes for connections outlive it for a moment, and may still say that the terminal is busy.
@@ -116,7 +116,7 @@ describe('in the middle of a payment', () => {
     await closeAndCompare(payment, repeated);
   });
 
-  it('PostgreSQL restarts faster than the customer: nobody notices', slowTest, async () => {
+  it('PostgreSQL restarts faster than the customer: no caller notices', slowTest, async () => {
     const payment = await startPay('54.64');
     await servers.postgres.kill9();
     await servers.postgres.restart();

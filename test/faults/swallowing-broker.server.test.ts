@@ -1,5 +1,5 @@
 // Brokers that say a message has arrived and lose it: Mosquitto and RabbitMQ behind proxies that acknowledge what they drop. The command
-// finds its way by the other channel or is settled by Recall; nothing is charged twice, and the caller hears the truth.
+// finds its way by the other channel or is settled by Recall; nothing is charged twice, and the caller is answered correctly.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { expectTerminalAgrees, readBank, readLedger } from '../support/books.ts';
@@ -86,14 +86,14 @@ describe('a broker that confirms a message and loses it', () => {
     expect(lost).toBeGreaterThan(0);
   });
 
-  it('loses the answers on MQTT: the call still hears the outcome', slowTest, async () => {
+  it('loses the answers on MQTT: the call still gets the outcome', slowTest, async () => {
     loses = (channel, _id, what) => channel === 'mqtt' && what === 'answer';
     const body = newBody(first, '11.00');
     await closeAndCompare(first, body, await pay(body));
     expect(lost).toBeGreaterThan(0);
   });
 
-  it('and so does the other one: the call hears what Recall finds when they are well again', slowTest, async () => {
+  it('and so does the other one: the call gets what Recall finds when they are well again', slowTest, async () => {
     // No command reaches the first terminal; nothing that the second one says reaches us.
     loses = (_channel, id, what) => (id === first.id ? what === 'command' : what === 'answer');
     const [unseen, unheard] = [newBody(first, '12.00'), newBody(second, '13.00')];

@@ -1,4 +1,4 @@
-// Two gateways on one PostgreSQL, one RabbitMQ and one Mosquitto: one charge whoever is asked, and one takes over from the other.
+// Two gateways on one PostgreSQL, one RabbitMQ and one Mosquitto: one charge whichever gateway is called, and one takes over from the other.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectRegisterAgrees, expectTerminalAgrees, readBank, readLedger } from '../support/books.ts';
@@ -92,7 +92,7 @@ describe('two gateways', () => {
     await close(otherTill, repeated.report, body.documentNr);
   });
 
-  it('of which one is killed after an answer got lost: the other finds the outcome with nobody asking', slowTest, async () => {
+  it('of which one is killed after an answer got lost: the other finds the outcome without any call', slowTest, async () => {
     await shop.restartGateway();
     await shop.online(register.id);
     const Uid = randomUUID();

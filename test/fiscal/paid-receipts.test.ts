@@ -144,7 +144,7 @@ describe.each(engines)('a receipt of a card sale on %s', (engine) => {
 
   it.each<[string, (payment: Payment) => Promise<object[]>, number, string]>([
     ['an amount that is not the payment’s', async () => [{ PaymentCode: 1, Amount: 9 }], 40, 'must be 10.00'],
-    ['a documentNr that nobody knows', async () => [{ PaymentCode: 1, documentNr: 'unknown' }], 20, 'No card payment'],
+    ['an unknown documentNr', async () => [{ PaymentCode: 1, documentNr: 'unknown' }], 20, 'No card payment'],
     ['an empty documentNr', async () => [{ PaymentCode: 1, documentNr: '' }], 40, 'must not be empty'],
     ['paid, which is the gateway’s', async () => [{ PaymentCode: 1, paid: { rrn: '1' } }], 40, 'paid'],
     [

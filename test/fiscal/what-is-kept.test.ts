@@ -25,7 +25,7 @@ const receipt = (overrides: object = {}) => ({
 });
 
 describe('a register', () => {
-  it.each(['cashIn', 'cashOut'] as const)('is told the reason of %s if there is one', async (name) => {
+  it.each(['cashIn', 'cashOut'] as const)('gets the reason of %s if there is one', async (name) => {
     await world.run(world.fiscal.cashIn({ ...call(), amountBani: 100_000 }));
     const sent = name === 'cashIn' ? 'MoneyIn' : 'MoneyOut';
     const args = () => world.sendsOf(sent).at(-1)?.args;

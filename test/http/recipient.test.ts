@@ -59,7 +59,7 @@ describe('the recipient', () => {
     expect([recipient.hasLeft(), hasHungUp]).toEqual([false, false]);
   });
 
-  it.each(['destroy', 'end', 'resetAndDestroy'] as const)('who hangs up before (%s) has left, and hears nothing', async (how) => {
+  it.each(['destroy', 'end', 'resetAndDestroy'] as const)('who hangs up before (%s) has left, and receives nothing', async (how) => {
     const { socket, recipient } = await ask();
     const left = new Promise<void>((resolve) => recipient.onLeft(resolve));
     socket[how]();

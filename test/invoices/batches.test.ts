@@ -204,7 +204,7 @@ describe.each(engines)('a batch of invoices on %s', (engine) => {
     ]);
   });
 
-  it('whose answer is lost is looked at again by each call: nothing happens twice, and nobody is told what is not so', async () => {
+  it('whose answer is lost is looked at again by each call: nothing happens twice, and no caller gets a wrong answer', async () => {
     const lost = losingAnswers(database);
     const careful = await openShop(lost.database, { clock: createVirtualClock(startMs), seed: 11 });
     await careful.invoices.start();
@@ -226,7 +226,7 @@ describe.each(engines)('a batch of invoices on %s', (engine) => {
     }
   });
 
-  it('that cannot be written is told to nobody as written', async () => {
+  it('that cannot be written is answered as written to no caller', async () => {
     const broken = losingAnswers(database);
     const unlucky = await openShop(broken.database, { clock: createVirtualClock(startMs), seed: 12 });
     await unlucky.invoices.start();

@@ -157,7 +157,7 @@ describe.each(engines)('an invoice and card payments on %s', (engine) => {
   });
 
   describe('Get', () => {
-    it('is 22 to everybody while a payment is open', async () => {
+    it('is 22 to all callers while a payment is open', async () => {
       const { oid, qr } = await create();
       const { slow } = await running(oid);
       const own = await credentialOf(slow.id);
@@ -166,7 +166,7 @@ describe.each(engines)('an invoice and card payments on %s', (engine) => {
       expect(await stateOf(qr)).toBe(newItem);
     });
 
-    it('is 22 to everybody while a payment is disputed, also of a Scanned one', async () => {
+    it('is 22 to all callers while a payment is disputed, also of a Scanned one', async () => {
       const { oid, qr } = await create();
       expect(await scanByAnybody(qr)).toMatchObject({ errorCode: 0 });
       await disputed(oid);
@@ -251,7 +251,7 @@ describe.each(engines)('an invoice and card payments on %s', (engine) => {
     });
   });
 
-  describe('whoever waits for its lock', () => {
+  describe('a call that waits for its lock', () => {
     /** Begins while the transaction holds the invoice, and ends after its commit. */
     async function meanwhile(within: (queries: Queries) => Promise<unknown>, call: () => Promise<Answer>): Promise<Answer> {
       const [isHeld, isWaiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -271,14 +271,14 @@ describe.each(engines)('an invoice and card payments on %s', (engine) => {
       await seedCommand(queries, world.merchantId, terminal.id, { id: world.random.uuid(), document_nr: oid });
     };
 
-    it.each(['Get', 'cancel', 'withdraw', 'Get by anybody'])('to %s it sees the payment that began', async (what) => {
+    it.each(['Get', 'cancel', 'withdraw', 'Get without a key'])('to %s it sees the payment that began', async (what) => {
       const { oid, qr } = await create();
       const calls: Record<string, () => Promise<Answer>> = {
         Get: () => scanByKey(qr),
         cancel: () => cancelInCabinet(oid),
         // The payment is of no terminal that could stop it.
         withdraw: () => withdraw(oid, { DeviceID: world.random.uuid() }),
-        'Get by anybody': () => scanByAnybody(qr),
+        'Get without a key': () => scanByAnybody(qr),
       };
       const answer = await meanwhile(begin(oid), () => calls[what]?.() ?? Promise.reject(new Error(what)));
       expect(answer.errorCode).toBe(what === 'withdraw' ? 30 : 22);

@@ -40,7 +40,7 @@ describe.each(engines)('Create on %s', (engine) => {
       ],
     ],
     ['comes to more than 9999999999.99', [[2, 9_999_999_999]]],
-  ])('refuses a total that nobody can pay: %s', async (sentence, lines) => {
+  ])('refuses a total that no customer can pay: %s', async (sentence, lines) => {
     const Items = lines.map(([Quantity, Price]) => ({ Name: 'Line', Quantity, Price }));
     await expect(create({ receipt: { Items } })).rejects.toMatchObject({
       errorName: 'Invalid_Request',
@@ -84,7 +84,7 @@ describe.each(engines)('Create on %s', (engine) => {
     expect(await codeOf(create({ validTo }))).toBe(40);
   });
 
-  it('takes a preferred terminal that nobody has registered: it is a wish', async () => {
+  it('takes a preferred terminal that is not registered: it is a wish', async () => {
     const { qr } = await create({ deviceId: shop.foreignDeviceId });
     expect((await shop.invoices.scan(qr, anybody)).preferredDeviceId).toBe(shop.foreignDeviceId);
   });

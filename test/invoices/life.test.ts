@@ -73,7 +73,7 @@ describe.each(engines)('an invoice on %s', (engine) => {
     expect(await orphanRows(database, oid)).toEqual([]);
   });
 
-  it('without a CallbackURI lives the same life and wakes nobody', async () => {
+  it('without a CallbackURI lives the same life and wakes no callback worker', async () => {
     const { oid, qr } = await create({ callbackUri: null });
     await shop.invoices.scan(qr, anybody);
     await pay(qr);
@@ -125,7 +125,7 @@ describe.each(engines)('an invoice on %s', (engine) => {
       expect(shop.logger.lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
     };
 
-    it('because nobody scanned the invoice, is 22 and on the board', async () => {
+    it('because no device scanned the invoice, is 22 and on the board', async () => {
       const { oid, qr } = await create();
       await refused(qr, oid, 22, 'never-scanned');
     });
@@ -165,7 +165,7 @@ describe.each(engines)('an invoice on %s', (engine) => {
       await refused(qr, oid, 22, 'cancelled');
     });
 
-    it('because it comes too late, is 22, on the board, and the ERP hears Expired', async () => {
+    it('because it comes too late, is 22, on the board, and the ERP is notified of Expired', async () => {
       const { oid, qr } = await create({ validTo: inMs(hourMs) });
       await shop.invoices.scan(qr, anybody);
       database.shiftClock(hourMs + 1000);
@@ -176,7 +176,7 @@ describe.each(engines)('an invoice on %s', (engine) => {
 
     it.each([
       ['another merchant has', () => shop.foreignDeviceId],
-      ['nobody has', () => '00000000-0000-4000-8000-000000000000'],
+      ['is not registered', () => '00000000-0000-4000-8000-000000000000'],
       ['is no UUID', () => 'Till 4'],
     ])('because of a device that %s, is 20 and on the board', async (_name, deviceId) => {
       const { oid, qr } = await create();
@@ -269,7 +269,7 @@ describe.each(engines)('an invoice on %s', (engine) => {
       expect(await codeOf(pay(qr))).toBe(0);
     });
 
-    it('is swept with nobody asking, in batches, each once', async () => {
+    it('is swept without any call, in batches, each once', async () => {
       const overdue = [];
       for (let count = 0; count < 205; count += 1) overdue.push(await create({ validTo: inMs(hourMs + count) }));
       const later = await create({ validTo: inMs(3 * hourMs) });

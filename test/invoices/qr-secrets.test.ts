@@ -30,7 +30,7 @@ describe.each(engines)('QR secrets on %s', (engine) => {
     for (const gateway of gateways) expect(await gateway.read(qr)).toBe(oid);
   });
 
-  it('are made at the first use if nobody loaded them', async () => {
+  it('are made at the first use if they were not loaded', async () => {
     const { oid, qr } = await open().draw();
     expect(await open().read(qr)).toBe(oid);
   });

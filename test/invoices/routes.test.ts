@@ -196,7 +196,7 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
     expect([await eventRows(database, OID), await callbackRows(database, OID), await orphanRows(database, OID)]).toEqual([[], [], []]);
   });
 
-  it('Payd takes every ReceiptID that the API document allows: the money was taken before anybody counts its characters', async () => {
+  it('Payd takes every ReceiptID that the API document allows: the money was taken before its characters are counted', async () => {
     const { create, get } = serve();
     const { QR, OID } = (await create()).body as unknown as { QR: string; OID: string };
     const ReceiptID = '😀'.repeat(128);

@@ -72,7 +72,7 @@ describe('an invoice', () => {
     expect(await orphanRows(database, oid)).toEqual([]);
   });
 
-  it('without an address tells nobody and wakes nobody', async () => {
+  it('without an address writes no callback and wakes no callback worker', async () => {
     const { oid, qr } = await create({ callbackUri: null });
     await shop.invoices.scan(qr, anybody);
     expect([await callbackRows(database, oid), shop.wakes()]).toEqual([[], 0]);
@@ -98,7 +98,7 @@ describe('an invoice', () => {
     expect((await orphanRows(database, scanned.oid)).map(({ reason }) => reason)).toEqual(['expired']);
   });
 
-  it('is there for its merchant and for whoever holds the QR, and for nobody else', async () => {
+  it('is there for its merchant and for a caller with the QR, and for no other merchant', async () => {
     const { qr } = await create();
     expect((await status(qr, shop.merchantId)).state).toBe(states.newItem);
     expect(await codeOf(status(qr, shop.otherMerchantId))).toBe(20);
@@ -238,7 +238,7 @@ describe('work whose commit is unclear', () => {
     };
   };
 
-  it('is done once more, and no more than that; another failure is told at once', async () => {
+  it('is done once more, and no more than that; another failure is thrown at once', async () => {
     const down = () => databaseDown('It is away.');
     expect(await onceMoreIfUnclear(failing([]))).toBe(1);
     expect(await onceMoreIfUnclear(failing([down()]))).toBe(2);
@@ -277,7 +277,7 @@ describe('the books beside an invoice', () => {
     expect(await holdOverdueInvoices(database.queries, 'sqlite', 0, 1)).toEqual(held.slice(0, 1));
   });
 
-  it('the history is told oldest first, with its times', async () => {
+  it('the history is listed oldest first, with its times', async () => {
     const { oid, qr } = await create();
     await clock.advance(1_000);
     await shop.invoices.scan(qr, anybody);
@@ -301,7 +301,7 @@ it('a callback that could not be written for another reason than its URI fails i
   expect(() => moveOf(deps, invoice, moveBy('scan'), {})).toThrow('no entropy');
 });
 
-it('the log says that nobody is called back of what has moved, and not of what has not', async () => {
+it('the log says that no callback is sent for what has moved, and is silent about what has not', async () => {
   const { oid } = await create();
   await database.queries.updateTable('invoices').set({ callback_uri: 'no address' }).where('oid', '=', oid).execute();
   const invoice = { oid, merchantId: shop.merchantId, callbackUri: 'no address' };

@@ -114,7 +114,7 @@ describe('who asks about an invoice', () => {
   const ask = (looks: (typeof found | undefined)[], step: () => Promise<string | undefined>) =>
     withCurrent({ database: {} } as InvoiceDeps, async () => looks.shift(), step);
 
-  it('looks again when he lost a race, eight times at most', async () => {
+  it('looks again after a lost race, eight times at most', async () => {
     let steps = 0;
     const losing = async () => {
       steps += 1;
@@ -130,7 +130,7 @@ describe('who asks about an invoice', () => {
     expect(await ask([found, found], async () => ((steps += 1) > 9 ? 'mine' : undefined))).toBe('mine');
   });
 
-  it('is told that there is none, also when it went while he asked', async () => {
+  it('is answered that there is none, also when it went during the call', async () => {
     await expect(ask([], async () => 'x')).rejects.toMatchObject({ errorName: 'Record_not_exist' });
     await expect(ask([found], async () => undefined)).rejects.toMatchObject({ errorName: 'Record_not_exist' });
     expect(noSuchInvoice()).toBeInstanceOf(GatewayError);

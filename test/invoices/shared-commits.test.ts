@@ -60,7 +60,7 @@ describe('moves that share a commit', () => {
   };
   const history = async (oid: string) => [(await eventRows(database, oid)).length, (await callbackRows(database, oid)).length];
 
-  it('are each told by itself: one that comes too late writes nothing and wakes nobody', async () => {
+  it('have each their own outcome: one that comes too late writes nothing and wakes no callback worker', async () => {
     const [good, late, quiet] = await Promise.all([create(), create(), create()]);
     await shop.cancel(late.oid);
     const results = await together(

@@ -111,7 +111,7 @@ describe.each(engines)('a Get or Payd on %s', (engine) => {
     expect([await eventRows(database, oid), await orphanRows(database, oid)]).toMatchObject([[{ event: 'Scanned' }], []]);
   });
 
-  it('pays with no device that is a stranger’s, disabled or unknown', async () => {
+  it('pays with no device that is another merchant’s, disabled or unknown', async () => {
     const { oid, qr } = await create();
     await shop.invoices.scan(qr, anybody);
     await database.queries.updateTable('devices').set({ disabled_at: 1 }).where('id', '=', shop.secondDeviceId).execute();
@@ -147,7 +147,7 @@ describe.each(engines)('a Get or Payd on %s', (engine) => {
   it.each([
     ['is none', 'no address'],
     ['has a host that is too long for an index of PostgreSQL', `http://${longHost}/x?o=#OID#`],
-  ])('goes on though the stored CallbackURI %s, and so does the sweep: nobody is called back, and the log says so', async (_, address) => {
+  ])('goes on though the stored CallbackURI %s, and so does the sweep: no callback is sent, and the log says so', async (_, address) => {
     const hurt = async (limit: object = {}) => {
       const made = await create(limit);
       await database.queries.updateTable('invoices').set({ callback_uri: address }).where('oid', '=', made.oid).execute();

@@ -59,7 +59,7 @@ describe('the sweep', () => {
     });
   const urls = async (oid: string) => (await callbackRows(database, oid)).map(({ url }) => url);
 
-  it('tells the ERP within a period, with nobody polling', async () => {
+  it('notifies the ERP within a period, without any call', async () => {
     const { oid } = await create(10_000);
     await clock.advance(9_999);
     expect(await urls(oid)).toEqual([]);
@@ -119,7 +119,7 @@ describe('the sweep', () => {
     expect(await urls(oid)).toEqual([toldUrl(oid, 'Expired')]);
   });
 
-  it('stops when it is told to, and leaves no timer', async () => {
+  it('ends when the invoices stop, and leaves no timer', async () => {
     const { oid } = await create(1_500);
     await shop.invoices.stop();
     await clock.advance(10_000);

@@ -221,7 +221,7 @@ describe('a merchant who knows the ids of another', () => {
     expect(unknown, 'say in `named` what these fields name').toEqual([]);
   });
 
-  it('is told by each call what he would be told of a thing that is not there, and changes nothing', { timeout: 120_000 }, async () => {
+  it('is answered by each call as for a thing that is not there, and changes nothing', { timeout: 120_000 }, async () => {
     const before = await lookOfVictim();
     const secrets = ['VICTIM', victim.things.rrn, victim.things.token];
     // One for all rows: a key that he used himself in an earlier row is known as his, in both.

@@ -78,7 +78,7 @@ describe('what others do beside the page', () => {
 });
 
 describe('what does not end', () => {
-  it('lists stay short, and nobody is believed without a signature', slow, async () => {
+  it('lists stay short, and no callback is believed without a signature', slow, async () => {
     await room.post('/till/invoice', { amount: 5 });
     const { oid, uri } = await room.sees(({ till, calls }) => {
       const found = calls.find(({ label }) => label === 'create')?.body?.['CallbackURI'];
@@ -135,7 +135,7 @@ describe('pages', () => {
   });
 });
 
-describe('a terminal that somebody else holds', () => {
+describe('a terminal that another caller holds', () => {
   it('keeps a story from starting, which says why and names the operation', slow, async () => {
     const answer = await fetch(`${room.baseUrl}/Device/payment/Pay`, {
       method: 'POST',

@@ -168,7 +168,7 @@ describe('QR', () => {
   });
 
   it.each(['terminal', 'register'] as const)(
-    'created, scanned and paid on a %s: the ERP is told, verified, and one receipt is printed',
+    'created, scanned and paid on a %s: the ERP is notified, verified, and one receipt is printed',
     slow,
     async (kind) => {
       expect(await room.post('/till/invoice', { amount: 25.5 })).toMatchObject({ errorCode: 0, saleId: expect.any(String) });

@@ -46,7 +46,7 @@ function tillWith(answer: (request: ApiCallRequest) => Promise<ApiAnswer>) {
 const approved = done({ operationId: '1', rrn: '2', receiptId: 'R-1' });
 
 describe('the till', () => {
-  it('pays, closes and prints, and believes nothing but what it is told', async () => {
+  it('pays, closes and prints, and believes nothing but the answers', async () => {
     const { till, labels, clock } = tillWith(async () => approved);
     const sale = till.sell({ deviceId: 'd' });
     expect([sale.paidBani, sale.state, till.underWay]).toEqual([0, 'paying', 1]);
@@ -75,7 +75,7 @@ describe('the till', () => {
     expect(() => till.refund(sale, undefined)).toThrow('not paid by card');
   });
 
-  it('told twice that an invoice is paid, it prints once', async () => {
+  it('notified twice that an invoice is paid, it prints once', async () => {
     const { till, book, labels, clock } = tillWith(async () => approved);
     const sale = till.newSale('qr', { amountBani: 500 });
     sale.oid = 'invoice';
@@ -89,7 +89,7 @@ describe('the till', () => {
     expect([labels(), sale.paidBani, book.sales().length]).toEqual([['print'], 500, 1]);
   });
 
-  it('cannot take a callback while its hands are full, and prints when it is told again, also after the books were emptied', async () => {
+  it('cannot take a callback while its hands are full, and prints when it is notified again, also after the books were emptied', async () => {
     const held: (() => void)[] = [];
     const { till, book, labels, clock } = tillWith(({ label }) =>
       label === 'print' ? Promise.resolve(approved) : new Promise((resolve) => held.push(() => resolve(no(50)))),

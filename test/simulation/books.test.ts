@@ -1,4 +1,4 @@
-// Whoever compares books must notice when they differ: a small true day holds, and each lie that is written into it is told by its name.
+// The comparison of the books notices every difference: a small true day holds, and each lie that is written into it is reported by its name.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkBooks } from '../../simulation/books/books.ts';
 import type { CallRecord } from '../../simulation/erp/caller.ts';
@@ -204,7 +204,7 @@ describe('books that are compared', () => {
     ['another Z', /^Z .* of register 1 says 2000 bani, the ledger 1999/, () => ({ sql: update('PrintReceipt', 'amount_bani = 1999') })],
     // Answers.
     [
-      '0 without the deed',
+      '0 without the operation',
       /^Refund .* was answered 0, and its own command .* is refused/,
       () => ({ sql: update('Refund', `state = 'refused'`) }),
     ],
@@ -236,15 +236,11 @@ describe('books that are compared', () => {
       () => ({ sql: `update callbacks set url = replace(url, 'Completed', 'Unknown')` }),
     ],
     [
-      'nothing told',
+      'no notice',
       /^PrintReceipt .* is done, and the last notice to the ERP is nothing/,
       () => ({ sql: 'delete from callback_attempts; delete from callbacks' }),
     ],
-    [
-      'a gap in what was told',
-      /^the notices of PrintReceipt .* have gaps/,
-      () => ({ sql: 'update callbacks set sequence = sequence + 10' }),
-    ],
+    ['a gap in the notices', /^the notices of PrintReceipt .* have gaps/, () => ({ sql: 'update callbacks set sequence = sequence + 10' })],
     // Invoices.
     ['no such invoice', /was answered 0, and there is no such invoice/, (of) => ({ invoices: [{ ...of.intent, oid: strange }] })],
     ['two under one key', /was created 2 times under one Idempotency-Key/, (of) => ({ sql: copyOfInvoice(of) })],
@@ -254,12 +250,12 @@ describe('books that are compared', () => {
       () => ({ sql: `update invoices set receipt_id = 'third'` }),
     ],
     [
-      'paid, and the payer was told 22',
+      'paid, and the payer was answered 22',
       /Payd by second was answered 22, and it is Payed by it/,
       () => ({ sql: `update invoices set receipt_id = 'second'` }),
     ],
     [
-      'a payment that nobody sees',
+      'a payment that is on no board',
       /Payd by second was answered 22, and it is not on the orphan board/,
       () => ({ sql: 'delete from orphan_payments' }),
     ],
@@ -270,7 +266,7 @@ describe('books that are compared', () => {
     ],
     ['overdue', /^invoice .* is overdue and Scanned/, () => ({ sql: 'update invoices set state = 1, valid_to = 1' })],
     [
-      'a move that nobody was told of',
+      'a move without its notice',
       /^invoice .* went Scanned, Payed, and its ERP is notified Payed/,
       () => ({ sql: `delete from callback_attempts; delete from callbacks where subject_kind = 'invoice' and sequence = 1` }),
     ],

@@ -26,7 +26,7 @@ it('lets none wait on a day without harms at statements', () => {
   expect(armedBy(Number.POSITIVE_INFINITY)).toEqual([]);
 });
 
-it('has a table of places without strangers: what is rare or raced matters, and nothing that matters stands beside', () => {
+it('has a table of places without unknown ones: what is rare or raced matters, and nothing that matters stands beside', () => {
   for (const place of [...rarePlaces, ...rarestPlaces, ...racedPlaces]) expect(placesThatMatter).toContain(place);
   for (const place of placesThatMatter) expect(placesBeside.filter((pattern) => pattern.test(place))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// What a series of days came to: its sums are those of its days, and what was never hit is told.
+// What a series of days came to: its sums are those of its days, and what was never hit is listed.
 import { describe, expect, it } from 'vitest';
 import { classesOf } from '../../simulation/interruptions.ts';
 import { placesThatMatter } from '../../simulation/places-that-matter.ts';
@@ -32,7 +32,7 @@ describe('the summary of a series', () => {
     expect(summary.tell(10)).toContain('2 shop-days in 10 s: 1 with broken promises');
   });
 
-  it('tells every class that was never hit, and every table that nobody has named', () => {
+  it('lists every class that was never hit, and every table without a name', () => {
     const summary = createSummary();
     const [hit, ...others] = classesOf(placesThatMatter);
     summary.add(

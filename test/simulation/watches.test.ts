@@ -37,7 +37,7 @@ describe('who watches answers', () => {
   it.each([
     { when: 'shortly before', disturbAtMs: -5_000 },
     { when: 'in between', disturbAtMs: 500 },
-  ])('holds nobody to the moment when something befell a gateway $when', async ({ disturbAtMs }) => {
+  ])('holds no answer to the moment when a fault hit a gateway $when', async ({ disturbAtMs }) => {
     const clock = createEventClock();
     const watch = createAnswerWatch({ clock, storage: ledger('unknown'), violated });
     clock.after(10_000 + disturbAtMs, watch.disturbed);
@@ -49,7 +49,7 @@ describe('who watches answers', () => {
   it.each([
     { lastsMs: 20_000, told: 0 },
     { lastsMs: 1_000, told: 1 },
-  ])('holds nobody to the moment while the database is away, for $lastsMs ms', async ({ lastsMs, told }) => {
+  ])('holds no answer to the moment while the database is away, for $lastsMs ms', async ({ lastsMs, told }) => {
     const clock = createEventClock();
     const watch = createAnswerWatch({ clock, storage: ledger('sent'), violated });
     watch.disturbed(lastsMs);
@@ -241,7 +241,7 @@ describe('in the calm', () => {
   });
   afterAll(() => world.shop.close());
 
-  it('what was begun long ago and is still open is told, and nothing else', () => {
+  it('what was begun long ago and is still open is reported, and nothing else', () => {
     const { shop } = world;
     const told = { ...shop, violated } as Shop;
     tellWhatIsOpen(told, 1_000);

@@ -94,7 +94,7 @@ describe('what the gateway says', () => {
     expect(missing).toEqual([]);
   });
 
-  it('has a word for every deed of the audit log', () => {
+  it('has a word for every action of the audit log', () => {
     const rooms = globSync('src/{access,cabinet,cards,devices,invoices,callbacks,wiring}/**/*.ts', { cwd: `${root}../../` });
     const deed = /'((?:access|attention|callback|command|device|document|invoice|key|login|merchant|qr-secret|session|user)\.[a-z-]+)'/g;
     const texts = rooms.map((path) => readFileSync(`${root}../../${path}`, 'utf8'));

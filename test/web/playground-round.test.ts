@@ -78,7 +78,7 @@ describe('a round', () => {
     ]);
   });
 
-  it('is the whole story while one is told, and the play after it once something is played after it', () => {
+  it('is the whole story while one runs, and the play after it once something is played after it', () => {
     const calls = [call(5_000, 'pay', 'Pay'), call(1_000, 'pay', 'Pay')];
     expect(beginningOf({ calls, story: story(900, true, 0) })).toBe(1_000_900);
     expect(beginningOf({ calls, story: story(900, false, 6_000) })).toBe(1_000_900);
@@ -106,7 +106,7 @@ describe('a round', () => {
 });
 
 describe('an answer', () => {
-  it('that says no is told from one that says yes', () => {
+  it('that says no is distinguished from one that says yes', () => {
     const noes = ['refused', 'final, refused', 'declined', 'errorCode 20', 'errorCode 50', 'Expired'];
     expect(noes.filter((what) => !isNo({ what }))).toEqual([]);
     expect(['done', 'final, done', 'accepted', 'errorCode 0', 'Payed'].filter((what) => isNo({ what }))).toEqual([]);

@@ -39,7 +39,7 @@ afterEach(() => {
 });
 
 describe('the certificate', () => {
-  it('is told once when it was renewed, and counts from then on', async () => {
+  it('is reported once when it was renewed, and counts from then on', async () => {
     const before = certificate.context();
     await looks();
     expect(told).toEqual([]);

@@ -62,8 +62,8 @@ describe('a role is given', () => {
   it.each([
     ['an operator, whatever it is', viewer('operator'), [true, true, true, true, true, true]],
     ['a merchant’s own, within the merchant and not above', viewer('merchant', 'm'), [false, true, false, true, false, false]],
-    ['nobody else', viewer('viewer', 'm'), [false, false, false, false, false, false]],
-    ['nobody else who sees all', viewer('viewer'), [false, false, false, false, false, false]],
+    ['no viewer of the merchant', viewer('viewer', 'm'), [false, false, false, false, false, false]],
+    ['no viewer who sees all', viewer('viewer'), [false, false, false, false, false, false]],
   ])('by %s', (_who, who, expected) => {
     expect(standings.map((standing) => may(who, standing))).toEqual(expected);
   });

@@ -78,7 +78,7 @@ describe.each(engines)('on %s', (engine) => {
 
     it.each([
       ['a wrong password', { password: 'wrong' }, {}],
-      ['an e-mail that nobody has', { email: 'eve@shop.md' }, {}],
+      ['an e-mail that no user has', { email: 'eve@shop.md' }, {}],
       ['a user without a password', {}, { password_hash: null }],
       ['a user who is disabled', {}, { disabled_at: 1 }],
     ])('by %s is one and the same refusal, and counted', async (_what, request, columns) => {

@@ -56,7 +56,7 @@ describe.each(engines)('a payment that was refused first and applied later, on %
   });
   const settled = { ...orphaned(), outcome: 'outcome.invoice.Payed', advice: 'advice.callbackWaits' };
 
-  it('because the register named it before it had fetched the invoice, waits for nobody', async () => {
+  it('because the register named it before it had fetched the invoice, needs no person', async () => {
     const { oid, qr } = await create();
     expect(await pay(qr)).toBe(22);
     expect(await told(oid)).toEqual(orphaned('F-1'));
@@ -67,7 +67,7 @@ describe.each(engines)('a payment that was refused first and applied later, on %
     expect(await orphanRows(database, oid)).toMatchObject([{ reason: 'never-scanned' }]);
   });
 
-  it('because its device was not enabled yet, waits for nobody', async () => {
+  it('because its device was not enabled yet, needs no person', async () => {
     const { oid, qr } = await create();
     await scan(qr);
     await setDisabled(1);
@@ -90,7 +90,7 @@ describe.each(engines)('a payment that was refused first and applied later, on %
     expect(await told(one.oid)).toEqual(orphaned('F-1'));
   });
 
-  it('takes no note: who would settle it by giving the money back is told that the invoice has it', async () => {
+  it('takes no note: a person who would settle it by giving the money back is answered that the invoice has it', async () => {
     const { qr } = await create();
     await pay(qr);
     const [seen] = await attention();
@@ -105,7 +105,7 @@ describe.each(engines)('a payment that was refused first and applied later, on %
     expect(await database.queries.selectFrom('audit_log').select('id').where('action', '=', 'attention.note').execute()).toEqual([]);
   });
 
-  it('is told from the others by a look at its own invoice, however many there are', async () => {
+  it('is distinguished from the others by a look at its own invoice, however many there are', async () => {
     await fillMany();
     const byKey =
       engine === 'postgres' ? /Index Scan using invoices_pkey on invoices paid/ : /SEARCH paid USING INDEX sqlite_autoindex_invoices_1/;

@@ -85,7 +85,7 @@ describe.each(engines)('what needs attention on %s', (engine) => {
     expect(sales).toEqual({ count: 2, bani: 5_700 });
   });
 
-  it('has money that an invoice could not take, and an ERP that was not told of money, until somebody notes why', async () => {
+  it('has money that an invoice could not take, and an ERP that was not notified of money, until a person notes why', async () => {
     const deviceId = await device();
     const { oid } = await seedInvoice(database.queries, merchantId, { state: 3, ended_at: nowMs, valid_to: nowMs, amount_bani: 31_250 });
     await database.queries
@@ -161,7 +161,7 @@ describe.each(engines)('what needs attention on %s', (engine) => {
     expect(await kinds()).toEqual([]);
   });
 
-  it('lists a payment that was voided after its receipt was printed, until somebody notes it [D146]', async () => {
+  it('lists a payment that was voided after its receipt was printed, until a person notes it [D146]', async () => {
     const terminal = await device();
     const print = { name: 'PrintReceipt', document_nr: null, amount_bani: null } as const;
     const link = async (state: 'done' | 'refused') => {
@@ -232,7 +232,7 @@ describe.each(engines)('what needs attention on %s', (engine) => {
       return id;
     };
 
-    it('shows another merchant its own, and says to whoever sees all that there may be more', async () => {
+    it('shows another merchant its own, and says to a user who sees all that there may be more', async () => {
       const older = await mismatch(otherId, 180);
       const mismatches = createMismatches();
       const look = (scope: { merchantId: string | undefined }) => readAttention(database.queries, scope, nowMs, mismatches);

@@ -29,7 +29,7 @@ describe.each(engines)('changes on %s', (engine) => {
   };
   const ids = async (laterMs?: number) => (await read(laterMs)).map(({ kind, id }) => [kind, id]);
 
-  it('are told once, from the moment that somebody listens', async () => {
+  it('are reported once, from the moment of the first read', async () => {
     await step();
     expect(await ids()).toEqual([]);
     await step();
@@ -72,7 +72,7 @@ describe.each(engines)('changes on %s', (engine) => {
     ]);
   });
 
-  it('are told in full when there are more than one reading takes', async () => {
+  it('are reported in full when there are more than one reading takes', async () => {
     await read();
     for (let count = 0; count < 2; count += 1) {
       const rows = Array.from({ length: 1_100 }, () => ({ command_id: commandId, at: 1, step: 'sent', channel: null, detail: null }));
@@ -109,7 +109,7 @@ describe.each(engines)('changes on %s', (engine) => {
   });
 
   onlyWhereItCanHappen(
-    'of a command that becomes visible after a page with later ones was read are told, and the page read again has it',
+    'of a command that becomes visible after a page with later ones was read are reported, and the page read again has it',
     async () => {
       await read();
       const scope = { merchantId };

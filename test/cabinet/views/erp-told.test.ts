@@ -1,18 +1,18 @@
-// What the callbacks about a thing tell of whether the ERP knows how it ended.
+// Whether the ERP was notified of an outcome, as its callbacks show.
 import { describe, expect, it } from 'vitest';
 import { erpTold, type Told } from '../../../src/cabinet/views/sale/erp-told.ts';
 
 const about = (subjectId: string, sequence: number, state: Told['state']): Told => ({ subjectId, sequence, state });
 
-describe('whether the ERP was told', () => {
+describe('whether the ERP was notified', () => {
   it.each([
-    ['nobody is called back', [], undefined],
+    ['there is no callback', [], undefined],
     ['all have arrived', [about('a', 1, 'delivered'), about('a', 2, 'delivered')], 'delivered'],
     ['the last one waits', [about('a', 1, 'delivered'), about('a', 2, 'pending')], 'pending'],
     ['the last one is dead', [about('a', 1, 'delivered'), about('a', 2, 'dead')], 'dead'],
     ['an earlier one died and the last has arrived', [about('a', 1, 'dead'), about('a', 2, 'delivered')], 'delivered'],
     ['the same in another order', [about('a', 2, 'delivered'), about('a', 1, 'dead')], 'delivered'],
-    ['one thing is told and the other is not', [about('a', 2, 'delivered'), about('b', 1, 'dead')], 'dead'],
+    ['one thing is delivered and the other is not', [about('a', 2, 'delivered'), about('b', 1, 'dead')], 'dead'],
     ['one is dead and another waits', [about('a', 1, 'pending'), about('b', 1, 'dead')], 'dead'],
   ] as [string, Told[], Told['state'] | undefined][])('%s', (_name, callbacks, expected) => {
     expect(erpTold(callbacks)).toBe(expected);

@@ -26,7 +26,7 @@ async function stream(headers: Record<string, string>): Promise<{ status: number
   return { status: response.status, text: () => text, ended };
 }
 
-it('tells what happens, and nobody without a name', async () => {
+it('sends what happens, and nothing to a client without a login', async () => {
   expect((await stream({})).status).toBe(401);
   const merchantId = String((await cabinet.post('/merchants', { name: 'Corner shop' })).id);
   const device = await seedDevice(cabinet.database.queries, merchantId);

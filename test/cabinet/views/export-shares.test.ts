@@ -34,7 +34,7 @@ async function beginUnread(url: string, cookie: string | undefined): Promise<Soc
   return socket.pause();
 }
 
-it('leaves places to others while it is not read, and reads nothing more for somebody who was removed', async () => {
+it('leaves places to others while it is not read, and reads nothing more for a user who was removed', async () => {
   const cabinet = await openCabinet('sqlite');
   const { queries } = cabinet.database;
   const [shop, bakery] = [await cabinet.post('/merchants', { name: 'Shop' }), await cabinet.post('/merchants', { name: 'Bakery' })];

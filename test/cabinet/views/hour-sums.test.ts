@@ -51,7 +51,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
       .set({ figures: JSON.stringify(addUp([])) })
       .execute();
 
-  it('are kept: a second look does not read the commands, whoever looks', async () => {
+  it('are kept: a second look reads no commands, in any scope and any process', async () => {
     await pay();
     expect(await cards()).toEqual({ count: 1, amount: 10 });
     await spoil();
@@ -188,7 +188,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     expect((await cards()).count).toBe(0);
   });
 
-  it('are the same as what the commands tell, for everybody and at every beginning of an hour', async () => {
+  it('are the same as the sums of the commands, for all scopes and at every beginning of an hour', async () => {
     const { merchants } = await fillLedger(database.queries);
     for (const fromMs of [monthStartMs, monthStartMs + hourMs / 2]) {
       for (const scope of [undefined, ...merchants]) {
@@ -210,7 +210,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
 });
 
 describe('the keeper of hours', () => {
-  it.each(engines)('on %s keeps those before the first deed of any kind at once, as empty, and no other', async (engine) => {
+  it.each(engines)('on %s keeps those before the first operation of any kind at once, as empty, and no other', async (engine) => {
     const clock = createVirtualClock(noonMs);
     const database = await openTestDatabase(engine, clock);
     const { id: merchantId } = await seedMerchant(database.queries);

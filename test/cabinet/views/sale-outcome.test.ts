@@ -65,7 +65,7 @@ const histories: [string, Sale, string, object][] = [
   ],
   ['one that waits for the card', sale({ ...open, state: 'sent' }, smooth.slice(0, 2)), 'outcome.waiting', {}],
   [
-    'one whose outcome nobody knows yet',
+    'one whose outcome is still unknown',
     sale(open, [
       [0, 'sent', 'mqtt'],
       [40, 'unknown'],
@@ -136,14 +136,14 @@ describe('the outcome in plain words', () => {
   });
 });
 
-describe('the time in which nobody knew', () => {
+describe('the time in which the outcome was unknown', () => {
   const span = (notes: Note[], settledAtS: number | null) =>
     unclearSpans(events(notes), settledAtS === null ? null : startMs + settledAtS * 1000).map(({ fromMs, toMs }) => [
       (fromMs - startMs) / 1000,
       toMs === undefined ? undefined : (toMs - startMs) / 1000,
     ]);
 
-  it('begins when the device had ended, once that is learned, and not when somebody first asked', () => {
+  it('begins when the device had ended, once that is learned, and not when it was first asked', () => {
     const asked = [{ fromMs: 30_000, toMs: 30_001 }];
     expect(withLostAnswer(asked, 173, 30_001)).toEqual([{ fromMs: 173, toMs: 30_001 }]);
     expect(withLostAnswer([], 173, 30_001)).toEqual([{ fromMs: 173, toMs: 30_001 }]);

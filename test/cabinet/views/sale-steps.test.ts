@@ -62,7 +62,7 @@ describe('the timeline', () => {
     expect(find(story, 'toldLastTransaction')).toMatchObject({ from: 'device', text: { params: { state: 'another' } } });
   });
 
-  it('has every repeat of the call with what its caller was told, and the device’s answers that agree', () => {
+  it('has every repeat of the call with what its caller was answered, and the device’s answers that agree', () => {
     const further = {
       commandId: sale({}).command.id,
       atMs: startMs + 90_000,

@@ -141,7 +141,7 @@ describe('PostgreSQL', () => {
     await expectRecovery();
   });
 
-  it('frozen while the gateway ends: nobody waits for its farewell', async () => {
+  it('frozen while the gateway ends: the gateway does not wait for its farewell', async () => {
     await warmUp();
     const pid = await serverPid();
     signalFamily(pid, 'SIGSTOP');

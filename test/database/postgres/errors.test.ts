@@ -36,7 +36,7 @@ describe('an error of PostgreSQL', () => {
     },
   );
 
-  it('about a row that cannot be is told by its kind, and one about a lock is busy', () => {
+  it('about a row that cannot be is reported by its kind, and one about a lock is busy', () => {
     const kinds = ['23505', '23514', '23503', '23502', '23P01'].map(
       (code) => (translatePostgresError(raised(code)) as ConstraintViolation).kind,
     );

@@ -43,7 +43,7 @@ describe('the database thread', () => {
     await database.close();
   });
 
-  it('runs statements in one go at one moment of the clock, also when somebody watches them', async () => {
+  it('runs statements in one go at one moment of the clock, also when they are watched', async () => {
     const clock = createVirtualClock();
     let atMs = 0;
     const ticking = { ...clock, now: () => (atMs += 1) };

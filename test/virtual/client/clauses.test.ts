@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { benchOfOne } from '../bench-of-one.ts';
 
 describe('a buried id', () => {
-  it('is told as never at every further Recall, and a second Abort of it is refused', async () => {
+  it('is reported as never at every further Recall, and a second Abort of it is refused', async () => {
     const { random, lastAnswer, device } = await benchOfOne();
     const target = random.uuid();
     expect(await lastAnswer('Abort', { target })).toMatchObject({ outcome: 'done' });

@@ -50,7 +50,7 @@ const never = () => new Promise<never>(() => {});
 const done: Ending = { outcome: 'done', report: {} };
 
 describe('after a power cut', () => {
-  it('what was begun and cannot be told is unknown, also to Recall', async () => {
+  it('what was begun and cannot be determined is unknown, also to Recall', async () => {
     const before = await deviceWith(async (task) => {
       await task.begin();
       return await never();

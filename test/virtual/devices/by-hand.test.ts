@@ -41,17 +41,20 @@ describe('by hand', () => {
     expect(device.bank.netBani()).toBe(0);
   });
 
-  it.each(['card', 'pin'])('nobody acts at the %s: refused after two minutes, well before the gateway stops waiting', async (stage) => {
-    const { device, clock, answersTo, id } = await payByHand();
-    if (stage === 'pin') device.customer.act('presentCard');
-    await clock.advance(109_000);
-    expect(answersTo(id)).toHaveLength(1);
-    await clock.advance(12_000);
-    expect(answersTo(id).at(-1)).toMatchObject({ outcome: 'refused', reason: 'No card came in time.' });
-    expect([device.customer.waitsFor(), device.customer.act('presentCard')]).toEqual([undefined, false]);
-  });
+  it.each(['card', 'pin'])(
+    'no customer acts at the %s: refused after two minutes, well before the gateway stops waiting',
+    async (stage) => {
+      const { device, clock, answersTo, id } = await payByHand();
+      if (stage === 'pin') device.customer.act('presentCard');
+      await clock.advance(109_000);
+      expect(answersTo(id)).toHaveLength(1);
+      await clock.advance(12_000);
+      expect(answersTo(id).at(-1)).toMatchObject({ outcome: 'refused', reason: 'No card came in time.' });
+      expect([device.customer.waitsFor(), device.customer.act('presentCard')]).toEqual([undefined, false]);
+    },
+  );
 
-  it('an abort and a power cut leave nobody waiting', async () => {
+  it('an abort and a power cut leave no customer waiting', async () => {
     const aborted = await payByHand();
     await aborted.ask('Abort', { target: aborted.id });
     expect(aborted.answersTo(aborted.id).at(-1)).toMatchObject({ outcome: 'refused' });
@@ -63,14 +66,14 @@ describe('by hand', () => {
     expect(cut.answersTo(cut.id).map(({ outcome }) => outcome)).toEqual(['accepted', 'refused']);
   });
 
-  it('switched back to itself, whoever waits pays', async () => {
+  it('switched back, the waiting customer pays', async () => {
     const { device, clock, outcomesOf, id } = await payByHand();
     device.customer.setByHand(false);
     await clock.advance(1_000);
     expect(outcomesOf(id)).toEqual(['accepted', 'done']);
   });
 
-  it('a register waits for its customer too, and nobody waits where no card pays', async () => {
+  it('a register waits for its customer too, and does not wait where no card pays', async () => {
     const bench = await benchOfOne({ kind: 'register' });
     bench.device.customer.setByHand(true);
     const receipt = { Uid: 'u', Items: [{ Name: 'Bread', Quantity: 1, Price: 5 }] };

@@ -127,7 +127,7 @@ describe.each(engines)('traces on %s', (engine) => {
     expect(spansOf('d')).toEqual([]);
   });
 
-  it('tells no key, secret, query, amount or text of anybody', async () => {
+  it('contain no key, secret, query, amount or text of any person', async () => {
     const told = receiver.bodies.join('\n');
     const { apiKey, adminToken, callbackSecret, devices } = sandbox.file;
     for (const secret of [apiKey, adminToken, callbackSecret, ...devices.map((device) => device.secret)])
@@ -135,7 +135,7 @@ describe.each(engines)('traces on %s', (engine) => {
     expect(told).not.toMatch(/in-the-query|secret-of-the-erp|APIKey=|Tea|what is this|token-of-the-collector/);
   });
 
-  it('has no span of what nobody called for', () => {
+  it('have no span that no call caused', () => {
     expect(receiver.spans.filter(({ name, parentSpanId }) => parentSpanId === undefined && !/^(GET|POST) |^callback$/.test(name))).toEqual(
       [],
     );
