@@ -16,7 +16,8 @@ export interface Filled {
 
 export const deviceCount = 200;
 const merchantCount = 41;
-const growing = [
+/** Tables with a row or more for each call. */
+export const growing = [
   'commands',
   'command_events',
   'invoices',

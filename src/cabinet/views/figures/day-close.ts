@@ -122,10 +122,14 @@ export async function readShops(queries: Queries, scope: Scope): Promise<Shop[]>
   return [...shops.values()];
 }
 
+function closeKind({ name }: CloseRow): ShopClose['kind'] {
+  return operationOf(name).mode === 'POS' ? 'bank' : 'z';
+}
+
 function shownClose(row: CloseRow): ShopClose {
   return {
     id: row.id,
-    kind: operationOf(row.name).mode === 'POS' ? 'bank' : 'z',
+    kind: closeKind(row),
     deviceId: row.device_id,
     atMs: row.issued_at,
     number: numberOf(row),
@@ -207,7 +211,7 @@ async function readSource(queries: Queries, device: { id: string; name: string }
   }
   return {
     commandId: close.id,
-    kind: operationOf(close.name).mode === 'POS' ? 'bank' : 'z',
+    kind: closeKind(close),
     deviceId: device.id,
     deviceName: device.name,
     number: numberOf(close),
