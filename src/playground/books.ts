@@ -1,6 +1,6 @@
-// The four books side by side, over the sales of the till: the banks' and the fiscal memories' of the devices, the gateway's ledger, and what
-// the ERP was told. Each is read from where it is kept, sale by sale, so that two errors cannot cancel each other out.
-// Refunds are compared apart, in three books: a register of this protocol prints no receipt for what is given back.
+// The four books side by side, over the sales of the till: the banks and the fiscal memories of the devices, the gateway's ledger, and the
+// outcomes that the ERP received. Each book is read from its own source and compared sale by sale, so that two errors cannot cancel out.
+// Refunds are compared separately, in three books: a register of this protocol prints no receipt for a refund.
 import type { BooksView } from '../cabinet/playground/view-schema.ts';
 import type { Queries } from '../database/database.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
@@ -137,11 +137,11 @@ async function ledgerEntries(
 
 function erpEntries(sale: Sale): Entry[] {
   if (sale.paidBani === 0) return [];
-  const told = { name: sale.id, text: sale.number, atMs: sale.paidAtMs ?? 0 };
+  const entry = { name: sale.id, text: sale.number, atMs: sale.paidAtMs ?? 0 };
   const refunded = refundedBani(sale);
   return [
-    { ...told, amountBani: sale.paidBani, isRefund: false },
-    ...(refunded === 0 ? [] : [{ ...told, amountBani: refunded, isRefund: true }]),
+    { ...entry, amountBani: sale.paidBani, isRefund: false },
+    ...(refunded === 0 ? [] : [{ ...entry, amountBani: refunded, isRefund: true }]),
   ];
 }
 

@@ -8,13 +8,13 @@ import { amountParams, chargesOf, customerPays, isThrough, nothing, type Script,
 
 /** How long the Wi-Fi is away. */
 const outageMs = 1_500;
-const told = (stage: Stage, sale: { paidBani: number }) => stage.until(() => sale.paidBani > 0, 60_000);
+const erpReceivesPayment = (stage: Stage, sale: { paidBani: number }) => stage.until(() => sale.paidBani > 0, 60_000);
 
 async function agree(stage: Stage, sale: Parameters<typeof isThrough>[0]): Promise<void> {
   await stage.until(() => isThrough(sale), 30_000);
 }
 
-/** The till asks, and the gateway sends it on; `key` is what the story calls that. */
+/** The till calls Pay, and the gateway sends it to the terminal; `key` is the name of this step in the story. */
 function paySent(stage: Stage, sale: Sale, key: string): Promise<WireView> {
   return stage.step(
     key,
@@ -63,7 +63,7 @@ export const lostAnswer: Script = {
       'recall',
       async () => {
         await stage.until(() => stage.seenOnWire({ what: 'Recall', commandId: asked.commandId }), 60_000);
-        await told(stage, sale);
+        await erpReceivesPayment(stage, sale);
       },
       () => ({ seconds: Math.round((clock.elapsed() - lostAtMs) / 100) / 10 }),
     );
@@ -82,7 +82,7 @@ export const powerCut: Script = {
     const charge = await bankSaysYes(stage, sale);
     await stage.step('powerLost', () => stage.until(() => !terminal.isOn() || stage.seenOnWire({ what: 'Recall' })));
     await stage.step('comesBack', () => stage.until(() => terminal.isOn() && terminal.isConnected('mqtt'), 30_000));
-    await stage.step('answerFound', () => told(stage, sale));
+    await stage.step('answerFound', () => erpReceivesPayment(stage, sale));
     await booksAgree(stage, sale);
     return { sales: [sale], erpHadToDo: nothing, params: { ...amountParams(sale), authCode: charge.authCode } };
   },

@@ -1,4 +1,4 @@
-// Two unhappy QR sales: the ERP sleeps when it is to be told, and a QR that has expired.
+// Two unhappy QR sales: the ERP is down when its callback is sent, and a QR that has expired.
 import { sleep } from '../../kernel/clock.ts';
 import type { Sale } from '../erp/sale.ts';
 import { amountParams, customerPays, isThrough, nothing, type Script, type Stage } from './stage.ts';
@@ -14,7 +14,7 @@ async function pay(stage: Stage): Promise<void> {
   if (result?.isPaid !== true) throw new Error(`The invoice was not paid: ${result?.steps.at(-1)?.detail ?? ''}`);
 }
 
-function heard(stage: Stage, sale: Sale, state: string, answered: number) {
+function callbackAnswered(stage: Stage, sale: Sale, state: string, answered: number) {
   const { sink } = stage;
   return stage.until(
     () =>
@@ -26,7 +26,7 @@ function heard(stage: Stage, sale: Sale, state: string, answered: number) {
 }
 
 export const deadErp: Script = {
-  steps: ['erpDown', 'paid', 'notTold', 'erpBack', 'told', 'booksAgree'],
+  steps: ['erpDown', 'paid', 'callbackFailed', 'erpBack', 'notified', 'booksAgree'],
   async play(stage) {
     const sink = stage.sink();
     const sale = await stage.step(
@@ -43,14 +43,16 @@ export const deadErp: Script = {
       () => pay(stage),
       () => amountParams(sale),
     );
-    await stage.step('notTold', () => stage.until(() => sink.views().some(({ oid, answered }) => oid === sale.oid && answered === 503)));
+    await stage.step('callbackFailed', () =>
+      stage.until(() => sink.views().some(({ oid, answered }) => oid === sale.oid && answered === 503)),
+    );
     await stage.step('erpBack', async () => {
       await sleep(stage.clock, stage.momentMs);
       sink.isDown = false;
     });
     await stage.step(
-      'told',
-      () => heard(stage, sale, 'Payed', 200),
+      'notified',
+      () => callbackAnswered(stage, sale, 'Payed', 200),
       ({ attempt }) => ({ attempt }),
     );
     await stage.step(
@@ -66,7 +68,7 @@ export const deadErp: Script = {
 const expiresInS = 3;
 
 export const expiredQr: Script = {
-  steps: ['created', 'timePasses', 'scanRefused', 'told', 'newQrPaid', 'booksAgree'],
+  steps: ['created', 'timePasses', 'scanRefused', 'notified', 'newQrPaid', 'booksAgree'],
   async play(stage) {
     const { clock, qrSale, terminal } = stage;
     const old = await stage.step(
@@ -83,7 +85,7 @@ export const expiredQr: Script = {
     await stage.step('scanRefused', async () => {
       if (await qrSale.scan(terminal.deviceId)) throw new Error('The QR was taken though it has expired.');
     });
-    await stage.step('told', () => heard(stage, old, 'Expired', 200));
+    await stage.step('notified', () => callbackAnswered(stage, old, 'Expired', 200));
     const fresh = await stage.step(
       'newQrPaid',
       async () => {
@@ -103,7 +105,7 @@ export const expiredQr: Script = {
 };
 
 function waitUntil({ clock, changes, until }: Stage, atMs: number): Promise<true> {
-  // Nothing else may happen meanwhile that would look.
+  // `until` looks only after a change, and there may be none meanwhile.
   clock.after(Math.max(0, atMs - clock.now()), changes.changed);
   return until(() => clock.now() >= atMs);
 }

@@ -1,5 +1,5 @@
-// Plays one story at a time, tells how far it is, and judges it at its end by the books of the sales that it made.
-// A story that was stopped or broke off says so; it never claims more than was seen.
+// Plays one story at a time, shows its progress, and judges it at its end by the books of its sales.
+// A story that was stopped or failed says so; it never claims more than was seen.
 import { type BooksView, type StoryName, type StoryView, storyNames } from '../../cabinet/playground/view-schema.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Logger } from '../../kernel/logger.ts';
@@ -13,7 +13,7 @@ import { createStage, type Played, type Script, type StageDeps } from './stage.t
 const scripts: Record<StoryName, Script> = { lostAnswer, powerCut, doubleClick, deadErp, expiredQr, refundOverRest };
 
 const handsFreeWithinMs = 30_000;
-/** A story that nobody continues goes on by itself: no other could be played meanwhile, and the terminal's own time would run out. */
+/** After this pause a story goes on by itself: it blocks all other stories, and the terminal's deadline would pass. */
 const maxPauseMs = 120_000;
 
 export interface StoryDeps extends StageDeps {
@@ -42,12 +42,12 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
     if (!isStepByStep) return;
     now.isWaiting = true;
     changes.changed();
-    // Stopped or forgotten: the step itself looks whether the story was stopped.
+    // The error does not matter: the step itself checks whether the story was stopped.
     await changes
       .until(
         () => now.isWaiting !== true,
         maxPauseMs,
-        () => new Error('Nobody continued it.'),
+        () => new Error('The next step was not requested in time.'),
       )
       .catch(() => undefined);
     now.isWaiting = false;

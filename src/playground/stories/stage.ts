@@ -1,5 +1,5 @@
-// What a story is played with: the till, the devices and the wire of the playground, and waiting for what really happens.
-// A step is done when what it tells of has been seen; one that is not seen in time is trouble, and the story ends there and says so.
+// What a story is played with: the till, the devices and the wire of the playground, and waiting for real events.
+// A step is done when its event was seen. If it is not seen in time, the step has failed and the story ends there.
 import type { StoryView, WireView } from '../../cabinet/playground/view-schema.ts';
 import { type Clock, sleep } from '../../kernel/clock.ts';
 import { baniToLei } from '../../kernel/money.ts';
@@ -33,7 +33,7 @@ export interface Stage extends StageDeps {
   step<Found>(key: string, play: () => Promise<Found>, paramsOf?: (found: Found) => Params): Promise<Found>;
   /** What came over the wire since the story began. */
   seenOnWire(wanted: Partial<WireView>): WireView | undefined;
-  /** Also ends, with what the till was told, when the card sale of the story is refused: then the rest cannot come. */
+  /** Waits for a result. Rejects with the till's error message when the card sale of the story is refused: then the rest cannot happen. */
   until<Found>(find: () => Found | undefined | false, withinMs?: number): Promise<Found>;
   /** The card sale of the story, on its terminal and register. */
   sell(): Sale;
@@ -133,7 +133,7 @@ export async function customerPays({ terminal, until, clock, momentMs }: Stage):
   terminal.customer.act('pin');
 }
 
-/** Told, closed and printed. */
+/** Paid, closed and printed, and the ERP has the outcome. */
 export function isThrough(sale: Sale): boolean {
   return sale.state === 'done';
 }

@@ -51,7 +51,18 @@ describe('the page of a sale', () => {
     expect(shown.command).toMatchObject({ shownState: 'paid', amount: 12.5 });
     expect(shown.outcome).toEqual({ key: 'outcome.charged', params: { amount: 12.5, device: expect.any(String) } });
     const kinds = shown.timeline.map(({ kind }) => kind);
-    for (const kind of ['asked', 'written', 'sent', 'accepted', 'bankDid', 'answered', 'settled', 'told', 'related', 'callbackDelivered']) {
+    for (const kind of [
+      'asked',
+      'written',
+      'sent',
+      'accepted',
+      'bankDid',
+      'answered',
+      'settled',
+      'callerAnswered',
+      'related',
+      'callbackDelivered',
+    ]) {
       expect(kinds).toContain(kind);
     }
     expect(shown.timeline.map(({ sinceStartMs }) => sinceStartMs)).toEqual(

@@ -12,12 +12,12 @@ const find = (story: Sale, kind: string) => saleSteps(story, keys).find((step) =
 describe('the timeline', () => {
   it('of a plain payment runs from the call to the answer', () => {
     const story = sale({}, smooth);
-    expect(kinds(story)).toEqual(['asked', 'written', 'sent', 'accepted', 'bankDid', 'answered', 'settled', 'told']);
+    expect(kinds(story)).toEqual(['asked', 'written', 'sent', 'accepted', 'bankDid', 'answered', 'settled', 'callerAnswered']);
     expect(find(story, 'asked')).toMatchObject({ from: 'erp', to: 'gateway', text: { params: { key: 'ERP Centru', amount: 150.5 } } });
     expect(find(story, 'sent')).toMatchObject({ from: 'gateway', to: 'device', via: 'mqtt' });
     expect(find(story, 'bankDid')).toMatchObject({ actor: 'bank', to: 'bank', isMoney: true, learnedAtMs: startMs + 12_000 });
     expect(find(story, 'settled')).toMatchObject({ isMoney: true, text: { params: { state: 'done', by: 'answer' } } });
-    expect(find(story, 'told')).toMatchObject({ to: 'erp', text: { params: { errorCode: 0, waitedMs: 12_000 } } });
+    expect(find(story, 'callerAnswered')).toMatchObject({ to: 'erp', text: { params: { errorCode: 0, waitedMs: 12_000 } } });
   });
 
   it('of a lost answer folds the Recalls and shows where the answer got lost', () => {
@@ -36,7 +36,7 @@ describe('the timeline', () => {
       'recall',
       'recalled',
       'settled',
-      'told',
+      'callerAnswered',
     ]);
     expect(find(story, 'recallUnanswered')).toMatchObject({ repeats: 6, isLost: true, via: 'queue', text: { params: { tries: 6 } } });
     expect(find(story, 'channelLost')).toMatchObject({ from: 'mqtt', isLost: true });
@@ -88,7 +88,7 @@ describe('the timeline', () => {
       { kind: 'answeredFurther', repeats: 3, text: { params: { times: 3 } } },
     ]);
     expect(
-      steps.some(({ kind }) => kind === 'toldLater'),
+      steps.some(({ kind }) => kind === 'callerAnsweredLater'),
       'that is what the repeat says',
     ).toBe(false);
   });
@@ -109,10 +109,10 @@ describe('the timeline', () => {
         [400, 'settled', 'done by late-answer'],
       ],
     );
-    const told = saleSteps(story, keys).filter(({ kind }) => kind.startsWith('told'));
+    const told = saleSteps(story, keys).filter(({ kind }) => kind.startsWith('callerAnswered'));
     expect(told).toMatchObject([
-      { kind: 'told', atMs: startMs + 300_000, text: { params: { errorCode: 3 } } },
-      { kind: 'toldLater', atMs: startMs + 500_000, text: { params: { errorCode: 0 } } },
+      { kind: 'callerAnswered', atMs: startMs + 300_000, text: { params: { errorCode: 3 } } },
+      { kind: 'callerAnsweredLater', atMs: startMs + 500_000, text: { params: { errorCode: 0 } } },
     ]);
   });
 

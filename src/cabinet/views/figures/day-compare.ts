@@ -1,6 +1,6 @@
 // A day of a shop in three books: the bank's close, the register's Z, and the ledger over exactly their periods. Pure.
-// Where a book gives no totals the page says that it cannot compare, and compares nothing. What differs is explained by the operations that
-// make the difference; what they do not explain is told as such.
+// Where a book gives no totals the page says that it cannot compare, and compares nothing. A difference is explained by the operations that
+// cause it; the rest is shown as unexplained.
 
 import { type Bani, parseAmount } from '../../../kernel/money.ts';
 import { type OperationName, operationOf } from '../../../kernel/operations.ts';

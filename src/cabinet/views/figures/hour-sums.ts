@@ -1,14 +1,14 @@
-// The figures of hours that are over, kept in the database: nothing is added to the way of a payment; whoever first wants an hour sums it for
-// all merchants and keeps it, and before kept hours are read, those are dropped that a late settlement or a void has changed since.
+// The figures of past hours, stored in the database. A payment does no extra work: the first reader of an hour sums it for all merchants and
+// stores the sum. Before stored hours are read, those that a late settlement or a void has changed since are dropped.
 //
-// An hour is kept from a quarter of an hour after its end. What was issued in it and settled within a quarter of an hour is in its sum; what
-// was settled later, and every void, is marked where settlements are recorded.
-// Summed twice, by two instances or after a crash: the same row twice. The process dies between summing and keeping: it is summed again.
-// A transaction that settles while an hour is summed and commits afterwards: its time lies within `lateCommitsMs` of the sum's, and drops it.
-// The process stands still between summing and keeping: others have looked past what was settled meanwhile, so such a sum is shown, not kept.
-// The database's clock is set back: sums of its future are dropped, and changes are looked for from the oldest one on.
-// What no index finds is a payment that is begun later than the hour of the receipt or the invoice that it belongs to: for a day the keeper
-// (hour-keeper.ts) sums each hour again.
+// An hour is stored from a quarter of an hour after its end. Its sum includes commands issued in it and settled within a quarter of an hour;
+// later settlements, and all voids, are marked where settlements are recorded.
+// Two instances sum the same hour, or one sums it again after a crash: both write the same row.
+// The process dies between summing and storing: the hour is summed again.
+// A transaction settles while an hour is summed and commits afterwards: its time lies within `lateCommitsMs` of the sum's, and drops the sum.
+// The process stalls between summing and storing: other readers may have checked for changes meanwhile, so this sum is shown but not stored.
+// The database's clock is set back: sums dated in the future are dropped, and changes are searched from the oldest sum on.
+// No index finds a payment that began after the hour of its receipt or invoice: for a day the keeper (hour-keeper.ts) sums each hour again.
 import { sql } from 'kysely';
 import type { Database, Queries } from '../../../database/database.ts';
 import { lateAfterMs } from '../../../ledger/settlements.ts';
@@ -16,11 +16,12 @@ import type { Scope } from '../scope.ts';
 import { addUp, emptyHour, type HourFigures, readFigures, readFirstMs } from './hour-figures.ts';
 
 export const hourMs = 3_600_000;
-/** A sum that is older than this when it could be kept is not. */
+/** A sum older than this is not stored. */
 const keptWithinMs = 30_000;
-/** Longer than a transaction may take, and than that. */
+/** Longer than a transaction may take, plus `keptWithinMs`. */
 const lateCommitsMs = 60_000 + keptWithinMs;
-const everybody = '';
+/** Stored as the merchant of the sum over all merchants. */
+const allMerchants = '';
 const maxChanges = 5_000;
 const rowsPerStatement = 200;
 
@@ -32,7 +33,7 @@ export interface HourSums {
 export type Reading = Pick<Database, 'queries' | 'transaction'>;
 
 export function createHourSums(): HourSums {
-  /** Until when changes were looked for here, by the database's clock. */
+  /** Changes were checked up to this time of the database's clock. */
   let lookedUntilMs: number | undefined;
 
   return {
@@ -51,16 +52,16 @@ export function createHourSums(): HourSums {
   };
 }
 
-function ownIn(byMerchant: ReadonlyMap<string, HourFigures>, { merchantId = everybody }: Scope): HourFigures {
+function ownIn(byMerchant: ReadonlyMap<string, HourFigures>, { merchantId = allMerchants }: Scope): HourFigures {
   return byMerchant.get(merchantId) ?? emptyHour();
 }
 
-/** Sums an hour for all and keeps it. */
+/** Sums an hour for all merchants and stores it. */
 export async function sumHour({ queries, transaction }: Reading, startMs: number): Promise<Map<string, HourFigures>> {
-  // Before anything is read: what is settled from here on may be missing.
+  // Read before the figures: settlements from here on may be missing in them.
   const madeAtMs = await databaseNow(queries);
   const byMerchant = await readFigures(queries, { merchantId: undefined }, startMs, startMs + hourMs);
-  byMerchant.set(everybody, addUp(byMerchant.values()));
+  byMerchant.set(allMerchants, addUp(byMerchant.values()));
   await keep(
     transaction,
     [...byMerchant].map(([merchantId, figures]) => rowOf(merchantId, startMs, madeAtMs, figures)),
@@ -68,14 +69,14 @@ export async function sumHour({ queries, transaction }: Reading, startMs: number
   return byMerchant;
 }
 
-/** Keeps those hours as empty, all at once, in which nobody had done anything yet; returns the others. */
+/** Stores the hours before the first operation of all merchants as empty, in one transaction; returns the others. */
 export async function sumIdleHours({ queries, transaction }: Reading, hours: readonly number[]): Promise<number[]> {
   const madeAtMs = await databaseNow(queries);
   const firstMs = await readFirstMs(queries);
   const isIdle = (startMs: number) => startMs + hourMs <= firstMs;
   await keep(
     transaction,
-    hours.filter(isIdle).map((startMs) => rowOf(everybody, startMs, madeAtMs, emptyHour())),
+    hours.filter(isIdle).map((startMs) => rowOf(allMerchants, startMs, madeAtMs, emptyHour())),
   );
   return hours.filter((startMs) => !isIdle(startMs));
 }
@@ -109,13 +110,13 @@ async function keep(transaction: Reading['transaction'], rows: ReturnType<typeof
 async function readKept(queries: Queries, { merchantId }: Scope, fromMs: number, toMs: number): Promise<Map<number, HourFigures>> {
   const within = (merchant: string) =>
     queries.selectFrom('hour_sums').where('merchant_id', '=', merchant).where('start_ms', '>=', fromMs).where('start_ms', '<', toMs);
-  const own = await within(merchantId ?? everybody)
+  const own = await within(merchantId ?? allMerchants)
     .select(['start_ms', 'figures'])
     .execute();
   const kept = new Map(own.map((row) => [row.start_ms, JSON.parse(row.figures) as HourFigures]));
   if (merchantId === undefined) return kept;
-  // Summed, and nothing of this merchant in it.
-  const summed = await within(everybody).select('start_ms').execute();
+  // An hour that is summed for all merchants has no row for a merchant without figures.
+  const summed = await within(allMerchants).select('start_ms').execute();
   return new Map(summed.map(({ start_ms }) => [start_ms, kept.get(start_ms) ?? emptyHour()]));
 }
 
@@ -124,11 +125,11 @@ interface Changed {
   settled_at: number;
 }
 
-/** Drops kept hours that something has changed since `sinceMs`; returns until when that was looked for. */
+/** Drops stored hours that have changed since `sinceMs`; returns the time up to which changes were checked. */
 async function dropChanged(queries: Queries, sinceMs: number | undefined): Promise<number> {
   const nowMs = await databaseNow(queries);
   const isAnew = sinceMs === undefined || sinceMs > nowMs;
-  // The clock was set back: what was kept in its future would seem newer than any change.
+  // The clock was set back: sums dated in the future would seem newer than any change.
   if (isAnew) await queries.deleteFrom('hour_sums').where('made_at', '>', nowMs).execute();
   const fromMs = isAnew ? await oldestSum(queries) : sinceMs;
   if (fromMs === undefined) return nowMs;

@@ -92,7 +92,7 @@ export function banksOf(hours: readonly HourFigures[]) {
     .sort((one, other) => other.amount - one.amount);
 }
 
-/** Outcomes that were unclear and that nobody had to look at. */
+/** How unclear outcomes were settled: by the gateway itself, or by a person. */
 export function settledAloneOf(hours: readonly HourFigures[]) {
   const cards = hours.flatMap((hour) => hour.cards);
   const by = (source: string) =>

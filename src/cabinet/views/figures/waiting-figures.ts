@@ -1,5 +1,5 @@
-// How much waits for a person, in three counts for the metrics. Each looks into few rows: those on the review list and those that are dead
-// have indexes of their own, and refused payments are rare.
+// How much waits for a person, in three counts for the metrics. Each reads few rows: the review list and dead callbacks have their own
+// indexes, and refused payments are rare.
 import { sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { isStillOrphan } from '../../../invoices/store.ts';
@@ -7,9 +7,9 @@ import { isStillOrphan } from '../../../invoices/store.ts';
 export interface WaitingFigures {
   /** Commands on the review list. */
   review: number;
-  /** Payments that their invoices could not take, neither then nor later, and that nobody has noted. */
+  /** Orphans: payments that their invoices could not accept, then or later, and that have no note. */
   orphans: number;
-  /** Dead callbacks that nobody has noted and no later one about the same thing has made good. */
+  /** Dead callbacks without a note and without a later callback about the same invoice or operation. */
   untold: number;
 }
 

@@ -1,4 +1,4 @@
-// What a person may type to find a command: each reading of the text is a look into one index, so that none walks the ledger.
+// What a person may type to find a command. Each interpretation of the text reads one index, so that no search walks the ledger.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { type Bani, parseAmount } from '../../../kernel/money.ts';
 import type { Scope } from '../scope.ts';
@@ -14,9 +14,9 @@ const devicesOf = ({ merchantId }: Scope) =>
     : sql`b.device_id in (select d.id from devices d where d.merchant_id = ${merchantId})`;
 
 const shortestPrefix = 6;
-/** Of each number: more begin alike than anybody reads. */
+/** At most so many commands per number: more may begin alike than a person reads. */
 const maxTaken = 200;
-/** What was settled so lately may not be among the terms of the search yet: the newest of it are read by their ids. */
+/** A command settled this recently may not have its search terms yet: the newest are read by their ids. */
 const recentMs = 60_000;
 const maxRecent = 100;
 
@@ -40,7 +40,7 @@ export function amountIn(text: string): Bani | undefined {
   return parseAmount(digits);
 }
 
-/** Of somebody else's rows a lookup may find some as well: the list's sieve has the last say. */
+/** A lookup may also find rows of other merchants: the list's sieve removes them. */
 export function lookupsOf(scope: Scope, q: string): Lookup[] {
   const text = q.trim();
   // A UUID is kept in lower case, a Receipt.Uid and other document numbers as they came.

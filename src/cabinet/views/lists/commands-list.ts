@@ -40,7 +40,7 @@ export interface ListedCommand {
   issuedAtMs: number;
   settledAtMs: number | null;
   settledBy: string | null;
-  /** When its caller is known to have been left without the outcome, and when somebody got it. */
+  /** When its caller was left without the outcome, and when a caller received it; null if that is not known. */
   unheardAtMs: number | null;
   toldAtMs: number | null;
   documentState: 'open' | 'closed' | 'voided' | null;
@@ -68,7 +68,7 @@ export async function readPlan(queries: Queries, scope: Scope, filter: CommandFi
   return planOf(scope, filter, await devicesOf(queries, scope, filter));
 }
 
-/** Which index is walked for the filter, and what is left for the rows to tell. `deviceIds`: undefined means any. */
+/** Which index is walked for the filter, and which conditions are checked row by row. `deviceIds`: undefined means all. */
 function planOf(scope: Scope, filter: CommandFilter, deviceIds: string[] | undefined): Walk {
   const { mode, q } = filter;
   const walked = spanOf(filter);
@@ -97,7 +97,7 @@ function planOf(scope: Scope, filter: CommandFilter, deviceIds: string[] | undef
   return { sources, walked, sieve: [...inDevices, ...sieveOf(filter, true)] };
 }
 
-/** Undefined: of any device. None: of devices that are not there, somebody else's, or of a kind that does nothing in this mode. */
+/** Undefined: all devices. Empty: the device does not exist, belongs to another merchant, or its kind does not serve this mode. */
 async function devicesOf(queries: Queries, scope: Scope, { mode, deviceId, bank, shop }: CommandFilter): Promise<string[] | undefined> {
   if (bank === undefined && shop === undefined && deviceId === undefined) return undefined;
   const rows = await queries

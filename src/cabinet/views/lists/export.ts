@@ -1,7 +1,7 @@
 // A list as one long CSV: page by page as the reader takes it, so that a million rows need no more memory than one page.
-// Always holds: only a few exports run at once, of one user a quarter of them and of one merchant half, but one in any case; each asks the
-// database one short question at a time, and ends with its session, or when its reader takes no further page for three minutes. One that
-// reaches its bound says so in its last line, because a file that looks whole and is not would be believed.
+// Always holds: only a few exports run at once, at most a quarter of them for one user and half for one merchant, but at least one. Each sends
+// the database one short query at a time, and ends with its session, or when its reader takes no further page for three minutes. An export
+// that reaches its row limit says so in its last line, because a truncated file would look complete.
 import { Readable } from 'node:stream';
 import { sessionOver } from '../../../access/people/sign-in.ts';
 import type { Viewer } from '../../../http/viewer.ts';
@@ -34,7 +34,7 @@ export interface CsvExports {
 interface Deps {
   bounds: ExportBounds;
   clock: Clock;
-  /** Told when a session ends, wherever it was ended. */
+  /** Calls `ended` when the session ends, on this gateway or another one. */
   people: { onSessionEnded: (sessionId: string, ended: () => void) => Cancel };
 }
 
@@ -54,7 +54,7 @@ export function createCsvExports({ bounds, clock, people }: Deps): CsvExports {
     if (others.filter(({ user }) => user === place.user).length >= maxPerUser) {
       throw tooMany('Your export before is still running; try again when it has ended.');
     }
-    // Whoever sees all merchants belongs to none.
+    // A viewer of all merchants has no merchantId.
     if (merchantId !== undefined && others.filter((other) => other.merchantId === merchantId).length >= maxPerMerchant) {
       throw tooMany('Other exports of your merchant are running; try again shortly.');
     }
@@ -71,7 +71,7 @@ export function createCsvExports({ bounds, clock, people }: Deps): CsvExports {
       const stream = Readable.from(pages(list, maxRows, waitForReader), { objectMode: false });
       const { sessionId } = viewer;
       const stopWatching = sessionId === undefined ? () => {} : people.onSessionEnded(sessionId, () => void stream.destroy(sessionOver()));
-      // It may be ended before anybody else listens.
+      // The session may end before the stream has another listener.
       stream.on('error', () => {});
       // Also when the reader goes away before the first page.
       stream.once('close', () => {

@@ -2,11 +2,11 @@
 import { listCallbacksOf } from '../../../callbacks/delivery-log.ts';
 import type { Queries } from '../../../database/database.ts';
 import { operationOf } from '../../../kernel/operations.ts';
-import { erpTold } from '../sale/erp-told.ts';
+import { erpNotified } from '../sale/erp-notified.ts';
 import type { ListedCommand } from './commands-list.ts';
 import { readPrints } from './receipts-of-payments.ts';
 
-/** none: it was asked for and did not come out. */
+/** none: a receipt was requested and not printed. */
 export const receiptStates = ['printed', 'none', 'notRequested'] as const;
 export const erpStates = ['notified', 'waiting', 'dead'] as const;
 
@@ -19,7 +19,7 @@ export interface SaleColumns {
 const maxCallbacks = 2_000;
 const erpOf = { delivered: 'notified', pending: 'waiting', dead: 'dead' } as const;
 
-/** Without a callback the answer to the call itself notifies the ERP, or a later question of it where that call was given up. */
+/** Without a callback the ERP knows the outcome from the answer to its call, or from a later request if it gave that call up. */
 function knowsByAnswer({ settledAtMs, unheardAtMs, toldAtMs }: ListedCommand): boolean {
   return settledAtMs !== null && (unheardAtMs === null || toldAtMs !== null);
 }
@@ -30,7 +30,7 @@ export async function readSaleColumns(queries: Queries, commands: readonly Liste
   for (const merchantId of new Set(payments.map((payment) => payment.merchantId))) {
     const own = payments.filter((payment) => payment.merchantId === merchantId);
     const prints = await readPrints(queries, merchantId, own);
-    // A payment under an invoice's OID is that invoice's; its callbacks tell the ERP.
+    // A payment under an invoice's OID belongs to that invoice, whose callbacks notify the ERP.
     const subjects = own.flatMap(({ id, documentNr }) => (documentNr === null ? [id] : [id, documentNr]));
     const callbacks = await listCallbacksOf(queries, merchantId, [...subjects, ...prints.map(({ id }) => id)], maxCallbacks);
     for (const payment of own) {
@@ -38,12 +38,12 @@ export async function readSaleColumns(queries: Queries, commands: readonly Liste
         ({ document, paymentId }) => paymentId === payment.id || (paymentId === undefined && document === payment.documentNr),
       );
       const about = new Set([payment.id, payment.documentNr, ...printed.map(({ id }) => id)]);
-      const told = erpTold(callbacks.filter(({ subjectId }) => about.has(subjectId)));
+      const notified = erpNotified(callbacks.filter(({ subjectId }) => about.has(subjectId)));
       const done = printed.find(({ isPrinted }) => isPrinted);
       columns.set(payment.id, {
         receipt: done ? 'printed' : printed.length > 0 ? 'none' : 'notRequested',
         receiptNumber: done?.receiptId ?? undefined,
-        erp: told === undefined ? (knowsByAnswer(payment) ? 'notified' : 'waiting') : erpOf[told],
+        erp: notified === undefined ? (knowsByAnswer(payment) ? 'notified' : 'waiting') : erpOf[notified],
       });
     }
   }

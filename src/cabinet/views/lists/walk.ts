@@ -130,7 +130,7 @@ async function look(queries: Queries, statement: RawBuilder<unknown>, limit: num
   const places = rows.map((row) => ({ atMs: row.time, id: row.id, count: row.count }));
   const end = places.find(({ count }) => count > 0);
   const hits = places.filter(({ count }) => count === 0).map(({ atMs, id }) => ({ atMs, id }));
-  // The order of a union's parts is nobody's promise.
+  // SQL guarantees no order of a union's parts.
   hits.sort((one, other) => other.atMs - one.atMs || (one.id < other.id ? 1 : -1));
   return { hits, last: end && { atMs: end.atMs, id: end.id }, count: end?.count ?? 0 };
 }

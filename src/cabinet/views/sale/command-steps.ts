@@ -1,5 +1,5 @@
-// The life of one command as steps between lanes. Pure. What the ledger noted is listed in order; what it can only have learned
-// afterwards (the bank's yes, an answer that got lost) is put where it happened, and says when it was learned.
+// The life of one command as steps between lanes. Pure. Recorded steps are listed in order. Steps that the ledger learned of afterwards
+// (the bank's approval, a lost answer) are placed where they happened, with the time at which the ledger learned of them.
 import { baniToLei, parseAmount } from '../../../kernel/money.ts';
 import { movesCardMoney, operationOf } from '../../../kernel/operations.ts';
 import { standingOf, wasDone } from '../../../ledger/standing.ts';
@@ -17,7 +17,7 @@ export function commandSteps(command: StoryCommand, events: readonly StoryEvent[
     ...beginning(command, keyName),
     ...folded(noted).map((event) => stepOf(command, event)),
     ...learned(command, noted),
-    ...told(command, noted),
+    ...answersToCaller(command, noted),
   ];
 }
 
@@ -260,8 +260,8 @@ function momentIn(command: StoryCommand, time: unknown): number | undefined {
   return atMs >= command.issuedAtMs && atMs <= (command.settledAtMs ?? 0) ? atMs : undefined;
 }
 
-/** What the caller was answered, and when: the outcome at once, or 3 first. */
-function told(command: StoryCommand, noted: readonly StoryEvent[]): Step[] {
+/** What the caller was answered, and when: the outcome at once, or first errorCode 3. */
+function answersToCaller(command: StoryCommand, noted: readonly StoryEvent[]): Step[] {
   const toErp = (atMs: number, kind: string, params: Record<string, string | number | undefined>): Step => ({
     atMs,
     actor: 'gateway',
@@ -272,17 +272,19 @@ function told(command: StoryCommand, noted: readonly StoryEvent[]): Step[] {
     text: text(`step.${kind}`, params),
   });
   const unknown = noted.find(({ step }) => step === 'unknown');
-  const steps: Step[] = unknown ? [toErp(unknown.atMs, 'told', { errorCode: 3, waitedMs: unknown.atMs - command.issuedAtMs })] : [];
+  const steps: Step[] = unknown
+    ? [toErp(unknown.atMs, 'callerAnswered', { errorCode: 3, waitedMs: unknown.atMs - command.issuedAtMs })]
+    : [];
   const { settledAtMs, toldAtMs, unheardAtMs } = command;
   if (settledAtMs === null) return steps;
   if (unknown === undefined && unheardAtMs !== null && unheardAtMs <= settledAtMs) steps.push(toErp(unheardAtMs, 'callerGone', {}));
   else if (unknown === undefined) {
-    steps.push(toErp(settledAtMs, 'told', { errorCode: errorCodeOf(command), waitedMs: settledAtMs - command.issuedAtMs }));
+    steps.push(toErp(settledAtMs, 'callerAnswered', { errorCode: errorCodeOf(command), waitedMs: settledAtMs - command.issuedAtMs }));
   }
-  // Who asked again is in the timeline with that call.
-  const isTold = noted.some(({ step, atMs }) => step === 'asked again' && atMs >= settledAtMs);
-  if ((unknown || unheardAtMs !== null) && toldAtMs !== null && toldAtMs > settledAtMs && !isTold) {
-    steps.push(toErp(toldAtMs, 'toldLater', { errorCode: errorCodeOf(command) }));
+  // A repeated call has its own step in the timeline.
+  const isListed = noted.some(({ step, atMs }) => step === 'asked again' && atMs >= settledAtMs);
+  if ((unknown || unheardAtMs !== null) && toldAtMs !== null && toldAtMs > settledAtMs && !isListed) {
+    steps.push(toErp(toldAtMs, 'callerAnsweredLater', { errorCode: errorCodeOf(command) }));
   }
   return steps;
 }

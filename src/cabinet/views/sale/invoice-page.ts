@@ -10,7 +10,7 @@ import { type ListedCommand, readListed } from '../lists/commands-list.ts';
 import { type ListedInvoice, readListedInvoices } from '../lists/invoices-list.ts';
 import type { Scope } from '../scope.ts';
 import { type Text, text } from '../texts.ts';
-import { erpTold, type Told, toldMarks } from './erp-told.ts';
+import { type CallbackFacts, erpNotified, notifiedMarks } from './erp-notified.ts';
 import { readAttempts, readCallbacks, readCommands, readInvoiceEvents } from './sale-facts.ts';
 import type { Step, StoryCallback } from './sale-model.ts';
 import { adviceOnCallbacks, adviceOnListed, type Mark } from './sale-outcome.ts';
@@ -110,16 +110,20 @@ export function outcomeOfInvoice(invoice: Facts, orphans: number): Text {
 }
 
 /** "Nothing to do" only where Attention lists nothing about the invoice or a card payment for it. */
-export function adviceOnInvoice(invoice: Pick<Facts, 'state'>, attention: readonly AttentionKind[], callbacks: readonly Told[]): Text {
+export function adviceOnInvoice(
+  invoice: Pick<Facts, 'state'>,
+  attention: readonly AttentionKind[],
+  callbacks: readonly CallbackFacts[],
+): Text {
   const listed = adviceOnListed(attention) ?? (attention.length > 0 ? text('advice.openPayment') : undefined);
   return listed ?? adviceOnCallbacks(callbacks) ?? text(isUnpaid(invoice) ? 'advice.waitForCustomer' : 'advice.nothing');
 }
 
 const markStates: Record<State, Mark['state']> = { 0: 'waiting', 1: 'waiting', 2: 'good', 3: 'neutral', 4: 'neutral' };
 
-export function marksOfInvoice(invoice: Pick<Facts, 'state'>, callbacks: readonly Told[]): Mark[] {
+export function marksOfInvoice(invoice: Pick<Facts, 'state'>, callbacks: readonly CallbackFacts[]): Mark[] {
   const marks: Mark[] = [{ key: `invoice.${stateNames[invoice.state as State]}`, state: markStates[invoice.state as State] }];
-  const told = erpTold(callbacks);
-  if (told !== undefined) marks.push(toldMarks[told]);
+  const notified = erpNotified(callbacks);
+  if (notified !== undefined) marks.push(notifiedMarks[notified]);
   return marks;
 }

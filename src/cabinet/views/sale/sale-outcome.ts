@@ -7,7 +7,7 @@ import { isDocumentClosed, refundedBaniOf, remainderOf, standingOf, wasDone } fr
 import type { AttentionKind } from '../figures/attention-kinds.ts';
 import { type ShownState, shownStateOf } from '../shown-state.ts';
 import { type Text, text } from '../texts.ts';
-import { erpTold, type Told, toldMarks } from './erp-told.ts';
+import { type CallbackFacts, erpNotified, notifiedMarks } from './erp-notified.ts';
 import type { Sale, StoryCommand, StoryEvent, Unclear } from './sale-model.ts';
 import { longestUnclearMs } from './sale-unclear.ts';
 
@@ -150,10 +150,10 @@ export function adviceOnListed(kinds: readonly AttentionKind[]): Text | undefine
   return key === undefined ? undefined : text(key);
 }
 
-export function adviceOnCallbacks(callbacks: readonly Told[]): Text | undefined {
-  const told = erpTold(callbacks);
-  if (told === 'dead') return text('advice.sendAgain');
-  return told === 'pending' ? text('advice.callbackWaits') : undefined;
+export function adviceOnCallbacks(callbacks: readonly CallbackFacts[]): Text | undefined {
+  const notified = erpNotified(callbacks);
+  if (notified === 'dead') return text('advice.sendAgain');
+  return notified === 'pending' ? text('advice.callbackWaits') : undefined;
 }
 
 export interface Mark {
@@ -171,8 +171,8 @@ export function marksOf(sale: Sale): Mark[] {
   else if (isDocumentClosed(command)) marks.push({ key: 'mark.closed', state: 'good' });
   const print = [command, ...linked].find((each) => operationOf(each.name).prints && wasDone(each));
   if (print) marks.push({ key: 'mark.printed', state: 'good' });
-  const told = erpTold(callbacks);
-  if (told !== undefined) marks.push(toldMarks[told]);
+  const notified = erpNotified(callbacks);
+  if (notified !== undefined) marks.push(notifiedMarks[notified]);
   return marks;
 }
 

@@ -16,7 +16,7 @@ interface StoryBarProps {
 }
 
 /** Steps that fail on purpose: marked, although the story continues. */
-const mishaps = new Set(['answerLost', 'powerLost', 'erpDown', 'notTold', 'scanRefused', 'moreRefused']);
+const mishaps = new Set(['answerLost', 'powerLost', 'erpDown', 'callbackFailed', 'scanRefused', 'moreRefused']);
 
 type Look = StoryStep['state'] | 'mishap';
 const icons: Partial<Record<Look, IconName>> = { done: 'check', mishap: 'close', trouble: 'attention' };

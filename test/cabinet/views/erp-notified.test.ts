@@ -1,8 +1,8 @@
 // Whether the ERP was notified of an outcome, as its callbacks show.
 import { describe, expect, it } from 'vitest';
-import { erpTold, type Told } from '../../../src/cabinet/views/sale/erp-told.ts';
+import { type CallbackFacts, erpNotified } from '../../../src/cabinet/views/sale/erp-notified.ts';
 
-const about = (subjectId: string, sequence: number, state: Told['state']): Told => ({ subjectId, sequence, state });
+const about = (subjectId: string, sequence: number, state: CallbackFacts['state']): CallbackFacts => ({ subjectId, sequence, state });
 
 describe('whether the ERP was notified', () => {
   it.each([
@@ -14,7 +14,7 @@ describe('whether the ERP was notified', () => {
     ['the same in another order', [about('a', 2, 'delivered'), about('a', 1, 'dead')], 'delivered'],
     ['one thing is delivered and the other is not', [about('a', 2, 'delivered'), about('b', 1, 'dead')], 'dead'],
     ['one is dead and another waits', [about('a', 1, 'pending'), about('b', 1, 'dead')], 'dead'],
-  ] as [string, Told[], Told['state'] | undefined][])('%s', (_name, callbacks, expected) => {
-    expect(erpTold(callbacks)).toBe(expected);
+  ] as [string, CallbackFacts[], CallbackFacts['state'] | undefined][])('%s', (_name, callbacks, expected) => {
+    expect(erpNotified(callbacks)).toBe(expected);
   });
 });
