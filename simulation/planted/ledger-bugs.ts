@@ -210,7 +210,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     name: 'takes an undelivered answer for delivered',
     kind: 'joins',
     harm: 'double charge',
-    edits: [{ room: ledger, find: "add(command, isReceived ? 'told' : 'left')", instead: "add(command, 'told')" }],
+    edits: [{ room: ledger, find: "add(command, isReceived ? 'received' : 'left')", instead: "add(command, 'received')" }],
   },
   {
     name: 'begins what nothing names for a caller who is gone',

@@ -1,7 +1,7 @@
-// Steps that may come without end: an ERP that asks again and again, a device that repeats its answer. The first twenty of a command are
-// steps of its timeline, of all of them there is a count with the last moment, so that a command's page stays a page and its rows few,
-// whatever number of gateways receives them. Written beside the way of the call, like every step: if the process dies or the database is
-// away, some are missing, and nothing is decided by them.
+// Steps that may repeat without end: an ERP that asks again and again, a device that repeats its answer. The timeline lists the first twenty of
+// a command; all of them are counted, with the time of the last. So a command's page stays short and its rows few, however many gateways
+// receive such steps. They are written in the background, like every step: if the process dies or the database is down, some are missing;
+// no decision depends on them.
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import type { CommandEvent } from './command-event.ts';
@@ -30,19 +30,19 @@ export class CountedSteps {
     return true;
   }
 
-  /** Counts what was added, and returns those that are still listed one by one. */
+  /** Writes the counts; returns the steps that the timeline still lists one by one. */
   async count(queries: Queries): Promise<CommandEvent[]> {
     const batch = this.#waiting;
     this.#waiting = new Map();
-    const told: CommandEvent[] = [];
+    const listed: CommandEvent[] = [];
     for (const { count, lastAtMs, events } of batch.values()) {
       const [first] = events;
       if (!first) continue;
       const total = await addToCount(queries, first, count, lastAtMs);
       const before = total - count;
-      told.push(...events.slice(0, Math.max(0, maxStepsOfAKind - before)));
+      listed.push(...events.slice(0, Math.max(0, maxStepsOfAKind - before)));
     }
-    return told;
+    return listed;
   }
 }
 
@@ -61,7 +61,7 @@ async function addToCount(queries: Queries, { commandId, step }: CommandEvent, c
   return row.count;
 }
 
-/** Of each kind that came more often than it is listed one by one: how many more, and when the last. */
+/** For each step above `maxStepsOfAKind`: how many more there were, and when the last one happened. */
 export async function listFurther(queries: Queries, commandId: string): Promise<CommandEvent[]> {
   const rows = await queries
     .selectFrom('command_step_counts')

@@ -41,7 +41,7 @@ export async function putOnReview(
 const reviewOverdue = keptStatement((queries, { graceMs }: { graceMs: number }) =>
   queries
     .updateTable('commands')
-    .set({ review_since: nowMs, review_reason: 'The device has not told the outcome since its time ran out.' })
+    .set({ review_since: nowMs, review_reason: 'The device has not reported the outcome since its deadline passed.' })
     .where(isLocking)
     .where(openOnly)
     .where('review_since', 'is', null)

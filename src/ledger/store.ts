@@ -214,20 +214,20 @@ export async function markUnknown(queries: Queries, id: string, recallAfterMs: n
   return row && toCommand(row);
 }
 
-const heardColumns = { id: 'text' } as const;
+const acceptedColumns = { id: 'text' } as const;
 const returned = sql.raw(commandColumns.map((name) => `"commands"."${name}"`).join(', '));
 
 /**
- * The device has accepted these commands. Returns those of which that was not known yet, but none that was settled as never begun: that is a
- * contradiction (disputes.ts). Of several, those that another transaction holds are passed over: a statement that waits for one row and
- * has others would lock out a batch that comes the other way (settle-batch.ts). One alone is waited for.
+ * The device has accepted these commands. Returns those that were not marked as accepted yet, except commands settled as `never`: for them the
+ * acceptance is a contradiction (disputes.ts). Of several ids, rows that another transaction holds are skipped: a statement that waits for one
+ * row while it holds others would deadlock with a batch in the other order (settle-batch.ts). A single id waits for its row.
  */
 export async function markAccepted({ engine, queries }: Pick<Database, 'engine' | 'queries'>, ids: readonly string[]): Promise<Command[]> {
-  const told = ids.map((id) => ({ id }));
-  const heard = rowsAs(engine, 'heard', heardColumns, rowsText(heardColumns, told));
+  const given = ids.map((id) => ({ id }));
+  const accepted = rowsAs(engine, 'accepted', acceptedColumns, rowsText(acceptedColumns, given));
   const held = sql.raw(engine === 'sqlite' ? '' : `for update of "old"${ids.length > 1 ? ' skip locked' : ''}`);
   const { rows } = await sql<CommandRow>`update "commands" set "accepted_at" = now_ms()
-    from (select "old"."id" from ${heard} join "commands" as "old" on "old"."id" = "heard"."id" ${held}) as "free"
+    from (select "old"."id" from ${accepted} join "commands" as "old" on "old"."id" = "accepted"."id" ${held}) as "free"
     where "commands"."id" = "free"."id" and "commands"."accepted_at" is null and "commands"."state" <> 'never' returning ${returned}`.execute(
     queries,
   );

@@ -104,12 +104,12 @@ export async function listEvents(queries: Queries, commandId: string): Promise<C
     .where('command_id', '=', commandId)
     .orderBy('id')
     .execute();
-  const told = rows.map((row) => ({
+  const events = rows.map((row) => ({
     commandId,
     atMs: row.at,
     step: row.step,
     channel: row.channel ?? undefined,
     detail: row.detail ?? undefined,
   }));
-  return [...told, ...(await listFurther(queries, commandId))];
+  return [...events, ...(await listFurther(queries, commandId))];
 }

@@ -20,7 +20,7 @@ describe.each(engines)('on %s', (engine) => {
   let merchantId: string;
   let deviceId: string;
   let commits: FirstCommits;
-  let note: 'told' | 'left' | undefined;
+  let note: 'received' | 'left' | undefined;
   /** After the batch, before its caller goes on. */
   let meanwhile: () => Promise<void>;
 
@@ -123,7 +123,7 @@ describe.each(engines)('on %s', (engine) => {
       expect(await commits.begin(request(unnamed), randomUUID())).toBeUndefined();
       expect(await count()).toBe(1);
       // But for a caller who is known to have it.
-      note = 'told';
+      note = 'received';
       expect(await commits.begin(request(unnamed), randomUUID())).toMatchObject({ state: 'sent' });
     });
 

@@ -129,7 +129,7 @@ describe('notes while the database is away', () => {
     reception.left(left);
     reception.answered(left, undefined);
     await clock.advance(10_000);
-    expect([reception.noteOn(told.id), reception.noteOn(left.id)]).toEqual(['told', 'answered 3']);
+    expect([reception.noteOn(told.id), reception.noteOn(left.id)]).toEqual(['received', 'answered 3']);
     expect(await read(told.id)).toMatchObject({ toldAtMs: null });
     isAway = false;
     await clock.advance(40_000);

@@ -15,7 +15,7 @@ let clock: VirtualClock;
 let database: Database;
 let merchantId: string;
 let deviceId: string;
-let notes: Map<string, 'told' | 'left' | 'answered 3'>;
+let notes: Map<string, 'received' | 'left' | 'answered 3'>;
 let keyed: Command | undefined;
 
 beforeEach(async () => {
@@ -107,7 +107,7 @@ describe('an equal command', () => {
   });
 
   it('whose caller is known to have it is none, although that is not written yet; nor is one that never was', async () => {
-    notes.set(await command({ ...done(), unheard_at: clock.now() }), 'told');
+    notes.set(await command({ ...done(), unheard_at: clock.now() }), 'received');
     expect(await repeated()).toEqual(none);
     await database.queries.updateTable('commands').set({ state: 'never' }).execute();
     notes.clear();

@@ -223,7 +223,7 @@ describe.each(engines)('on %s', (engine) => {
       await command({ answer_by: startMs - 2_000, ...settled, state: 'refused' });
       const listed = await command({ answer_by: startMs - 2_000, review_since: 5, review_reason: 'older' });
       expect(await reviews.putOverdueOnReview(database.queries, 1_000)).toEqual([overdue.id]);
-      expect(await read(overdue.id)).toMatchObject({ reviewSinceMs: startMs, reviewReason: expect.stringContaining('has not told') });
+      expect(await read(overdue.id)).toMatchObject({ reviewSinceMs: startMs, reviewReason: expect.stringContaining('has not reported') });
       expect(await read(listed.id)).toEqual(listed);
     });
 

@@ -62,7 +62,7 @@ const exampleCommand = {
   documentNr: exampleIds.invoice,
   issuedAt: exampleTime,
   reviewSince: exampleTime,
-  reviewReason: 'The device has not told the outcome since its time ran out.',
+  reviewReason: 'The device has not reported the outcome since its deadline passed.',
 };
 const reasonField = textField('Why; kept with the command and in the audit log.', 500);
 

@@ -49,11 +49,11 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
     }
   }
 
-  /** Under the device's lock, where nothing equal can begin: one may have begun and ended since it was looked for. */
+  /** Called under the device's lock, where no equal command can begin: one may have begun and ended since the first search. */
   async function refuseIfRepeat(queries: Queries, { merchantId, deviceId, requestHash, idempotency }: CommandRequest): Promise<void> {
     if (requestHash === undefined || idempotency) return;
     const equal = await findEqual(queries, { merchantId, deviceId, requestHash });
-    if (equal && reception.noteOn(equal.command.id) !== 'told') throw new LostRace();
+    if (equal && reception.noteOn(equal.command.id) !== 'received') throw new LostRace();
   }
 
   function insertUnderLocks({ idempotency, ...fresh }: InsertedCommand, request: CommandRequest): Promise<Command | undefined> {

@@ -1,8 +1,8 @@
-// Which callers have received the outcome of a command that is recognised by its content [D58]. What is learnt counts here at once and is written
-// in the background, many in one statement, so that no answer waits for it.
+// Whether a caller has received the outcome of a command that is recognised by its content [D58]. A note counts on this gateway at once and is
+// written in the background, many in one statement, so that no answer waits for it.
 //
-// If the process dies before a note is written, the command counts as unheard: a repeat gets the stored outcome and runs nothing.
-// The same holds if the database is away; notes are tried again, and over the bound the oldest are let go.
+// If the process dies before a note is written, the outcome counts as not received: a repeat gets the stored outcome and runs nothing.
+// If the database is down, notes are kept and written again later; above `maxWaiting` the oldest are dropped.
 import type { Database } from '../../database/database.ts';
 import type { Recipient } from '../../http/recipient.ts';
 import { growingPauseMs } from '../../kernel/backoff.ts';
@@ -11,23 +11,24 @@ import type { Logger } from '../../kernel/logger.ts';
 import { type Command, isUnclear } from '../command.ts';
 import { writeTold, writeUnheard } from './content-store.ts';
 
-type Note = 'told' | 'answered 3' | 'left';
+/** `received`: a caller has the outcome. `answered 3` and `left`: its caller does not. */
+type Note = 'received' | 'answered 3' | 'left';
 
 const maxWaiting = 10_000;
 const pauses = { firstMs: 500, maxMs: 30_000 };
 
 export interface Reception {
-  /** What is known here and perhaps not yet written. */
+  /** The note on this gateway that is not written yet. */
   noteOn(commandId: string): Note | undefined;
-  /** The call that carries or follows the command ends with this answer; it may or may not reach its recipient. Without one it does. */
+  /** The call that began or joined the command is answered. The recipient may not receive the answer; without a recipient it counts as received. */
   answered(command: Command, recipient: Recipient | undefined): void;
-  /** An answer with the outcome goes out to a caller who only asked; that it is still open changes nothing. */
+  /** A caller that only asked is answered with the command's standing; if it is still open, nothing is noted. */
   shown(command: Command, recipient: Recipient | undefined): void;
   /** The caller that waits for the command has disconnected. */
   left(command: Command): void;
-  /** A later call showed that the outcome is known. */
+  /** A later call shows that the caller knows the outcome. */
   known(command: Command): void;
-  /** Writes what is waiting; call it at the end. */
+  /** Writes the waiting notes. */
   stop(): Promise<void>;
 }
 
@@ -38,7 +39,7 @@ export function createReception({ database, clock, logger }: { database: Databas
   let cancelRetry: Cancel | undefined;
 
   function add({ id, requestHash, toldAtMs }: Command, note: Note): void {
-    if (requestHash === null || toldAtMs !== null || waiting.get(id) === 'told') return;
+    if (requestHash === null || toldAtMs !== null || waiting.get(id) === 'received') return;
     waiting.delete(id);
     waiting.set(id, note);
     const [oldest] = waiting.keys();
@@ -51,14 +52,14 @@ export function createReception({ database, clock, logger }: { database: Databas
       while (waiting.size > 0) {
         const batch = [...waiting];
         const idsOf = (note: Note) => batch.flatMap(([id, noted]) => (noted === note ? [id] : []));
-        await writeTold(database.queries, idsOf('told'));
+        await writeTold(database.queries, idsOf('received'));
         await writeUnheard(database.queries, idsOf('answered 3'), 'answered 3');
         await writeUnheard(database.queries, idsOf('left'), 'left');
         for (const [id, note] of batch) if (waiting.get(id) === note) waiting.delete(id);
       }
       failures = 0;
     } catch (error) {
-      logger.warn({ err: error, waiting: waiting.size }, 'who heard which outcome could not be written and will be tried again');
+      logger.warn({ err: error, waiting: waiting.size }, 'which callers received an outcome could not be written and will be tried again');
       failures += 1;
       cancelRetry = clock.after(growingPauseMs(failures, pauses), () => {
         cancelRetry = undefined;
@@ -71,8 +72,8 @@ export function createReception({ database, clock, logger }: { database: Databas
 
   function shown(command: Command, recipient: Recipient | undefined): void {
     if (command.requestHash === null || isUnclear(command)) return;
-    if (!recipient) add(command, 'told');
-    else void recipient.received.then((isReceived) => add(command, isReceived ? 'told' : 'left'));
+    if (!recipient) add(command, 'received');
+    else void recipient.received.then((isReceived) => add(command, isReceived ? 'received' : 'left'));
   }
 
   return {
@@ -83,7 +84,7 @@ export function createReception({ database, clock, logger }: { database: Databas
     },
     shown,
     left: (command) => add(command, 'left'),
-    known: (command) => add(command, 'told'),
+    known: (command) => add(command, 'received'),
     async stop() {
       cancelRetry?.();
       await (writing ?? write());

@@ -46,7 +46,7 @@ export function createRepeats({ database, clock, reception, findByKey }: Deps): 
       const { command, isInstanceLiving } = equal;
       if (command.state === 'disputed') throw equalIsDisputed(command);
       const note = reception.noteOn(command.id);
-      if (note === 'told') return undefined;
+      if (note === 'received') return undefined;
       const isUnheard = note !== undefined || command.unheardAtMs !== null || command.state === 'unknown' || !isInstanceLiving;
       if (isUnheard || pauseMs === undefined) return command;
       if (command.state === 'sent') return undefined;

@@ -19,7 +19,7 @@ import type { KeyedCalls } from './keyed-calls.ts';
 import type { Earlier, Repeats } from './repeats.ts';
 import type { OutcomeWaits, WaitingCaller } from './wait-for-outcome.ts';
 
-/** A repeat of a request whose outcome is unknown waits this long for the device to tell. */
+/** A repeat of a request whose outcome is unknown waits this long for the device's report. */
 const askAgainForMs = 5_000;
 /** The answer may be on its way into the database when answerBy comes. */
 const graceMs = 1_000;
@@ -35,17 +35,17 @@ export interface Ran {
 
 export interface RunOrJoin {
   /**
-   * Waits for the command that the call repeats, or runs the one that `plan` makes: asked only when there is none, so that whatever was
-   * done is found before the device is looked at [D60]. Returns it settled, or still open when its time ran out
-   * or its outcome could not be written.
+   * Waits for the command that the call repeats, or runs the one that `plan` makes. `plan` is called only without an earlier command, so that
+   * an earlier operation is found before the device's state is checked [D60]. Returns the command settled, or still open when its deadline
+   * passed or its outcome could not be written.
    */
   run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran>;
   /**
-   * The short way of a call that nothing can stand beside: straight to the insert, which refuses whatever it may repeat [D103]. Undefined:
-   * nothing was written, and the long way looks why. A device that is away would be searched for first, and a repeat kept waiting meanwhile.
+   * The short path: straight to the insert, which rejects every repeat [D103]. Undefined: nothing was written, and the caller takes the
+   * long path to find out why. Not taken if the device is offline: locating it takes time, and a repeat would wait meanwhile.
    */
   runAtOnce(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran | undefined>;
-  /** How the command stands now. If its outcome is unknown, the device is asked once more and given a moment; nothing is started. */
+  /** The command as it is now. If its outcome is unknown, the device is asked once more and has a moment to report; nothing is started. */
   lookAgain(command: Command): Promise<Command>;
 }
 
@@ -70,27 +70,27 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
   const hearing = createHearing(deps);
 
   async function run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran> {
-    return newestOf(call, (await tryAtOnce(call, plan)) ?? (await joinOrBegin(call, plan)));
+    return recheckBeforeRefusal(call, (await tryAtOnce(call, plan)) ?? (await joinOrBegin(call, plan)));
   }
 
   async function runAtOnce(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran | undefined> {
     const ran = await tryAtOnce(call, plan);
-    return ran && newestOf(call, ran);
+    return ran && recheckBeforeRefusal(call, ran);
   }
 
   /**
-   * A no is true of its own try. If this process stood still since, another call of the same name may have begun and charged: a caller who
-   * hung up here and turned to another gateway, or a proxy that sent it twice. Then that one's outcome is the answer, as for any repeat; if
-   * it cannot be waited for, it is answered as it was seen. Nothing but the key is written here, so dying in the middle changes nothing.
+   * A refusal holds only for its own command. If this process stalled since, another call of the same name may have begun and charged: from a
+   * caller that disconnected and turned to another gateway, or from a proxy that sent the request twice. Then the outcome of that command is the
+   * answer, as for any repeat; if waiting for it fails, the answer is its state as found. Only the key is written here, so a crash changes nothing.
    */
-  async function newestOf(call: CommandCall, ran: Ran): Promise<Ran> {
+  async function recheckBeforeRefusal(call: CommandCall, ran: Ran): Promise<Ran> {
     const { id, state } = ran.command;
     if (state !== 'never' && state !== 'refused') return ran;
     await keyedCalls.dropKeyOfNever(call, ran.command);
-    const since = await repeats.findNamed(call).catch(unlessJudged(logger, ran.command));
+    const since = await repeats.findNamed(call).catch(rethrowRefusal(logger, ran.command));
     if (!since || since.command.id === id) return ran;
-    const joined = await join(since, call).catch(told(logger, since.command, 'It was tried again since, which could not be waited for'));
-    return newestOf(call, joined ?? { command: since.command, isEarlier: true, isRepeated: false });
+    const joined = await join(since, call).catch(logAndIgnore(logger, since.command, 'Waiting for a later call of the same name failed'));
+    return recheckBeforeRefusal(call, joined ?? { command: since.command, isEarlier: true, isRepeated: false });
   }
 
   async function joinOrBegin(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran> {
@@ -100,7 +100,7 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
       return await begin({ ...call, ...(await plan()) });
     } catch (error) {
       if (!(error instanceof GatewayError) || isDatabaseDown(error)) throw error;
-      // Whatever refuses it: the very one that this call repeats may have begun, and even ended, since it was looked for. Then that is its answer.
+      // For every refusal: the command that this call repeats may have begun, and even ended, since the search. Then it is the answer.
       const winner = await repeats.find(call);
       if (!winner) throw error;
       return await join(winner, call);
@@ -138,10 +138,10 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
   async function answerOfEarlier({ command, by }: Earlier, request: CommandCall): Promise<Ran> {
     const isRepeated = by === 'content';
     if (isOpen(command) && outcomeWaits.countOf(command.id) >= joinersPerCommand) throw tooManyWait(command);
-    // Found by its key, it has it: by now the key may stand for a later try, and is not to be turned back.
+    // A command found by its key has that key already; by now the key may stand for a later command and must not be turned back.
     if (by !== 'key') await keyedCalls.keepKey(request, command.id);
     const latest = await waitFor(command, request.recipient);
-    // `expired`: it went out once more under a new id, in the transaction that ended this one. Unable to see that one, we know nothing.
+    // `expired`: the command was issued again under a new id, in the transaction that ended this one. If that one cannot be read, nothing is known.
     const again = await store.lastIssueOf(database.queries, latest).catch(unlessDown);
     if (again === 'hidden') return { command, isEarlier: true, isRepeated };
     if (again.id !== latest.id) return answerOfEarlier({ command: again, by: by === 'key' ? 'number' : by }, request);
@@ -150,7 +150,7 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
 
   async function waitFor(command: Command, caller?: WaitingCaller): Promise<Command> {
     if (isUnknownAndIdle(command)) {
-      recall.ask(command).catch(told(logger, command, 'Recall for a repeat failed'));
+      recall.ask(command).catch(logAndIgnore(logger, command, 'Recall for a repeat failed'));
       return outcomeWaits.waitFor(command, clock.now() + askAgainForMs, caller);
     }
     const leftMs = command.answerByMs - command.issuedAtMs + graceMs;
@@ -165,19 +165,18 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
   return { run, runAtOnce, lookAgain: async (command) => (isUnknownAndIdle(command) ? waitFor(command) : command) };
 }
 
-/** What went wrong is logged, and nothing comes of it. */
-function told(logger: Logger, command: Command, sentence: string): (error: unknown) => undefined {
+function logAndIgnore(logger: Logger, command: Command, sentence: string): (error: unknown) => undefined {
   return (error) => {
     logger.warn({ err: error, ...namesOf(command) }, sentence);
     return undefined;
   };
 }
 
-/** What the look itself says of the call (paid and closed since, another amount) is the answer; what went wrong with it is logged. */
-function unlessJudged(logger: Logger, command: Command): (error: unknown) => undefined {
+/** A refusal by the search itself (paid and closed since, another amount) is the call's answer; other errors are logged. */
+function rethrowRefusal(logger: Logger, command: Command): (error: unknown) => undefined {
   return (error) => {
     if (error instanceof GatewayError && !isDatabaseDown(error)) throw error;
-    return told(logger, command, 'Whether it was tried again since could not be seen')(error);
+    return logAndIgnore(logger, command, 'Looking for a later call of the same name failed')(error);
   };
 }
 

@@ -1,35 +1,35 @@
-// Whether a device has taken a command on. It decides about money, since a device that accepted cannot say later that the command never began,
-// so it stands in the command's own row (`accepted_at`) and not in the timeline, which may lose lines.
+// Whether a device has accepted a command. Money depends on it: a device that accepted a command cannot report later that it never began. So it
+// is stored in the command's row (`accepted_at`) and not in the timeline, which may lose steps.
 //
-// It delays no call: what devices say is gathered for a moment and written together. Before a "never began" is believed, what that
-// device said of that command is written first, and the settling statement itself passes over a command that was accepted.
+// No call waits for it: acceptances are gathered for a moment and written together. Before a command is settled as `never`, its gathered
+// acceptance is written, and the settling statement itself skips a command that was accepted.
 //
-// A row that another transaction holds is mostly one that is just being settled, and then nothing is left to write: it is passed over once,
-// so that the others do not wait, and waited for by itself after that.
+// A row that another transaction holds is mostly being settled, and then nothing is left to write. So it is skipped once, to let the
+// others be written; after that it is written by itself, and waited for.
 //
-// The process dies before it is written: as if the answer had got lost on the way; Recall is answered "running" or the outcome.
-// The write fails: it stays gathered and is tried again; until then no "never began" is settled here.
-// The answer comes after the settlement, doubled, or by another instance: it is written all the same. A command that was settled as `never`
-// becomes disputed [D143].
+// The process dies before the write: as if the device's message was lost; Recall is answered "running" or the outcome.
+// The write fails: the acceptance stays gathered and is written again later; until then no `never` is settled here.
+// The acceptance comes after the settlement, twice, or through another instance: it is written all the same. A command that was settled as
+// `never` becomes disputed [D143].
 import type { Database } from '../../database/database.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Command } from '../command.ts';
 import { findCommand, markAccepted } from '../store.ts';
 
-/** Longer than a quick command takes: its settlement says it too, and then nothing is left to write. */
+/** Longer than a quick command takes: its settlement implies the acceptance, and then nothing is left to write. */
 const gatherMs = 250;
 const retryMs = 1_000;
-/** So many rows at most are held by one statement. */
+/** One statement holds at most so many rows. */
 const maxPerStatement = 500;
 
 export interface Acceptances {
   note(commandId: string): void;
-  /** Its settlement is written, and says what needs to be said. */
+  /** Its settlement is written, which implies the acceptance. */
   forget(commandId: string): void;
-  /** Writes it now if it was gathered and is not written; rejects when that could not be done. Waits for no other command's row. */
+  /** Writes a gathered acceptance now; rejects if that fails. Waits for no other command's row. */
   flush(commandId: string): Promise<void>;
-  /** Writes what is left if that can be done, and tries no more. */
+  /** Writes the rest once, without retries. */
   stop(): Promise<void>;
 }
 
@@ -42,9 +42,8 @@ interface Deps {
 }
 
 export function createAcceptances({ database, clock, logger, onSettledAsNever }: Deps): Acceptances {
-  // Bounded by the calls that wait for a device: without a database no new ones begin.
-  // True: it was passed over once.
-  const heard = new Map<string, boolean>();
+  // Bounded by the calls that wait for a device: without a database no new ones begin. Value: whether the row was skipped once.
+  const unwritten = new Map<string, boolean>();
   let writing: Promise<void> = Promise.resolve();
   let timer: Cancel | undefined;
   let isStopped = false;
@@ -60,35 +59,35 @@ export function createAcceptances({ database, clock, logger, onSettledAsNever }:
     });
   }
 
-  /** What cannot be written without waiting is left for the next time, unless it must be written now. */
+  /** Rows that another transaction holds are left for the next time, unless `mustWait`. */
   async function write(mustWait: boolean): Promise<void> {
-    const all = [...heard.keys()];
+    const all = [...unwritten.keys()];
     for (let start = 0; start < all.length; start += maxPerStatement) {
       const ids = all.slice(start, start + maxPerStatement);
       await mark(ids.length === 1 ? [] : ids);
       for (const id of ids) {
-        const wasPassedOver = heard.get(id);
-        if (wasPassedOver === undefined) continue;
-        if (mustWait || wasPassedOver || ids.length === 1) {
+        const wasSkipped = unwritten.get(id);
+        if (wasSkipped === undefined) continue;
+        if (mustWait || wasSkipped || ids.length === 1) {
           await mark([id]);
-          heard.delete(id);
-        } else heard.set(id, true);
+          unwritten.delete(id);
+        } else unwritten.set(id, true);
       }
     }
-    if (heard.size > 0) writeLater(gatherMs);
+    if (unwritten.size > 0) writeLater(gatherMs);
   }
 
   async function mark(ids: string[]): Promise<void> {
     if (ids.length === 0) return;
     const marked = new Set((await markAccepted(database, ids)).map(({ id }) => id));
-    for (const id of marked) heard.delete(id);
+    for (const id of marked) unwritten.delete(id);
     const [only] = ids;
-    // Of several, what was not marked is looked at by itself the next time.
+    // Of several ids, an unmarked one is looked at by itself the next time.
     const unmarked = ids.length > 1 || only === undefined || marked.has(only) ? undefined : await findCommand(database.queries, only);
     if (unmarked?.state === 'never' && unmarked.acceptedAtMs === null) await onSettledAsNever(unmarked);
   }
 
-  /** One after the other, so that none is written twice. */
+  /** One write after the other, so that no acceptance is written twice. */
   function inTurn(mustWait: boolean): Promise<void> {
     writing = writing.catch(() => {}).then(() => write(mustWait));
     return writing;
@@ -96,14 +95,14 @@ export function createAcceptances({ database, clock, logger, onSettledAsNever }:
 
   return {
     note(commandId) {
-      if (!heard.has(commandId)) heard.set(commandId, false);
+      if (!unwritten.has(commandId)) unwritten.set(commandId, false);
       writeLater(gatherMs);
     },
-    forget: (commandId) => void heard.delete(commandId),
+    forget: (commandId) => void unwritten.delete(commandId),
     async flush(commandId) {
-      if (!heard.has(commandId)) return;
+      if (!unwritten.has(commandId)) return;
       await mark([commandId]);
-      heard.delete(commandId);
+      unwritten.delete(commandId);
     },
     async stop() {
       isStopped = true;
