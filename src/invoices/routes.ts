@@ -260,5 +260,5 @@ function askerOf(request: FastifyRequest): Asker {
   const hasKey = caller !== undefined;
   if (device) return { merchantId: device.merchantId, name: `device ${device.deviceId}`, deviceId: device.deviceId, hasKey };
   if (caller) return { merchantId: caller.merchantId, name: `key ${caller.keyId}`, hasKey };
-  return { merchantId: undefined, name: 'anybody' };
+  return { merchantId: undefined, name: 'caller without a key' };
 }

@@ -76,7 +76,7 @@ describe.each(engines)('a batch of invoices on %s', (engine) => {
       expect(await shop.invoices.status(qr, anybody)).toEqual({ state: states.paid, receiptId: `F-${at}` });
       expect(await eventRows(database, oid)).toEqual([
         { event: 'Scanned', detail: { by: qr } },
-        { event: 'Payed', detail: { by: 'anybody', ...payment(at) } },
+        { event: 'Payed', detail: { by: 'caller without a key', ...payment(at) } },
       ]);
       const told = await callbackRows(database, oid);
       expect(told.map(({ url, sequence }) => [sequence, url])).toEqual([

@@ -64,7 +64,7 @@ describe.each(engines)('an invoice on %s', (engine) => {
     ]);
     const history = [
       { event: 'Scanned', detail: { by: 'key 1' } },
-      { event: 'Payed', detail: { by: 'anybody', receiptId: 'F & #State#\r\n', deviceId: shop.deviceId } },
+      { event: 'Payed', detail: { by: 'caller without a key', receiptId: 'F & #State#\r\n', deviceId: shop.deviceId } },
     ];
     expect(await eventRows(database, oid)).toEqual(history);
     const listed = await listInvoiceEvents(database.queries, oid, 10);
@@ -121,7 +121,7 @@ describe.each(engines)('an invoice on %s', (engine) => {
         { merchant_id: shop.merchantId, receipt_id: receiptId, device_id: deviceId, reason },
       ]);
       const events = (await eventRows(database, oid)).filter(({ event }) => event === 'payment-refused');
-      expect(events).toEqual([{ event: 'payment-refused', detail: { by: 'anybody', reason, receiptId, deviceId } }]);
+      expect(events).toEqual([{ event: 'payment-refused', detail: { by: 'caller without a key', reason, receiptId, deviceId } }]);
       expect(shop.logger.lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
     };
 

@@ -249,7 +249,7 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
       expect(await get('Payd', { QR, ...named }, basic(shop.deviceId))).toMatchObject({ errorCode: 0 });
       expect(await get('Payd', { QR, ...named, APIKey: qrKey })).toMatchObject({ errorCode: 0 });
       const by = (await eventRows(database, OID)).map(({ detail }) => detail['by']);
-      expect(by).toEqual(['key k1', mode === 'open' ? 'anybody' : `device ${shop.deviceId}`]);
+      expect(by).toEqual(['key k1', mode === 'open' ? 'caller without a key' : `device ${shop.deviceId}`]);
     });
 
     it('a register may name the terminal that took the money', async () => {

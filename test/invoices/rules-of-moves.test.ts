@@ -65,7 +65,7 @@ describe('an invoice', () => {
     ]);
     expect(await eventRows(database, oid)).toEqual([
       { event: 'Scanned', detail: { by: 'key 1' } },
-      { event: 'Payed', detail: { by: 'anybody', receiptId: 'F-1', deviceId: shop.deviceId } },
+      { event: 'Payed', detail: { by: 'caller without a key', receiptId: 'F-1', deviceId: shop.deviceId } },
     ]);
     expect([shop.wakes(), shop.woken()]).toEqual([2, ['erp.example', 'erp.example']]);
     expect(await codeOf(shop.invoices.scan(qr, anybody))).toBe(22);
@@ -119,7 +119,10 @@ describe('an invoice', () => {
       [
         { receiptId: 'F-1', deviceId: shop.foreignDeviceId },
         { receiptId: 'F-2', deviceId: shop.secondDeviceId },
-      ].map((payment) => ({ event: 'payment-refused', detail: { by: 'anybody', reason: 'device-not-registered', ...payment } })),
+      ].map((payment) => ({
+        event: 'payment-refused',
+        detail: { by: 'caller without a key', reason: 'device-not-registered', ...payment },
+      })),
     );
     expect(await codeOf(pay(qr, 'F-3'))).toBe(0);
   });
@@ -285,7 +288,7 @@ describe('the books beside an invoice', () => {
     await shop.cancel(oid);
     const events = await listInvoiceEvents(database.queries, oid, 10);
     expect(events).toEqual([
-      { atMs: clock.now() - 1_000, event: 'Scanned', detail: { by: 'anybody' } },
+      { atMs: clock.now() - 1_000, event: 'Scanned', detail: { by: 'caller without a key' } },
       { atMs: clock.now(), event: 'Cancelled', detail: expect.any(Object) },
     ]);
     expect(await listInvoiceEvents(database.queries, oid, 1)).toEqual(events.slice(0, 1));

@@ -15,7 +15,7 @@ import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.
 
 export const receipt = { Number: 'A-17', Uid: 'u-17', Items: [{ Name: 'Pâine', Quantity: 2, Price: 12.5 }], Extra: { b: 1, a: [2] } };
 export const template = 'http://erp.example/told?oid=#OID#&state=#State#&receipt=#ReceiptID#&device=#DeviceID#';
-export const anybody: Asker = { merchantId: undefined, name: 'anybody' };
+export const anybody: Asker = { merchantId: undefined, name: 'caller without a key' };
 
 export interface Shop {
   invoices: Invoices;

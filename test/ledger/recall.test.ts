@@ -183,7 +183,7 @@ describe('a device without a journal', () => {
     return latest(open.id);
   };
   const asked = ['asked last transaction', 'queue', undefined];
-  const told = (detail: string) => ['told last transaction', 'queue', detail];
+  const told = (detail: string) => ['last transaction reported', 'queue', detail];
   const why = 'The device keeps no journal, and its last transaction is another one.';
 
   it('is asked for its last transaction, which settles by an equal id', async () => {

@@ -79,7 +79,7 @@ export function createRecall({ database, link, instanceId, settlements, timeline
     const finding = journalId === null ? findingOfLastTransaction(command, answer) : findingOfRecall(answer);
     note({
       commandId,
-      step: journalId === null ? 'told last transaction' : 'recalled',
+      step: journalId === null ? 'last transaction reported' : 'recalled',
       channel,
       detail: received(command, answer, finding),
     });

@@ -53,7 +53,7 @@ describe('the timeline', () => {
       [312, 'recalled', 'never'],
       [313, 'review', 'Its journal is not the one.'],
       [400, 'asked last transaction'],
-      [401, 'told last transaction', 'another'],
+      [401, 'last transaction reported', 'another'],
       [500, 'recall'],
     ]);
     const told = kinds(story).filter((kind) => kind.startsWith('recall') || kind.includes('LastTransaction'));

@@ -137,7 +137,7 @@ function stepOf(command: StoryCommand, event: Folded): Step {
     }
     case 'asked last transaction':
       return out('askedLastTransaction');
-    case 'told last transaction': {
+    case 'last transaction reported': {
       const [state = '', outcome] = (event.detail ?? '').split(' ');
       return home('toldLastTransaction', { state, outcome });
     }
