@@ -32,7 +32,7 @@ export interface Home {
   /** Where the devices connect; without a word by MQTT. */
   devicesOver?: 'queue';
   gateways?: number;
-  /** Of the gateway's process, besides. */
+  /** Further environment of the gateway's process. */
   settings?: Record<string, string>;
 }
 

@@ -35,7 +35,7 @@ export interface InvoiceDeps {
 /** Who asks about an invoice: a key or a device of a merchant, or a holder of the QR without either [D10]. */
 export interface Asker {
   merchantId: string | undefined;
-  /** For the invoice's history: `key <id>`, `device <id>`, or a fixed name for a holder of the QR without either. */
+  /** For the invoice's history: `key <id>`, `device <id>` or `caller without a key`. */
   name: string;
   /** It is this device. */
   deviceId?: string | undefined;
