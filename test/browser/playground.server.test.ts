@@ -94,7 +94,7 @@ const sidewaysPx = () => page.evaluate('document.documentElement.scrollWidth - d
 
 describe('the page', () => {
   it('is led to by the bar of the sandbox and by the navigation', async () => {
-    await page.getByRole('link', { name: 'Open Playground' }).click();
+    await page.locator('.sandbox-bar').getByRole('link', { name: 'Open Playground' }).click();
     await page.getByRole('heading', { level: 1, name: 'Playground', exact: true }).waitFor();
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Overview' }).click();
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Playground' }).click();
