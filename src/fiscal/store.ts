@@ -1,18 +1,16 @@
 // Fiscal Mode's SQL over the ledger's commands, one function a verb.
-import { type SqlBool, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import type { Bani } from '../kernel/money.ts';
 import { operationOf } from '../kernel/operations.ts';
 import { findClaimant } from '../ledger/claims.ts';
 import { type Command, commandColumns, toCommand } from '../ledger/command.ts';
-
-const mayHaveHappened = sql<SqlBool>`state in ('sent', 'unknown', 'done', 'disputed')`;
+import { mayHaveHappened } from '../ledger/standing.ts';
 
 /** The card payment under a documentNr, unless it certainly was not made. */
 export async function findPayment(queries: Queries, merchantId: string, documentNr: string): Promise<Command | undefined> {
   const holder = await findClaimant(queries, merchantId, 'document', documentNr);
-  if (!holder || !operationOf(holder.name).isPayment) return undefined;
-  return holder.state === 'refused' || holder.state === 'never' ? undefined : holder;
+  return holder && operationOf(holder.name).isPayment && mayHaveHappened(holder) ? holder : undefined;
 }
 
 /** The receipt that a payment is on, or may be on. */
@@ -21,9 +19,9 @@ export async function findPrintOfPayment(queries: Queries, paymentId: string): P
     .selectFrom('commands')
     .select(commandColumns)
     .where('id', '=', (where) => where.selectFrom('receipt_payments').select('print_id').where('payment_id', '=', paymentId))
-    .where(mayHaveHappened)
     .executeTakeFirst();
-  return row && toCommand(row);
+  const print = row && toCommand(row);
+  return print && mayHaveHappened(print) ? print : undefined;
 }
 
 /** From now on the payment belongs to this print. */

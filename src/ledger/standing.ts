@@ -107,6 +107,7 @@ export function takesMoneyBack({ name }: Pick<Follower, 'name'>): boolean {
   return effect === 'refund' || effect === 'void';
 }
 
-function mayHaveHappened({ state }: Follower): boolean {
+/** It is open, done or disputed. */
+export function mayHaveHappened({ state }: Pick<Facts, 'state'>): boolean {
   return state !== 'refused' && state !== 'never';
 }

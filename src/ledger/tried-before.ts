@@ -6,6 +6,7 @@ import { disputed, fieldsOf, wasRemoved } from './answers.ts';
 import { findClaimant, type NumberKind, releaseNumbers } from './claims.ts';
 import { type Command, commandColumns, toCommand } from './command.ts';
 import { lockDevice } from './device-lock.ts';
+import { mayHaveHappened } from './standing.ts';
 import { findCommand, type NewCommand } from './store.ts';
 
 /**
@@ -32,8 +33,8 @@ export async function findHolderOfNumber(
   return undefined;
 }
 
-function wasNotDone({ state, removedAtMs }: Command): boolean {
-  return (state === 'refused' || state === 'never') && removedAtMs === null;
+function wasNotDone(command: Command): boolean {
+  return !mayHaveHappened(command) && command.removedAtMs === null;
 }
 
 /** How many one reading brings: more there are only where an operator decides without end. */

@@ -83,7 +83,9 @@ describe('every page', () => {
     expect(await inBothThemes()).toEqual([]);
   });
 
-  it('has nothing serious on the pages of a sale, an invoice, a callback, a device and an entry of the audit log', async () => {
+  it('has nothing serious on the pages of a sale, an invoice, a callback, a device and an entry of the audit log', {
+    timeout: 60_000,
+  }, async () => {
     for (const path of details()) {
       await follow(page, cabinet, path);
       expect(await inBothThemes(), path).toEqual([]);
