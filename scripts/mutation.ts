@@ -18,7 +18,11 @@ const defaultPatienceS = 15;
 /** Besides test/<room>: tests of other rooms that say what this one promises. */
 const furtherTests: Record<string, string[]> = {
   ledger: ['test/cards/document.test.ts', 'test/cards/guards.test.ts'],
-  cards: ['test/ledger/repeats-by-content.test.ts'],
+  cards: [
+    'test/ledger/{repeats-by-content,disputes,resolved-disputes,wrong-decisions}.test.ts',
+    'test/invoices/{card-payments,payment-races}.test.ts',
+    'test/fiscal/paid-receipts.test.ts',
+  ],
 };
 
 /** Tables of schemas, examples and texts: `npm run openapi:check` compares what they say, character by character. */

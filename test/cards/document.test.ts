@@ -122,7 +122,7 @@ describe('CloseDoc', () => {
     expect(audit).toEqual([
       { actor: 'ana', action: 'document.close', subject: id, detail: JSON.stringify({ reason: 'The terminal is broken.' }) },
     ]);
-    expect((await world.run(world.cards.closeDoc({ ...call(), ...payment }))).code).toBe(0);
+    expect(await world.run(world.cards.closeDoc({ ...call(), ...payment }))).toMatchObject({ code: 0, state: 'Closed' });
     expect(world.sendsOf('CloseDoc')).toHaveLength(0);
     await expect(world.cards.closeDocumentByHand({ commandId: id, actor: 'ana', reason: 'Again.' })).rejects.toMatchObject({
       errorName: 'The_status_cannot_be_applied',

@@ -1,6 +1,14 @@
 // POS Mode's rules as tables: what is refused, what it is called, and the very bani at which that begins.
 import { describe, expect, it } from 'vitest';
-import { checkRefund, checkRepeatedPay, checkVoid, doubtApproval, maxLength } from '../../src/cards/rules.ts';
+import {
+  chargedByRegister,
+  checkRefund,
+  checkRepeatedPay,
+  checkVoid,
+  doubtAmount,
+  doubtApproval,
+  maxLength,
+} from '../../src/cards/rules.ts';
 import type { ErrorName } from '../../src/kernel/error-codes.ts';
 import { sameNumber } from '../../src/ledger/claims.ts';
 import type { Command } from '../../src/ledger/command.ts';
@@ -37,6 +45,26 @@ describe('a repeat of Pay under its documentNr', () => {
     ['another terminal', { deviceId: 'other' }, 'another amount or on another terminal'],
   ])('is 22 over %s, and says which', (_what, overrides, message) => {
     expect(() => checkRepeatedPay(payment(overrides), asked)).toThrow(status(message));
+    expect(() => checkRepeatedPay(payment(overrides), asked)).toThrow(expect.objectContaining({ fields: { OID: 'p', State: 'Done' } }));
+  });
+
+  it('is 22 with the OID of the print where a register charged the card', () => {
+    const refused = chargedByRegister(payment({ name: 'PrintReceipt', documentState: null }));
+    expect(refused).toEqual(status('A register has charged a card'));
+    expect(refused).toMatchObject({ fields: { OID: 'p', State: 'Done' } });
+  });
+});
+
+describe('a refund or void', () => {
+  it.each([{}, { amount: 10 }, { amount: '10.00' }])('that reports %o is taken as it is', (report) => {
+    expect(doubtAmount(payment(), report)).toBeUndefined();
+  });
+
+  it.each([
+    [{ amount: 10.01 }, '10.01 instead of 10.00'],
+    [{ amount: null }, 'null instead of 10.00'],
+  ])('that reports %o is for an operator', (report, sentence) => {
+    expect(doubtAmount(payment(), report)).toContain(sentence);
   });
 });
 
