@@ -50,7 +50,7 @@ export function placeOfEdit(root: string, { room, find }: Edit): string {
   const [file] = found;
   if (file === undefined || found.length > 1)
     throw new Error(
-      `A planted bug looks for this ${found.length === 0 ? 'and does not find it' : `and finds it ${found.length} times`} in ${room}:\n${find}`,
+      `A planted bug looks for this ${found.length === 0 ? 'and does not find it' : `and finds it ${found.length} times`} in ${room}; change its text in simulation/planted:\n${find}`,
     );
   return file;
 }

@@ -82,6 +82,11 @@ export function movesCardMoney({ isPayment, effect }: Partial<Operation>): boole
   return isPayment === true || effect === 'refund' || effect === 'void';
 }
 
+/** It takes money out: of the merchant's account, or of the drawer. */
+export function takesMoneyOut({ effect, cash }: Partial<Operation>): boolean {
+  return effect === 'refund' || effect === 'void' || cash === 'out';
+}
+
 /** What a row of the ledger says of its operation, for statements and indexes. */
 export function kindOf(name: OperationName): { mode: Operation['mode']; is_payment: number; closes_day: number } {
   const { mode, isPayment, closesDay } = operationOf(name);

@@ -21,7 +21,8 @@ export async function generate(program: string, args: string[], use: string, fil
   symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'));
   const [, name = '', file = ''] = /^((?:@[^/]+\/)?[^/]+)\/(.*)$/.exec(program) ?? [];
   const lookUp = createRequire(join(generatorsDir, 'package.json')).resolve.paths(name) ?? [];
-  const home = lookUp.map((directory) => join(directory, name)).find((directory) => existsSync(join(directory, file))) ?? '';
+  const home = lookUp.map((directory) => join(directory, name)).find((directory) => existsSync(join(directory, file)));
+  if (home === undefined) throw new Error(`${name} of test/generators is not installed: run npm ci.`);
   await run(process.execPath, [join(home, file), ...args], { cwd: place });
   return place;
 }

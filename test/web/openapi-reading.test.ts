@@ -9,7 +9,9 @@ const fieldsOf = (id: string) => operations.find((operation) => operation.id ===
 
 describe('the calls of the document', () => {
   it('are all there, each with fields that have a type', () => {
-    expect(operations).toHaveLength(16);
+    const calls = Object.entries(api.paths).flatMap(([path, methods]) => (/^\/(Device|Invoice)\//.test(path) ? Object.keys(methods) : []));
+    expect(operations).toHaveLength(calls.length);
+    expect(operations).not.toHaveLength(0);
     for (const { id, fields } of operations) {
       expect(fields.length, id).toBeGreaterThan(1);
       for (const { name, type } of fields) expect(type, `${id} ${name}`).not.toBe('');

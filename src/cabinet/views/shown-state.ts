@@ -1,7 +1,7 @@
 // The one word that a person reads about an operation, and the same word as SQL for the filter of a list. Both follow from its standing in
 // the ledger: nothing else in the cabinet reads the columns of its state.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
-import { namesWhere, operationOf } from '../../kernel/operations.ts';
+import { namesWhere, operationOf, takesMoneyOut } from '../../kernel/operations.ts';
 import type { Command } from '../../ledger/command.ts';
 import { awaitsClose, type Follower, remainderOf, standingOf } from '../../ledger/standing.ts';
 import { kindConditions, standingConditions } from '../../ledger/standing-sql.ts';
@@ -23,7 +23,7 @@ export const shownStates = [
 export type ShownState = (typeof shownStates)[number];
 
 /** Money that goes back to a customer, or out of the drawer: lists show it with a minus. */
-export const outgoingNames = namesWhere(({ effect, cash }) => effect === 'refund' || effect === 'void' || cash === 'out');
+export const outgoingNames = namesWhere(takesMoneyOut);
 
 export interface StateFacts extends Pick<Command, 'name' | 'state' | 'outcome' | 'documentState' | 'amountBani'> {
   /** Of a payment: what refers to it. */

@@ -97,7 +97,8 @@ export function createTerminal(deps: TerminalDeps): DeviceWork {
     const operationId = String(args.operationId);
     if (faults.has('declined')) return bank.decline({ reference, amountBani, reason: 'The bank declined the card.' });
     if (faults.has('wrong-pin')) return bank.decline({ reference, amountBani, reason: 'Wrong PIN, three times.' });
-    const { isPayment, effect } = operationNamed(task.name);
+    const { isPayment, effect, closesDay } = operationNamed(task.name);
+    if (closesDay) return bank.settle({ reference });
     if (isPayment)
       return bank.charge({ reference, amountBani, documentNr: typeof args.documentNr === 'string' ? args.documentNr : undefined });
     switch (effect) {
@@ -108,7 +109,7 @@ export function createTerminal(deps: TerminalDeps): DeviceWork {
       case 'close':
         return bank.closeDocument({ reference, operationId, documentNr: String(args.documentNr) });
       default:
-        return bank.settle({ reference });
+        return Promise.resolve({ refused: `The virtual terminal does not implement ${task.name}.` });
     }
   }
 

@@ -1,7 +1,7 @@
 // The list of ledger commands, for Payments and for Fiscal operations: filters, stable rows, pages by cursor, export.
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
-import { namesWhere, operationNamed } from '../../../src/kernel/operations.ts';
+import { namesWhere, operationNamed, takesMoneyOut } from '../../../src/kernel/operations.ts';
 import type { Answers } from '../api/answers.ts';
 import { addressOf } from '../api/client.ts';
 import { useRead } from '../api/query.ts';
@@ -249,9 +249,7 @@ function CommandTable({ mode, rows, base, chosen, open, bankName }: TableProps) 
   );
 }
 
-const outgoing = new Set(['Refund', 'CancelTransaction', 'MoneyOut']);
-
 /** Money that goes back or out has a minus. */
 function signed(row: CommandRow): number {
-  return outgoing.has(row.name) ? -(row.amount ?? 0) : (row.amount ?? 0);
+  return takesMoneyOut(operationNamed(row.name)) ? -(row.amount ?? 0) : (row.amount ?? 0);
 }
