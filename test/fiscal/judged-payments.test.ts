@@ -150,7 +150,7 @@ describe('the plan of a print', () => {
     };
     const presence = { of: () => features && { features } };
     const deps = { database, ledger, link: { presence } } as unknown as FiscalDeps;
-    const failure = (await refusal(printReceipt(deps, { merchantId, deviceId: id, receipt: value } as never))) as Error;
+    const failure = (await refusal(printReceipt(deps, { merchantId, deviceId: id, receipt: value }))) as Error;
     if (!plan) throw failure;
     return plan;
   }
