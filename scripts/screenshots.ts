@@ -1,8 +1,9 @@
 // The eight pictures of README and docs/cabinet.md: a sandbox with a story behind it, looked at by Chromium, light and dark.
-// Run it after a change that can be seen: npm run screenshots. It needs Chromium (TILLGATE_TEST_CHROMIUM, otherwise /usr/bin/chromium).
+// Run it after a change that can be seen: npm run screenshots. It needs Chromium (TILLGATE_TEST_CHROMIUM, otherwise an installed one).
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { chromiumPath } from '../test/support/servers/chromium.ts';
 import { palettePng } from './screenshots/palette-png.ts';
 import { openPlayedShop, type PlayedShop, zone } from './screenshots/played-shop.ts';
 
@@ -49,7 +50,7 @@ async function enter(context: BrowserContext, shop: PlayedShop): Promise<Page> {
 
 async function take(shop: PlayedShop): Promise<void> {
   const browser = await chromium.launch({
-    executablePath: process.env['TILLGATE_TEST_CHROMIUM'] ?? '/usr/bin/chromium',
+    executablePath: chromiumPath() ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
   });
   mkdirSync(directory, { recursive: true });

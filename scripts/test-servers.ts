@@ -2,6 +2,7 @@
 // installed with apt where they are missing. Shared by `npm test` and `npm run servers`.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { chromiumPath } from '../test/support/servers/chromium.ts';
 import { startMosquitto } from '../test/support/servers/mosquitto.ts';
 import { postgresBinaries, startPostgres } from '../test/support/servers/postgres.ts';
 import { rabbitmqScript, startRabbitmq } from '../test/support/servers/rabbitmq.ts';
@@ -29,7 +30,6 @@ export interface RunningServers {
 /** Shown to the user as one sentence, without a stack trace. */
 export class ServersMissing extends Error {}
 
-const chromiumPlaces = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const mosquittoPlaces = ['/usr/sbin/mosquitto', '/usr/local/sbin/mosquitto', '/opt/homebrew/sbin/mosquitto'];
 
 export const neededServers: readonly NeededServer[] = [
@@ -69,12 +69,12 @@ export const neededServers: readonly NeededServer[] = [
   {
     name: 'Chromium',
     sign: /chromium/i,
-    aptPackage: 'chromium',
+    aptPackage: 'chromium-headless-shell',
     variables: ['TILLGATE_TEST_CHROMIUM'],
-    isInstalled: () => chromiumPlaces.some(existsSync),
+    isInstalled: () => chromiumPath() !== undefined,
     // A program, not a server: the browser tests start it themselves.
     async start() {
-      return { variables: { TILLGATE_TEST_CHROMIUM: chromiumPlaces.find(existsSync) ?? '' }, async stop() {} };
+      return { variables: { TILLGATE_TEST_CHROMIUM: chromiumPath() ?? '' }, async stop() {} };
     },
   },
   program('curl', 'curl'),

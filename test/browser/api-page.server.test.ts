@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exampleApiKey, exampleErp, exampleRegister, exampleTerminal } from '../../src/http/examples.ts';
 import { openSandboxShop, type SandboxShop } from '../e2e/sandbox-shop.ts';
-import { launchChromium, newPerson, watch } from './support/chromium.ts';
+import { launchChromium, newPerson, type Watched, watch } from './support/chromium.ts';
 
 let shop: SandboxShop;
 let browser: Browser;
@@ -16,8 +16,12 @@ afterAll(async () => {
   await shop?.close();
 });
 
+/** Of the page that was opened last, from its first request on. */
+let watched: Watched;
+
 async function openDocs(width: number): Promise<Page> {
   const page = await (await newPerson(browser)).newPage();
+  watched = watch(page);
   await page.setViewportSize({ width, height: 844 });
   await page.goto(`${shop.sandbox.baseUrl}/docs`);
   return page;
@@ -40,15 +44,15 @@ async function execute(page: Page, id: string): Promise<Record<string, unknown>>
 }
 
 describe('the API page', () => {
-  it('on a phone tries calls of each mode with the key and the devices of the sandbox', async () => {
+  it('on a phone tries calls of each mode with the key and the devices of the sandbox, and loads nothing from elsewhere', async () => {
     const page = await openDocs(390);
-    const watched = watch(page);
     expect(await tryIt(page, 'Terminal_status-deviceStatus')).toMatchObject({ errorCode: 0 });
     expect(await tryIt(page, 'QR_Mode-createInvoice')).toMatchObject({ errorCode: 0, QR: expect.any(String) });
     expect(await tryIt(page, 'Fiscal_Mode-cashIn')).toMatchObject({ errorCode: 0 });
     const paid = await tryIt(page, 'POS_Mode-pay');
     expect(paid).toMatchObject({ errorCode: 0 });
     expect(await execute(page, 'POS_Mode-pay'), 'the second time').toEqual(paid);
+    await page.locator('#operations-POS_Mode-pay').getByText('Device_Busy').first().waitFor({ state: 'attached' });
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
     expect(watched.complaints).toEqual([]);
     expect([...watched.asked]).toEqual([new URL(shop.sandbox.baseUrl).origin]);

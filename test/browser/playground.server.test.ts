@@ -1,11 +1,11 @@
 // The Playground in a real browser against a real sandbox: every button does what it says on real devices, each of the six stories comes
 // to its verdict, and the four books agree, on the page and in the API. Nothing serious for axe, no sideways scrolling, one origin.
-import axe from 'axe-core';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PlaygroundView } from '../../src/cabinet/playground/view-schema.ts';
 import { openSandboxShop, type SandboxShop } from '../e2e/sandbox-shop.ts';
 import { until } from '../support/until.ts';
+import { launchChromium, permissions, seriousFindings } from './support/chromium.ts';
 
 const stories = [
   ['lostAnswer', 'Lost answer', 'Nothing.'],
@@ -15,7 +15,6 @@ const stories = [
   ['expiredQr', 'Expired QR', 'Show a new QR.'],
   ['refundOverRest', 'Refund over the rest', /^Refund what is left: \d+\.\d\d MDL\.$/],
 ] as const;
-const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'];
 
 let shop: SandboxShop;
 let browser: Browser;
@@ -26,7 +25,7 @@ const asked = new Set<string>();
 const complaints: string[] = [];
 
 async function newPage(reducedMotion: 'reduce' | 'no-preference'): Promise<Page> {
-  context = await browser.newContext({ reducedMotion, locale: 'en-GB', viewport: { width: 1440, height: 1000 } });
+  context = await browser.newContext({ reducedMotion, locale: 'en-GB', viewport: { width: 1440, height: 1000 }, permissions });
   const opened = await context.newPage();
   // Well below the test's own time, so that a failure says what it waited for.
   opened.setDefaultTimeout(15_000);
@@ -44,22 +43,13 @@ async function newPage(reducedMotion: 'reduce' | 'no-preference'): Promise<Page>
 beforeAll(async () => {
   shop = await openSandboxShop();
   cabinet = `${shop.sandbox.baseUrl}/cabinet`;
-  browser = await chromium.launch({ executablePath: process.env['TILLGATE_TEST_CHROMIUM'] ?? '/usr/bin/chromium', args: flags });
+  browser = await launchChromium();
   page = await newPage('reduce');
 }, 120_000);
 afterAll(async () => {
   await browser?.close();
   await shop?.close();
 });
-
-async function seriousFindings(): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const run = "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)";
-  const found = (await page.evaluate(run)) as axe.Result[];
-  return found
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`);
-}
 
 /** What the page reads, read beside it. */
 async function state(): Promise<PlaygroundView> {
@@ -324,9 +314,12 @@ describe('every user', () => {
     'finds nothing serious in light and dark, %i wide',
     async (width) => {
       await page.setViewportSize({ width, height: 900 });
-      for (const theme of ['light', 'dark']) {
+      for (const [theme, which] of [
+        ['light', 'all'],
+        ['dark', 'contrast'],
+      ] as const) {
         await page.evaluate(`document.documentElement.setAttribute('data-mantine-color-scheme', '${theme}')`);
-        expect(await seriousFindings(), theme).toEqual([]);
+        expect(await seriousFindings(page, which), theme).toEqual([]);
       }
       await page.evaluate("document.documentElement.setAttribute('data-mantine-color-scheme', 'light')");
     },

@@ -1,6 +1,9 @@
 // One Chromium for a test file, and what every test in it does: open pages, sign in, and hear what the page complains about.
-import axe from 'axe-core';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Result } from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { chromiumPath } from '../../support/servers/chromium.ts';
 
 const flags = [
   '--no-sandbox',
@@ -16,8 +19,13 @@ const flags = [
 export const waitMs = 10_000;
 
 export function launchChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: process.env['TILLGATE_TEST_CHROMIUM'] ?? '/usr/bin/chromium', args: flags });
+  const executablePath = chromiumPath();
+  if (executablePath === undefined) throw new Error('Chromium is not installed.');
+  return chromium.launch({ executablePath, args: flags });
 }
+
+/** A click may copy in a window; in the headless shell, which has none, it must be allowed. */
+export const permissions = ['clipboard-write'];
 
 /** A person at a browser of their own: cookies, storage and tabs are nobody else's. */
 export async function newPerson(browser: Browser): Promise<BrowserContext> {
@@ -26,6 +34,7 @@ export async function newPerson(browser: Browser): Promise<BrowserContext> {
     locale: 'en-GB',
     viewport: { width: 1440, height: 1000 },
     acceptDownloads: true,
+    permissions,
   });
   context.setDefaultTimeout(waitMs);
   return context;
@@ -60,11 +69,14 @@ const rules = {
   structure: { rules: { 'color-contrast': { enabled: false } } },
 };
 
+/** Every page loads it anew, and the whole text takes half as long again. */
+const axeText = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+
 /** Impacts that a person would feel; each with where it was found. */
 export async function seriousFindings(page: Page, which: keyof typeof rules = 'all'): Promise<string[]> {
-  if ((await page.evaluate("typeof axe === 'undefined'")) === true) await page.evaluate(axe.source);
+  if ((await page.evaluate("typeof axe === 'undefined'")) === true) await page.evaluate(axeText);
   const options = JSON.stringify({ resultTypes: ['violations'], ...rules[which] });
-  const found = (await page.evaluate(`axe.run(document, ${options}).then(({ violations }) => violations)`)) as axe.Result[];
+  const found = (await page.evaluate(`axe.run(document, ${options}).then(({ violations }) => violations)`)) as Result[];
   return found
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`);
