@@ -123,9 +123,9 @@ describe('card numbers', () => {
         const isGrouped = how === 'fours' || (how === 'as American Express' && number.length <= 15);
         const printed = isGrouped ? number.replace(sizes, how === 'fours' ? `$1${between}` : `$1${between}$2${between}$3`) : number;
         const masked = shown(maskCardNumbers(`${front}${printed}${behind}`));
-        expect(masked).not.toContain(number);
         // At most its first six and last four, wherever the number that was found begins and ends.
-        for (let at = 0; at + 11 <= number.length; at += 1) expect(masked).not.toContain(number.slice(at, at + 11));
+        const pieces = Array.from({ length: number.length - 10 }, (_, at) => number.slice(at, at + 11));
+        return [number, ...pieces].every((piece) => !masked.includes(piece));
       }),
       { numRuns: 2_000 },
     );
@@ -203,8 +203,8 @@ describe('card numbers', () => {
       .chain((tokens) => fc.constantFrom(' ', ', ', '; ', ' - ', '/').map((between) => tokens.join(between)));
     fc.assert(
       fc.property(text, (line) => {
-        expect(maskCardNumbers(line)).toBe(line);
-        expect(maskReport({ line })).toEqual({ line });
+        const report = maskReport({ line }) as { line: string };
+        return maskCardNumbers(line) === line && report.line === line && Object.keys(report).length === 1;
       }),
       { numRuns: 5_000 },
     );
