@@ -178,15 +178,19 @@ async function prepareTemplate(): Promise<string> {
   const name = `tillgate_template_${createHash('sha256').update(checksums.join()).digest('hex').slice(0, 16)}`;
   await asAdmin(async (admin) => {
     await admin.query('select pg_advisory_lock(20260102)');
-    const { rows } = await admin.query('select 1 from pg_database where datname = $1', [name]);
-    if (rows.length > 0) return;
-    // Under another name until it is whole: a test process that dies in the middle leaves no half-made template.
-    const draft = `${name}_draft`;
-    await admin.query(`drop database if exists ${draft} with (force)`);
-    await admin.query(`create database ${draft}`);
-    const database = await openDatabase({ url: urlOf(draft), role: 'gateway', clock: systemClock, logger: quietLogger });
-    await database.close();
-    await admin.query(`alter database ${draft} rename to ${name}`);
+    try {
+      const { rows } = await admin.query('select 1 from pg_database where datname = $1', [name]);
+      if (rows.length > 0) return;
+      // Under another name until it is whole: a test process that dies in the middle leaves no half-made template.
+      const draft = `${name}_draft`;
+      await admin.query(`drop database if exists ${draft} with (force)`);
+      await admin.query(`create database ${draft}`);
+      const database = await openDatabase({ url: urlOf(draft), role: 'gateway', clock: systemClock, logger: quietLogger });
+      await database.close();
+      await admin.query(`alter database ${draft} rename to ${name}`);
+    } finally {
+      await admin.query('select pg_advisory_unlock(20260102)');
+    }
   });
   return name;
 }
@@ -205,12 +209,16 @@ function urlOf(databaseName: string): string {
   return url.href;
 }
 
-async function asAdmin<Result>(work: (admin: pg.Client) => Promise<Result>): Promise<Result> {
-  const admin = new pg.Client({ connectionString: postgresUrl });
-  await admin.connect();
+let admins: pg.Pool | undefined;
+
+/** Connections are kept, because every one is a process of the server; they do not keep the test process alive. */
+async function asAdmin<Result>(work: (admin: pg.ClientBase) => Promise<Result>): Promise<Result> {
+  // An idle connection that breaks is replaced by the next call.
+  admins ??= new pg.Pool({ connectionString: postgresUrl, allowExitOnIdle: true }).on('error', () => {});
+  const admin = await admins.connect();
   try {
     return await work(admin);
   } finally {
-    await admin.end();
+    admin.release();
   }
 }
