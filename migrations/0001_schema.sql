@@ -244,8 +244,8 @@ create table commands (
   removed_at int8,
   -- Recognition by content [D58]: a hash of the request; since when its caller lacks the outcome; since when somebody has it.
   request_hash text,
-  unheard_at int8,
-  told_at int8,
+  outcome_missed_at int8,
+  outcome_received_at int8,
   -- Which request to abort a payment marked it, and its hash while its caller lacks the outcome [D18].
   abort_id text,
   abort_hash text,

@@ -49,7 +49,7 @@ const tradingMs = values['trading-minutes'] === undefined ? undefined : Number(v
 const progressEveryMs = 15_000;
 const summary = createSummary();
 const startedAtMs = systemClock.elapsed();
-let toldAtMs = startedAtMs;
+let outcomeReceivedAtMs = startedAtMs;
 
 const seeds = Array.from({ length: days }, (_, day) => firstSeed + day);
 await runDays({ seeds, workers, tradingMs, clock: systemClock }, (day) => {
@@ -57,8 +57,8 @@ await runDays({ seeds, workers, tradingMs, clock: systemClock }, (day) => {
   const nowMs = systemClock.elapsed();
   if (days <= 20) console.log(`seed ${day.seed} ${day.violations.length === 0 ? 'held' : 'BROKE'}, trace ${day.traceHash.slice(0, 16)}`);
   else if (day.violations.length > 0) console.log(`seed ${day.seed} BROKE: ${day.violations[0]}`);
-  else if (nowMs - toldAtMs > progressEveryMs) {
-    toldAtMs = nowMs;
+  else if (nowMs - outcomeReceivedAtMs > progressEveryMs) {
+    outcomeReceivedAtMs = nowMs;
     console.log(`${summary.days} of ${days} days in ${Math.round((nowMs - startedAtMs) / 1000)} s, ${summary.broken.length} broken`);
   }
   return day.violations.length > 0 && values['stop-at-first'];

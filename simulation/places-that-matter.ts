@@ -14,8 +14,8 @@ export const placesThatMatter: readonly string[] = [
   'update commands (state, settled_at)',
   'update commands (state, next_recall_at)',
   'update commands (instance_id, recalls)',
-  'update commands (told_at)',
-  'update commands (unheard_at)',
+  'update commands (outcome_received_at)',
+  'update commands (outcome_missed_at)',
   'update commands (review_since, review_reason)',
   'insert command_events',
   'insert command_step_counts',
@@ -24,7 +24,7 @@ export const placesThatMatter: readonly string[] = [
   'update idempotency_keys (subject_id)',
   'delete idempotency_keys',
   // Its document, its day, its abort.
-  'update commands (document_state, told_at)',
+  'update commands (document_state, outcome_received_at)',
   'update commands (bank_day_closed_at)',
   'update commands (abort_requested_at, abort_id)',
   'update commands (abort_hash)',
@@ -60,7 +60,7 @@ export const placesThatMatter: readonly string[] = [
 export const rarePlaces: readonly string[] = [
   'insert command_step_counts',
   'update commands (state, next_recall_at)',
-  'update commands (unheard_at)',
+  'update commands (outcome_missed_at)',
   'update commands (bank_day_closed_at)',
   'update commands (abort_requested_at, abort_id)',
   'update commands (abort_hash)',

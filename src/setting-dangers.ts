@@ -64,10 +64,10 @@ function nowhereToDial({ host, publicUrl, mqttUrl, mqttPublicUrl, queueUrl, queu
     publicUrl === undefined
       ? ['TILLGATE_HOST', host, 'TILLGATE_PUBLIC_URL']
       : ['TILLGATE_PUBLIC_URL', hostOf(publicUrl), 'TILLGATE_PUBLIC_URL'],
-    brokerTold('TILLGATE_MQTT', mqttUrl, mqttPublicUrl),
-    brokerTold('TILLGATE_QUEUE', queueUrl, queuePublicUrl),
+    brokerAddress('TILLGATE_MQTT', mqttUrl, mqttPublicUrl),
+    brokerAddress('TILLGATE_QUEUE', queueUrl, queuePublicUrl),
   ];
-  function brokerTold(name: string, url: string | undefined, shown: string | undefined): [string, string | undefined, string] {
+  function brokerAddress(name: string, url: string | undefined, shown: string | undefined): [string, string | undefined, string] {
     const address = shown ?? url;
     return [`${name}${shown === undefined ? '' : '_PUBLIC'}_URL`, address && hostOf(address), `${name}_PUBLIC_URL`];
   }

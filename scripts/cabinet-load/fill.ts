@@ -164,7 +164,7 @@ function statementsOf(engine: Database['engine'], { rows, invoices, startMs, end
   const bankNumber = hex(sql`turn`, 6);
   const commands = (first: number, last: number) => sql`
     insert into commands (id, merchant_id, device_id, instance_id, name, mode, is_payment, closes_day, args, state, amount_bani, document_nr, operation_id, rrn, target_id,
-      receipt_uid, journal_id, issued_at, answer_by, settled_at, settled_by, outcome, report, recalls, document_state, request_hash, told_at,
+      receipt_uid, journal_id, issued_at, answer_by, settled_at, settled_by, outcome, report, recalls, document_state, request_hash, outcome_received_at,
       accepted_at, receipt_id, cash_bani, card_bani, caller, request)
     ${stated(first, last)}
     select ${id(1, sql`n`)}, ${id(5, merchant(sql`device`))}, ${id(4, sql`device`)}, 'load', name, case when device % 2 = 0 then 'POS' else 'Fiscal' end, case when name = 'Pay' then 1 else 0 end,

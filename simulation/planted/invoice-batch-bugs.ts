@@ -3,8 +3,8 @@ import type { PlantedBug } from './planted-bug.ts';
 
 const invoices = 'src/invoices';
 const tests = ['test/invoices/batches.test.ts'];
-const movedTogether = "    together: (moves) => commit(moves, 'shortly'),\n";
-const insertedTogether = "    together: (invoices) => insertAll(engine, queries, invoices, 'shortly'),\n";
+const movedTogether = "    together: (moves) => commit(moves, 'short'),\n";
+const insertedTogether = "    together: (invoices) => insertAll(engine, queries, invoices, 'short'),\n";
 
 export const invoiceBatchBugs: readonly PlantedBug[] = [
   {
@@ -99,7 +99,7 @@ export const invoiceBatchBugs: readonly PlantedBug[] = [
         room: invoices,
         find: movedTogether,
         instead:
-          "    async together(moves) {\n      void commit(moves, 'shortly').catch(() => {});\n      return moves.map(() => true);\n    },\n",
+          "    async together(moves) {\n      void commit(moves, 'short').catch(() => {});\n      return moves.map(() => true);\n    },\n",
       },
     ],
     tests,
@@ -112,7 +112,7 @@ export const invoiceBatchBugs: readonly PlantedBug[] = [
       {
         room: invoices,
         find: movedTogether,
-        instead: "    together: (moves) => commit(moves, 'shortly').catch(() => moves.map(() => true)),\n",
+        instead: "    together: (moves) => commit(moves, 'short').catch(() => moves.map(() => true)),\n",
       },
     ],
     tests,
@@ -125,7 +125,7 @@ export const invoiceBatchBugs: readonly PlantedBug[] = [
       {
         room: invoices,
         find: insertedTogether,
-        instead: "    together: (invoices) => insertAll(engine, queries, invoices, 'shortly').catch(() => invoices.map(() => true)),\n",
+        instead: "    together: (invoices) => insertAll(engine, queries, invoices, 'short').catch(() => invoices.map(() => true)),\n",
       },
     ],
     tests,
@@ -164,8 +164,8 @@ export const invoiceBatchBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: invoices,
-        find: "    together: (steps) => commit(steps, 'shortly'),\n",
-        instead: "    together: (steps) => commit(steps, 'shortly').catch(() => steps.map(() => ({ found: undefined, isMoved: true }))),\n",
+        find: "    together: (steps) => commit(steps, 'short'),\n",
+        instead: "    together: (steps) => commit(steps, 'short').catch(() => steps.map(() => ({ found: undefined, isMoved: true }))),\n",
       },
     ],
     tests: ['test/invoices'],

@@ -26,7 +26,13 @@ export const meanwhileBugs: readonly PlantedBug[] = [
     name: 'records on the first issue that the caller of the second has left',
     kind: 'joins',
     harm: 'lie',
-    edits: [{ room: ledger, find: 'onLeft(() => reception.left(command))', instead: 'onLeft(() => reception.left(first))' }],
+    edits: [
+      {
+        room: ledger,
+        find: 'onLeft(() => outcomeDelivery.callerLeft(command))',
+        instead: 'onLeft(() => outcomeDelivery.callerLeft(first))',
+      },
+    ],
     tests: ['test/ledger/issued-again.test.ts'],
   },
   {

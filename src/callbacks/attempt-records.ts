@@ -32,7 +32,7 @@ const columns = {
 /** All or none, and no two of one callback. */
 export async function recordAttempts(database: Database, instanceId: string, ended: readonly EndedAttempt[]): Promise<void> {
   const { engine } = database;
-  const rows = batchRows(engine, 'e', columns, rowsText(columns, ended.map(toRow)), 'shortly');
+  const rows = batchRows(engine, 'e', columns, rowsText(columns, ended.map(toRow)), 'short');
   if (engine === 'postgres') {
     // One statement is one round trip.
     await sql`with e as materialized (select e.* from ${rows}), settled as (${settle(sql`e`, instanceId)})
@@ -42,7 +42,7 @@ export async function recordAttempts(database: Database, instanceId: string, end
   await database.transaction(async (queries) => {
     const settled = new Set((await settle(rows, instanceId).execute(queries)).rows.map(({ id }) => id));
     const kept = ended.filter(({ callback, isRepeat }) => !isRepeat || settled.has(callback.id));
-    if (kept.length > 0) await insertFrom(batchRows(engine, 'e', columns, rowsText(columns, kept.map(toRow)), 'shortly')).execute(queries);
+    if (kept.length > 0) await insertFrom(batchRows(engine, 'e', columns, rowsText(columns, kept.map(toRow)), 'short')).execute(queries);
   });
 }
 

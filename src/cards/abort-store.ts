@@ -42,7 +42,7 @@ export async function confirmAbort(queries: Queries, id: string): Promise<Comman
 }
 
 /** The newest payment under this documentNr of which this very request to abort it has not been answered yet to a caller who was there [D58]. */
-export async function findUnheardAbort(
+export async function findUndeliveredAbort(
   queries: Queries,
   asked: { merchantId: string; deviceId: string; documentNr: string; abortHash: string },
 ): Promise<Command | undefined> {

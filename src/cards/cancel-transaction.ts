@@ -13,7 +13,7 @@ import { requireDevice, runOnDevice } from '../ledger/run-on-device.ts';
 import { type Follower, type Standing, standingOf } from '../ledger/standing.ts';
 import { followersOf, lastIssueOf } from '../ledger/store.ts';
 import { abort, abortHashOf } from './abort.ts';
-import { findUnheardAbort } from './abort-store.ts';
+import { findUndeliveredAbort } from './abort-store.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { cannotApply, checkVoid, noSuchOperation } from './rules.ts';
 import { findOperation, findPaymentOfDocument, isOperationKnown, lockUndisputed } from './store.ts';
@@ -46,11 +46,12 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
     return abort(deps, request, earlier);
   }
   const abortHash = abortHashOf(request);
-  const unheard = abortHash === undefined ? undefined : await findUnheardAbort(queries, { merchantId, deviceId, documentNr, abortHash });
+  const unheard =
+    abortHash === undefined ? undefined : await findUndeliveredAbort(queries, { merchantId, deviceId, documentNr, abortHash });
   if (unheard && !(await triedAgain(deps, unheard, documentNr))) return abort(deps, request, unheard);
   const { paymentId } = request;
   const payment = await findOperation(queries, { paymentId, merchantId, deviceId, operationId, documentNr });
-  if (payment) deps.ledger.reception.known(payment);
+  if (payment) deps.ledger.outcomeDelivery.inferred(payment);
   if (!payment && !earlier) {
     const previous = await withdraw(deps, request, documentNr);
     if (previous !== undefined && previous !== 'held') return { PreviousStatus: previous };

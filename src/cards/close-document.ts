@@ -38,7 +38,7 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
     (await runOnDeviceAtOnce(deps, 'terminal', request, () => ({ ...command, beside: 'the document it names' })));
   if (atOnce) return atOnce;
   const payment = await findOperation(queries, { paymentId, merchantId, deviceId, operationId, documentNr });
-  if (payment) deps.ledger.reception.known(payment);
+  if (payment) deps.ledger.outcomeDelivery.inferred(payment);
   if (payment?.documentState === 'closed' && !(await findCloseOf(queries, payment.id))) {
     // Closed by hand: there is no answer of the terminal to replay, and nothing left to do. A key that stands for something else is 22.
     await deps.ledger.findByKey(request);
@@ -48,7 +48,7 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
   return runOnDevice(deps, 'terminal', request, {
     isKnownByContent: false,
     // A document that is open was closed by nothing yet, and one that is being closed holds the terminal.
-    isSingle: payment?.documentState === 'open',
+    insertRejectsDuplicates: payment?.documentState === 'open',
     findEarlier: async (queries) => payment && findCloseOf(queries, payment.id),
     plan() {
       if (!payment) throw noSuchOperation();

@@ -24,7 +24,7 @@ export async function pay(deps: CardsDeps, request: PayRequest): Promise<DeviceA
   let hasLooked = false;
   return runOnDevice(deps, 'terminal', request, {
     isKnownByContent: documentNr === undefined,
-    isSingle: documentNr !== undefined,
+    insertRejectsDuplicates: documentNr !== undefined,
     async findEarlier(queries) {
       hasLooked = true;
       if (documentNr === undefined) return undefined;

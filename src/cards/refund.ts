@@ -32,7 +32,7 @@ export async function refund(deps: CardsDeps, request: RefundRequest): Promise<D
       const documentNr = sameNumber(request.documentNr);
       const named = { paymentId: request.paymentId, merchantId, deviceId, operationId, documentNr, rrn };
       const payment = await requireOperation(deps.database.queries, named);
-      deps.ledger.reception.known(payment);
+      deps.ledger.outcomeDelivery.inferred(payment);
       requireKept(payment);
       return {
         name: 'Refund',

@@ -14,7 +14,7 @@ import type { LedgerCommandName } from '../link/protocol.ts';
 import { noSuchOperation, wrongRrn } from './rules.ts';
 
 /** The caller that ends a document knows of the payment [D58]. */
-const toldNow = sql<number>`coalesce(told_at, now_ms())`;
+const receivedNow = sql<number>`coalesce(outcome_received_at, now_ms())`;
 
 /** The payment that has this documentNr: in flight, unresolved or approved. There is at most one [D13]. */
 export async function findPaymentOfDocument(queries: Queries, merchantId: string, documentNr: string): Promise<Command | undefined> {
@@ -118,7 +118,7 @@ export async function findCloseOf(queries: Queries, paymentId: string): Promise<
 export async function voidDocument(queries: Queries, paymentId: string): Promise<Command | undefined> {
   const row = await queries
     .updateTable('commands')
-    .set({ document_state: 'voided', told_at: toldNow })
+    .set({ document_state: 'voided', outcome_received_at: receivedNow })
     .where('id', '=', paymentId)
     .where('document_state', 'in', ['open', 'closed'])
     .returning(commandColumns)

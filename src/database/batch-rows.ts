@@ -15,7 +15,7 @@ export type BatchRow<Columns extends BatchColumns> = {
 };
 
 /** For what other transactions hold: one row that another transaction keeps locked must not keep all the others of its batch. */
-export type Waits = 'shortly' | 'as long as a statement may';
+export type LockWait = 'short' | 'statement';
 
 const lockTimeout = '250ms';
 
@@ -50,10 +50,10 @@ export function batchRows<Columns extends BatchColumns>(
   alias: string,
   columns: Columns,
   rows: RowsText<NoInfer<Columns>>,
-  waits: Waits,
+  waits: LockWait,
 ): RawBuilder<unknown> {
   const table = rowsAs(engine, alias, columns, rows);
-  if (engine === 'sqlite' || waits !== 'shortly') return table;
+  if (engine === 'sqlite' || waits !== 'short') return table;
   // Local to the statement's own transaction, and evaluated before its first row is written.
   const shortly = sql.raw(`cross join (select set_config('lock_timeout', '${lockTimeout}', true)) as "shortly"`);
   return sql`${table} ${shortly}`;

@@ -224,8 +224,8 @@ interface CommandsTable {
   bank_day_closed_at: number | null;
   removed_at: number | null;
   request_hash: string | null;
-  unheard_at: number | null;
-  told_at: number | null;
+  outcome_missed_at: number | null;
+  outcome_received_at: number | null;
   abort_id: string | null;
   abort_hash: string | null;
   accepted_at: number | null;

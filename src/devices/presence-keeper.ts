@@ -61,7 +61,7 @@ const updates = forEachEngine((engine) =>
         "pairing_hash" = case when ${isPaired} then null else "pairing_hash" end,
         "pairing_expires_at" = case when ${isPaired} then null else "pairing_expires_at" end,
         "pairing_used_at" = case when ${isPaired} then null else "pairing_used_at" end
-      from ${batchRows(engine, 'new', columns, rows, 'shortly')}
+      from ${batchRows(engine, 'new', columns, rows, 'short')}
       where "devices"."id" = "new"."id" and ("devices"."last_seen_at" is null
         or ${isPaired} or "devices"."last_seen_at" < now_ms() - "new"."age_ms" - cast(${freshMs} as bigint)
         or ("devices"."last_seen_at" <= now_ms() - "new"."age_ms" and "devices"."journal_id" is distinct from "new"."journal_id"))`.compile(

@@ -23,7 +23,7 @@ export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<D
   const contentHash = contentHashOf(receipt);
   return runOnDevice(deps, 'register', request, {
     isKnownByContent: receiptUid === undefined,
-    isSingle: receiptUid !== undefined,
+    insertRejectsDuplicates: receiptUid !== undefined,
     async findEarlier() {
       if (receiptUid === undefined) return undefined;
       const earlier = await findHolderOfNumber(deps.database, request.merchantId, 'receipt', receiptUid);

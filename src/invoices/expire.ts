@@ -38,7 +38,7 @@ export function createExpireOverdue(deps: InvoiceDeps, clock: Clock): ExpireOver
       onHeld(held);
       const expiring = held.map((invoice) => moveOf(deps, invoice, transitionOf({ ...invoice, isTimeUp: true }, 'expire'), {}));
       // They are held, and time goes on: each of them moves.
-      if (expiring.length > 0) await moveInvoices(engine, queries, deps.graceMs, expiring, 'as long as a statement may');
+      if (expiring.length > 0) await moveInvoices(engine, queries, deps.graceMs, expiring, 'statement');
       return expiring;
     });
   }

@@ -8,7 +8,7 @@
 // The commit's answer is lost: every call looks for its own OID (create.ts) and is answered 2 if it cannot.
 // One row is bad: none is written, and each is tried by itself.
 import { sql } from 'kysely';
-import { type BatchRow, batchRows, listed, type RowsText, rowsText, type Waits } from '../database/batch-rows.ts';
+import { type BatchRow, batchRows, type LockWait, listed, type RowsText, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { forEachEngine } from '../database/dialect.ts';
 import { createGroup } from '../database/group.ts';
@@ -52,7 +52,7 @@ export function createInvoiceInserts({ engine, queries, soon }: Pick<Database, '
     soon,
     namesOf: ({ oid }) => [oid],
     sizeOf: ({ receipt }) => receipt.length,
-    together: (invoices) => insertAll(engine, queries, invoices, 'shortly'),
+    together: (invoices) => insertAll(engine, queries, invoices, 'short'),
     alone,
   });
   return (invoice) => (invoice.receipt.length > maxSharedReceipt ? alone(invoice) : group.add(invoice));
@@ -60,12 +60,12 @@ export function createInvoiceInserts({ engine, queries, soon }: Pick<Database, '
 
 /** The same by itself, also within a transaction. */
 export async function insertInvoice(engine: Database['engine'], queries: Queries, invoice: NewInvoice): Promise<boolean> {
-  const [isMade = false] = await insertAll(engine, queries, [invoice], 'as long as a statement may');
+  const [isMade = false] = await insertAll(engine, queries, [invoice], 'statement');
   return isMade;
 }
 
 const insertion = forEachEngine((engine) =>
-  keptStatement((queries, { rows }: { rows: RowsText<typeof columns> }, waits: Waits) =>
+  keptStatement((queries, { rows }: { rows: RowsText<typeof columns> }, waits: LockWait) =>
     sql<{ oid: string }>`insert into "invoices" (${names}, "state", "callback_sequence", "created_at")
     select ${values}, 0, 0, now_ms() from ${batchRows(engine, 'new', columns, rows, waits)}
     where coalesce("new"."valid_to" > now_ms(), true)
@@ -73,7 +73,12 @@ const insertion = forEachEngine((engine) =>
   ),
 );
 
-async function insertAll(engine: Database['engine'], queries: Queries, invoices: readonly NewInvoice[], waits: Waits): Promise<boolean[]> {
+async function insertAll(
+  engine: Database['engine'],
+  queries: Queries,
+  invoices: readonly NewInvoice[],
+  waits: LockWait,
+): Promise<boolean[]> {
   const made = await insertion[engine](queries, { rows: rowsText(columns, invoices.map(toRow)) }, waits);
   const oids = new Set(made.map(({ oid }) => oid));
   return invoices.map(({ oid }) => oids.has(oid));

@@ -11,7 +11,7 @@
 //   the row. Such an invoice is moved only by who holds its lock and has looked at its payments since.
 import { type RawBuilder, sql } from 'kysely';
 import type { Addressee, OutboxRow } from '../callbacks/outbox.ts';
-import { type BatchRow, batchRows, listed, rowsAs, rowsText, type Waits } from '../database/batch-rows.ts';
+import { type BatchRow, batchRows, type LockWait, listed, rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { createGroup, type Group } from '../database/group.ts';
 import { stateNames, states, type Transition } from './rules.ts';
@@ -47,7 +47,7 @@ export interface MoveGroupDeps {
 }
 
 export function createMoveGroup({ database, graceMs, callbacks }: MoveGroupDeps): MoveGroup {
-  async function commit(moves: readonly Move[], waits: Waits): Promise<boolean[]> {
+  async function commit(moves: readonly Move[], waits: LockWait): Promise<boolean[]> {
     const { engine, queries, transaction } = database;
     const moved =
       engine === 'postgres'
@@ -59,8 +59,8 @@ export function createMoveGroup({ database, graceMs, callbacks }: MoveGroupDeps)
   return createGroup<Move, boolean>({
     soon: database.soon,
     namesOf: ({ oid }) => [oid],
-    together: (moves) => commit(moves, 'shortly'),
-    alone: async (move) => (await commit([move], 'as long as a statement may'))[0] ?? false,
+    together: (moves) => commit(moves, 'short'),
+    alone: async (move) => (await commit([move], 'statement'))[0] ?? false,
   });
 }
 
@@ -104,7 +104,7 @@ export async function moveInvoices(
   queries: Queries,
   graceMs: number,
   moves: readonly Move[],
-  waits: Waits,
+  waits: LockWait,
 ): Promise<boolean[]> {
   if (engine === 'postgres') {
     const moved = moving(

@@ -87,7 +87,7 @@ export function tellUnreadable({ logger }: Pick<InvoiceDeps, 'logger'>, { oid, t
 
 /** Within the caller's transaction. False if the guard did not hold: then nothing was written. Wake the callbacks after the commit. */
 export async function writeMove(deps: InvoiceDeps, queries: Queries, written: Move): Promise<boolean> {
-  const [isMoved = false] = await moveInvoices(deps.database.engine, queries, deps.graceMs, [written], 'as long as a statement may');
+  const [isMoved = false] = await moveInvoices(deps.database.engine, queries, deps.graceMs, [written], 'statement');
   if (isMoved) tellUnreadable(deps, written);
   return isMoved;
 }

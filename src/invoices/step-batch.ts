@@ -10,7 +10,7 @@
 // The commit's answer is lost: every call is made once more and reads first (unclear-commit.ts).
 // One row is bad, or its invoice is held by another transaction: none is moved, and each is tried by itself.
 import { type RawBuilder, sql } from 'kysely';
-import { type BatchRow, batchRows, type RowsText, rowsText, type Waits } from '../database/batch-rows.ts';
+import { type BatchRow, batchRows, type LockWait, type RowsText, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { createGroup, type Group } from '../database/group.ts';
 import { keptQuery, keptStatement } from '../database/kept-statement.ts';
@@ -47,7 +47,7 @@ export type StepGroup = Group<Step, Looked>;
 export function createStepGroup(deps: MoveGroupDeps): StepGroup {
   const { database, graceMs } = deps;
   const lookAndMove = database.inOneGo ? inOneGo(database.queries, database.inOneGo, graceMs) : inOneStatement(database.queries, graceMs);
-  async function commit(steps: readonly Step[], waits: Waits): Promise<Looked[]> {
+  async function commit(steps: readonly Step[], waits: LockWait): Promise<Looked[]> {
     const looked = await lookAndMove(steps, waits);
     wakeFor(
       deps.callbacks,
@@ -59,8 +59,8 @@ export function createStepGroup(deps: MoveGroupDeps): StepGroup {
   return createGroup<Step, Looked>({
     soon: database.soon,
     namesOf: ({ move }) => [move.oid],
-    together: (steps) => commit(steps, 'shortly'),
-    alone: async (step) => (await commit([step], 'as long as a statement may'))[0] as Looked,
+    together: (steps) => commit(steps, 'short'),
+    alone: async (step) => (await commit([step], 'statement'))[0] as Looked,
   });
 }
 
@@ -75,7 +75,7 @@ const asBelieved = sql`and ("new"."within" is null or "new"."within" = "invoices
           and "devices"."disabled_at" is null
       ))`;
 
-type LookAndMove = (steps: readonly Step[], waits: Waits) => Promise<Looked[]>;
+type LookAndMove = (steps: readonly Step[], waits: LockWait) => Promise<Looked[]>;
 
 /** In the order of the steps. */
 function lookedAt<Row extends FoundRow>(steps: readonly Step[], found: readonly Row[], isMoved: (row: Row) => boolean): Looked[] {
@@ -86,7 +86,7 @@ function lookedAt<Row extends FoundRow>(steps: readonly Step[], found: readonly 
 
 /** On PostgreSQL. */
 function inOneStatement(queries: Queries, graceMs: number): LookAndMove {
-  const statement = keptStatement((by, { rows }: { rows: RowsText<typeof columns> }, waits: Waits) => {
+  const statement = keptStatement((by, { rows }: { rows: RowsText<typeof columns> }, waits: LockWait) => {
     const moved = moving(sql`"new"`, graceMs, sql`, "new"."at", ${movedNames}`, asBelieved);
     const { events, callbacks } = writingOf(sql`"moved"`);
     const from = sql`${asked} "new") as "asked" left join "moved" on "moved"."at" = "asked"."at"`;
@@ -104,7 +104,7 @@ function inOneStatement(queries: Queries, graceMs: number): LookAndMove {
 /** On SQLite: one moment for all of them, so what holds for the history and the callback holds for the update after them. */
 function inOneGo(queries: Queries, run: NonNullable<Database['inOneGo']>, graceMs: number): LookAndMove {
   const kept = (build: (rows: RawBuilder<unknown>) => RawBuilder<unknown>) =>
-    keptQuery((by, { rows }: { rows: RowsText<typeof columns> }, waits: Waits) =>
+    keptQuery((by, { rows }: { rows: RowsText<typeof columns> }, waits: LockWait) =>
       build(batchRows('sqlite', 'new', columns, rows, waits)).compile(by),
     );
   const seeing = kept((rows) => look(sql`${asked} ${rows}) as "asked"`, graceMs, 'short receipts'));

@@ -120,9 +120,9 @@ async function reclaim(
 /** So long after its end, or after the last time that 3 was said about it, a command is recognised by its content. */
 export const recognisedForMs = 10 * 60_000;
 /** Of a row `equal` in a statement: it is disputed, or no caller is known to have its outcome and one may still ask. */
-export const isUntold = sql<SqlBool>`("equal"."state" = 'disputed' or "equal"."told_at" is null and "equal"."state" <> 'never'
+export const isOutcomeUndelivered = sql<SqlBool>`("equal"."state" = 'disputed' or "equal"."outcome_received_at" is null and "equal"."state" <> 'never'
         and ("equal"."state" in ('sent', 'unknown') or "equal"."settled_at" > now_ms() - ${sql.lit(recognisedForMs)}
-          or "equal"."unheard_at" > now_ms() - ${sql.lit(recognisedForMs)}))`;
+          or "equal"."outcome_missed_at" > now_ms() - ${sql.lit(recognisedForMs)}))`;
 
 export interface Content {
   merchantId: string;

@@ -56,9 +56,9 @@ export interface Command {
   /** What was asked, where a repeat is recognised by it [D58]. */
   requestHash: string | null;
   /** Since when its caller is known to be without the outcome: it was answered 3, or has disconnected. */
-  unheardAtMs: number | null;
+  outcomeMissedAtMs: number | null;
   /** A caller has the outcome: an equal request is a new one. */
-  toldAtMs: number | null;
+  outcomeReceivedAtMs: number | null;
   /** When the device said that it has taken it on: it cannot have "never begun" after that. */
   acceptedAtMs: number | null;
   /** The device itself ended it as unknown: it cannot act on it any more [D63]. */
@@ -136,8 +136,8 @@ export const changingColumns = [
   'document_state',
   'bank_day_closed_at',
   'removed_at',
-  'unheard_at',
-  'told_at',
+  'outcome_missed_at',
+  'outcome_received_at',
   'accepted_at',
   'ended_unknown_at',
   'disputed_from',
@@ -168,7 +168,7 @@ export const newlySent = {
   document_state: null,
   bank_day_closed_at: null,
   removed_at: null,
-  told_at: null,
+  outcome_received_at: null,
   accepted_at: null,
   ended_unknown_at: null,
   disputed_from: null,
@@ -217,8 +217,8 @@ export function toChanges(row: ChangingRow) {
     documentState: row.document_state,
     bankDayClosedAtMs: row.bank_day_closed_at,
     removedAtMs: row.removed_at,
-    unheardAtMs: row.unheard_at,
-    toldAtMs: row.told_at,
+    outcomeMissedAtMs: row.outcome_missed_at,
+    outcomeReceivedAtMs: row.outcome_received_at,
     acceptedAtMs: row.accepted_at,
     endedUnknownAtMs: row.ended_unknown_at,
     disputedFrom: row.disputed_from,

@@ -15,14 +15,14 @@
 // The process pauses, or the batch waits: the time to begin was fixed before, so each copy is judged by it when it is to go out.
 import { type RawBuilder, sql } from 'kysely';
 import { type ClaimsText, claimAll, claimsText, isUnused, type KeyClaim } from '../access/idempotency.ts';
-import { type BatchRow, batchRows, listed, type RowsText, rowsText, type Waits } from '../database/batch-rows.ts';
+import { type BatchRow, batchRows, type LockWait, listed, type RowsText, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import type { Engine } from '../database/dialect.ts';
 import { ConstraintViolation } from '../database/errors.ts';
 import { createGroup, type Group } from '../database/group.ts';
 import { keptQuery } from '../database/kept-statement.ts';
 import { type Home, runInOneGo } from '../database/one-go.ts';
-import { contentValue, isUntold, type Numbers } from './claims.ts';
+import { contentValue, isOutcomeUndelivered, type Numbers } from './claims.ts';
 import { type Command, type CommandRow, newlySent, toCommand } from './command.ts';
 import type { Beside } from './device-lock.ts';
 import { type NewCommand, valuesOf } from './store.ts';
@@ -68,7 +68,7 @@ const columns = {
 const given = {
   ...columns,
   answer_within: 'int8',
-  is_unheard: 'int8',
+  is_outcome_missed: 'int8',
   takes_document: 'text',
   takes_receipt: 'text',
   takes_key: 'text',
@@ -81,8 +81,8 @@ const names = listed(columns);
 const foundTarget = `case when "given"."beside" = 'the document it names' then "locked"."document_id" else "given"."target_id" end`;
 const values = listed(columns, (name) => (name === 'target_id' ? foundTarget : `"given"."${name}"`));
 /** What the database alone knows of a row that it has written: all else is as it was given. */
-const returned = sql.raw('"id", "target_id", "issued_at", "answer_by", "unheard_at"');
-type Written = Pick<CommandRow, 'id' | 'target_id' | 'issued_at' | 'answer_by' | 'unheard_at'>;
+const returned = sql.raw('"id", "target_id", "issued_at", "answer_by", "outcome_missed_at"');
+type Written = Pick<CommandRow, 'id' | 'target_id' | 'issued_at' | 'answer_by' | 'outcome_missed_at'>;
 
 /** Undefined: something stands in its way, and nothing was written. */
 export type InsertGroup = Group<InsertedCommand, Command | undefined>;
@@ -100,13 +100,13 @@ export function createInsertGroup(database: Home & Pick<Database, 'soon'>): Inse
     ],
     sizeOf: ({ args, origin }) => JSON.stringify(args).length + (origin?.request.length ?? 0),
     together: (commands) => insertTogether(database, commands),
-    alone: async (command) => (await insertAll(database, [command], 'as long as a statement may').catch(unlessTaken))[0],
+    alone: async (command) => (await insertAll(database, [command], 'statement').catch(noneIfTaken))[0],
   });
 }
 
 /** Once more when a number or key was taken in between: now the statement sees it, and leaves that command out. */
 async function insertTogether(database: Home, commands: readonly InsertedCommand[]): Promise<(Command | undefined)[]> {
-  const insert = () => insertAll(database, commands, 'shortly');
+  const insert = () => insertAll(database, commands, 'short');
   return insert().catch((error: unknown) => {
     if (isTaken(error)) return insert();
     throw error;
@@ -115,7 +115,7 @@ async function insertTogether(database: Home, commands: readonly InsertedCommand
 
 /** In the caller's transaction; the error of a number that another gateway took in this moment ends it. */
 export async function insertWithin(engine: Engine, queries: Queries, command: InsertedCommand): Promise<Command | undefined> {
-  return (await insertAll({ engine, queries }, [command], 'as long as a statement may'))[0];
+  return (await insertAll({ engine, queries }, [command], 'statement'))[0];
 }
 
 /** Another gateway took its number or key after the statement had seen it free. */
@@ -123,13 +123,13 @@ export function isTaken(error: unknown): boolean {
   return error instanceof ConstraintViolation && error.kind === 'unique';
 }
 
-function unlessTaken(error: unknown): [] {
+function noneIfTaken(error: unknown): [] {
   if (isTaken(error)) return [];
   throw error;
 }
 
 /** In the order of the commands; undefined for those that were left out. */
-async function insertAll(home: Home, commands: readonly InsertedCommand[], waits: Waits): Promise<(Command | undefined)[]> {
+async function insertAll(home: Home, commands: readonly InsertedCommand[], waits: LockWait): Promise<(Command | undefined)[]> {
   const rows = commands.map(toRow);
   const written = await write[home.engine](home, rowsText(given, rows), commands, waits);
   const byId = new Map(written.map((row) => [row.id, row]));
@@ -139,7 +139,7 @@ async function insertAll(home: Home, commands: readonly InsertedCommand[], waits
   });
 }
 
-type Write = (home: Home, rows: GivenText, commands: readonly InsertedCommand[], waits: Waits) => Promise<Written[]>;
+type Write = (home: Home, rows: GivenText, commands: readonly InsertedCommand[], waits: LockWait) => Promise<Written[]>;
 
 const write: Record<Engine, Write> = {
   /** One statement. */
@@ -166,7 +166,7 @@ const write: Record<Engine, Write> = {
 };
 
 const onPostgres = keptQuery((queries, { rows, keys }: { rows: GivenText; keys: ClaimsText }, shape: string) => {
-  const [waits, ...needs] = shape.split(',') as [Waits, ...Need[]];
+  const [waits, ...needs] = shape.split(',') as [LockWait, ...Need[]];
   const ofRows = sql`"given" join "locked" on "locked"."id" = "given"."id"`;
   const ofLocked = sql`(select "locked"."id" from "locked" offset 0)`;
   return sql<Written>`with "given" as materialized (select * from ${batchRows('postgres', 'rows', given, rows, waits)}),
@@ -196,7 +196,7 @@ const onSqlite = {
 };
 
 function givenOn(rows: GivenText): RawBuilder<unknown> {
-  return sql`"given" as materialized (select * from ${batchRows('sqlite', 'rows', given, rows, 'shortly')})`;
+  return sql`"given" as materialized (select * from ${batchRows('sqlite', 'rows', given, rows, 'short')})`;
 }
 
 const lockedRows = sql`"given" join "device_locks" as "locked" on "locked"."device_id" = "given"."device_id" and "locked"."command_id" = "given"."id"`;
@@ -261,12 +261,12 @@ function naming(rows: RawBuilder<unknown>): RawBuilder<unknown> {
     select "given"."merchant_id", 'content', ${contentValue(sql`"given"."device_id"`, sql`"given"."request_hash"`)}, "given"."id"
     from ${rows} where "given"."request_hash" is not null
     on conflict ("merchant_id", "kind", "value") do update set "command_id" = "excluded"."command_id"
-      where not exists (select 1 from "commands" as "equal" where "equal"."id" = "claims"."command_id" and ${isUntold})`;
+      where not exists (select 1 from "commands" as "equal" where "equal"."id" = "claims"."command_id" and ${isOutcomeUndelivered})`;
 }
 
 function inserting(rows: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`insert into "commands" (${names}, "state", "recalls", "issued_at", "answer_by", "unheard_at")
-    select ${values}, 'sent', 0, now_ms(), now_ms() + "given"."answer_within", case when "given"."is_unheard" = 1 then now_ms() end
+  return sql`insert into "commands" (${names}, "state", "recalls", "issued_at", "answer_by", "outcome_missed_at")
+    select ${values}, 'sent', 0, now_ms(), now_ms() + "given"."answer_within", case when "given"."is_outcome_missed" = 1 then now_ms() end
     from ${rows} where 1 = 1
     returning ${returned}`;
 }
@@ -294,7 +294,7 @@ function toRow(command: InsertedCommand) {
   return {
     ...valuesOf(command),
     answer_within: command.answerWithinMs,
-    is_unheard: command.isUnheard ? 1 : 0,
+    is_outcome_missed: command.isOutcomeMissed ? 1 : 0,
     takes_document: command.claims?.document ?? null,
     takes_receipt: command.claims?.receipt ?? null,
     takes_key: command.idempotency?.key ?? null,

@@ -22,7 +22,7 @@ import type { Link } from '../link/link.ts';
 import { createFirstCommits } from './calls/first-commit.ts';
 import { CommandsInFlight } from './calls/in-flight.ts';
 import { createKeyedCalls, type KeyedCalls } from './calls/keyed-calls.ts';
-import { createReception, type Reception } from './calls/reception.ts';
+import { createOutcomeDelivery, type OutcomeDelivery } from './calls/outcome-delivery.ts';
 import { createRepeats } from './calls/repeats.ts';
 import { createRunOrJoin, type RunOrJoin } from './calls/run-or-join.ts';
 import { createOutcomeWaits, type OutcomeWaits } from './calls/wait-for-outcome.ts';
@@ -42,7 +42,7 @@ import { createTimeline, listEvents } from './timeline.ts';
 
 export interface Ledger extends RunOrJoin, Review, Pick<KeyedCalls, 'findByKey' | 'keepKey'>, Pick<OutcomeWaits, 'waitFor'> {
   /** Which callers have received which outcome [D58]. */
-  readonly reception: Pick<Reception, 'answered' | 'shown' | 'known'>;
+  readonly outcomeDelivery: Pick<OutcomeDelivery, 'answered' | 'sent' | 'inferred'>;
   start(): void;
   /** After the link has stopped: leaves open commands to the next start or to another instance. */
   stop(): Promise<void>;
@@ -76,7 +76,7 @@ export function createLedger(deps: Deps): Ledger {
   const { database, clock, logger } = deps;
   const kinds: CommandKinds = {};
   const parts = createParts(deps, kinds);
-  const { timeline, settlements, reception, lateCommits, inFlight, recall, recovery, keyedCalls, outcomeWaits, runOrJoin } = parts;
+  const { timeline, settlements, outcomeDelivery, lateCommits, inFlight, recall, recovery, keyedCalls, outcomeWaits, runOrJoin } = parts;
   const merchantDevices = createMerchantDevices(deps);
   let stopSweep: Cancel = () => {};
 
@@ -94,7 +94,7 @@ export function createLedger(deps: Deps): Ledger {
       lateCommits.stop();
       outcomeWaits.stop();
       merchantDevices.stop();
-      await reception.stop();
+      await outcomeDelivery.stop();
       await settlements.stop();
       await timeline.flush();
     },
@@ -102,7 +102,7 @@ export function createLedger(deps: Deps): Ledger {
       return merchantDevices.require(merchantId, deviceId, !deps.link.presence.isLiveAnywhere(deviceId));
     },
     define: (more) => void Object.assign(kinds, more),
-    reception,
+    outcomeDelivery,
     ...runOrJoin,
     waitFor: outcomeWaits.waitFor,
     findByKey: keyedCalls.findByKey,
@@ -126,16 +126,16 @@ export function createLedger(deps: Deps): Ledger {
 function createParts(deps: Deps, kinds: CommandKinds) {
   const timeline = createTimeline(deps);
   const settlements = createSettlements({ ...deps, timeline, kinds, settleGroup: createSettleGroup(deps.database) });
-  const reception = createReception(deps);
-  const firstCommits = createFirstCommits({ ...deps, reception, insertGroup: createInsertGroup(deps.database) });
+  const outcomeDelivery = createOutcomeDelivery(deps);
+  const firstCommits = createFirstCommits({ ...deps, outcomeDelivery, insertGroup: createInsertGroup(deps.database) });
   const lateCommits = createLateCommits({ ...deps, settlements });
-  const inFlight = new CommandsInFlight({ ...deps, timeline, settlements, reception, firstCommits, lateCommits });
+  const inFlight = new CommandsInFlight({ ...deps, timeline, settlements, outcomeDelivery, firstCommits, lateCommits });
   const recall = createRecall({ ...deps, timeline, settlements });
   const lateAnswers = createLateAnswers({ ...deps, settlements });
   const recovery = new Recovery({ ...deps, timeline, settlements, recall, lateAnswers, inFlight });
   const keyedCalls = createKeyedCalls(deps);
-  const repeats = createRepeats({ ...deps, reception, findByKey: keyedCalls.findByKey });
+  const repeats = createRepeats({ ...deps, outcomeDelivery, findByKey: keyedCalls.findByKey });
   const outcomeWaits = createOutcomeWaits(deps);
   const runOrJoin = createRunOrJoin({ ...deps, timeline, repeats, keyedCalls, inFlight, recall, outcomeWaits });
-  return { timeline, settlements, reception, lateCommits, inFlight, recall, recovery, keyedCalls, outcomeWaits, runOrJoin };
+  return { timeline, settlements, outcomeDelivery, lateCommits, inFlight, recall, recovery, keyedCalls, outcomeWaits, runOrJoin };
 }

@@ -34,7 +34,7 @@ const unknownKey =
 
 interface StatusDeps {
   database: Database;
-  ledger: Pick<Ledger, 'lookAgain' | 'moduleOf' | 'reception'>;
+  ledger: Pick<Ledger, 'lookAgain' | 'moduleOf' | 'outcomeDelivery'>;
 }
 
 export async function operationStatus({ database, ledger }: StatusDeps, request: StatusRequest): Promise<DeviceAnswer> {
@@ -45,7 +45,7 @@ export async function operationStatus({ database, ledger }: StatusDeps, request:
   const module = ledger.moduleOf(found);
   if (!request.modules.has(module)) throw new GatewayError('API_Key_Wrong_Product', `APIKey does not open the module ${module}.`);
   const command = await ledger.lookAgain(await lastIssueOf(database.queries, found));
-  ledger.reception.shown(command, request.recipient);
+  ledger.outcomeDelivery.sent(command, request.recipient);
   const followers = await followersOf(database.queries, command);
   return answerOf(command, { followers, further: { Operation: command.name } });
 }

@@ -17,7 +17,7 @@ import type { Ran } from './calls/run-or-join.ts';
 import type { Ledger } from './ledger.ts';
 import { followersOf } from './store.ts';
 
-export interface DeviceWork extends Pick<CommandCall, 'findEarlier' | 'isSingle'> {
+export interface DeviceWork extends Pick<CommandCall, 'findEarlier' | 'insertRejectsDuplicates'> {
   /** The call has neither documentNr nor Receipt.Uid, and doing it twice would matter: an equal one may be its repeat [D58]. */
   isKnownByContent: boolean;
   /** Made only for what is new. */
@@ -29,7 +29,7 @@ type Plan = Omit<CommandPlan, 'journalId' | 'preferredChannel' | 'answerWithinMs
 
 export interface DeviceDeps {
   database: Database;
-  ledger: Pick<Ledger, 'run' | 'runAtOnce' | 'reception' | 'ownDevice'>;
+  ledger: Pick<Ledger, 'run' | 'runAtOnce' | 'outcomeDelivery' | 'ownDevice'>;
 }
 
 const preferredChannels: Record<DeviceKind, ChannelName> = { terminal: 'mqtt', register: 'queue' };
@@ -52,16 +52,16 @@ export async function runOnDeviceAtOnce(
   call: DeviceCall,
   plan: DeviceWork['plan'],
 ): Promise<DeviceAnswer | undefined> {
-  const work = { isKnownByContent: false, isSingle: true, plan };
+  const work = { isKnownByContent: false, insertRejectsDuplicates: true, plan };
   const ran = await deps.ledger.runAtOnce(askedOf(call, work), planOf(deps, kind, call, work));
   return ran && (await answer(deps, call, ran));
 }
 
 /** Only these: the fields of the call itself (an amount, a documentNr) go into the command by the slice's plan alone. */
-function askedOf(call: DeviceCall, { isKnownByContent, findEarlier, isSingle }: DeviceWork): CommandCall {
+function askedOf(call: DeviceCall, { isKnownByContent, findEarlier, insertRejectsDuplicates }: DeviceWork): CommandCall {
   const { merchantId, deviceId, idempotency, recipient, origin } = call;
   const requestHash = isKnownByContent ? call.hashRequest?.() : undefined;
-  return { merchantId, deviceId, idempotency, requestHash, recipient, origin, findEarlier, isSingle };
+  return { merchantId, deviceId, idempotency, requestHash, recipient, origin, findEarlier, insertRejectsDuplicates };
 }
 
 function planOf(deps: DeviceDeps, kind: DeviceKind, { merchantId, deviceId }: DeviceCall, work: DeviceWork): () => Promise<CommandPlan> {
@@ -75,7 +75,7 @@ function planOf(deps: DeviceDeps, kind: DeviceKind, { merchantId, deviceId }: De
 
 async function answer({ database, ledger }: DeviceDeps, { recipient }: DeviceCall, ran: Ran): Promise<DeviceAnswer> {
   const { command, isEarlier, isRepeated } = ran;
-  ledger.reception.answered(command, recipient);
+  ledger.outcomeDelivery.answered(command, recipient);
   // Nothing refers yet to what this call itself has just done.
   const followers = isEarlier ? await followersOf(database.queries, command) : [];
   return answerOf(command, { followers, further: isRepeated ? { Repeated: true } : {} });

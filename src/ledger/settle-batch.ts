@@ -9,7 +9,7 @@
 // Another gateway settled one of them, or it was accepted meanwhile and is said never to have begun: it is missing in what comes back, the
 //   others are settled, and its own call looks at what stands there.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
-import { type BatchRow, batchRows, type RowsText, rowsText, type Waits } from '../database/batch-rows.ts';
+import { type BatchRow, batchRows, type LockWait, type RowsText, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import type { Engine } from '../database/dialect.ts';
 import { createGroup, type Group } from '../database/group.ts';
@@ -88,8 +88,8 @@ export function createSettleGroup(database: Database): SettleGroup {
       ...(targetId === null ? [] : [`command ${targetId}`]),
     ],
     sizeOf: ({ settlement }) => settlement.report?.length ?? 0,
-    together: (rows) => settleAll(database, rows, 'shortly'),
-    alone: async (row) => (await settleAll(database, [row], 'as long as a statement may'))[0],
+    together: (rows) => settleAll(database, rows, 'short'),
+    alone: async (row) => (await settleAll(database, [row], 'statement'))[0],
   });
 }
 
@@ -99,11 +99,11 @@ export function createSettleGroup(database: Database): SettleGroup {
  * no pause and no other instance comes between looking and settling.
  */
 export async function settleWithin(engine: Engine, queries: Queries, settled: SettledCommand): Promise<Command | undefined> {
-  return (await settleAll({ engine, queries }, [settled], 'as long as a statement may'))[0];
+  return (await settleAll({ engine, queries }, [settled], 'statement'))[0];
 }
 
 /** In the order of the rows. */
-async function settleAll(home: Home, settled: readonly SettledCommand[], waits: Waits): Promise<(Command | undefined)[]> {
+async function settleAll(home: Home, settled: readonly SettledCommand[], waits: LockWait): Promise<(Command | undefined)[]> {
   const rows = settled.map(toRow);
   const found = await write[home.engine](home, rowsText(given, rows), stepsOf(rows), waits);
   const byId = new Map(found.map((row) => [row.id, row]));
@@ -132,7 +132,7 @@ function givesBack({ state, document, receipt }: Row): boolean {
   return state !== 'done' && (document !== null || receipt !== null);
 }
 
-type Write = (home: Home, rows: GivenText, steps: readonly Step[], waits: Waits) => Promise<Settled[]>;
+type Write = (home: Home, rows: GivenText, steps: readonly Step[], waits: LockWait) => Promise<Settled[]>;
 
 const write: Record<Engine, Write> = {
   /** One statement. */
@@ -149,7 +149,7 @@ const write: Record<Engine, Write> = {
 };
 
 const onPostgres = keptQuery((queries, { rows }: { rows: GivenText }, shape: string) => {
-  const [waits, ...steps] = shape.split(',') as [Waits, ...Step[]];
+  const [waits, ...steps] = shape.split(',') as [LockWait, ...Step[]];
   const settledRows = sql`"new" join "settled" on "settled"."id" = "new"."id"`;
   const further = steps.map((step) => sql`, ${sql.raw(`"${step}"`)} as (${stepStatements[step](settledRows)})`);
   // The device's lock comes before the row of the command, as everywhere.
@@ -162,7 +162,7 @@ const onPostgres = keptQuery((queries, { rows }: { rows: GivenText }, shape: str
 
 /** What was settled by the first statement is what is settled now and still has its device's lock, which the last one gives back. */
 const onSqlite = keptQuery((queries, { rows }: { rows: GivenText }, step: Step | 'settle' | 'record' | 'free') => {
-  const newRows = sql`with "new" as materialized (select * from ${batchRows('sqlite', 'rows', given, rows, 'shortly')})`;
+  const newRows = sql`with "new" as materialized (select * from ${batchRows('sqlite', 'rows', given, rows, 'short')})`;
   if (step === 'settle') return sql<Settled>`${newRows} ${settling(sql`"new"`)} returning ${returned}`.compile(queries);
   const settledRows = sql`"new" join "device_locks" as "held" on "held"."device_id" = "new"."device_id" and "held"."command_id" = "new"."id"
       join "commands" as "settled" on "settled"."id" = "new"."id" and "settled"."state" = "new"."state"`;
@@ -202,7 +202,9 @@ function freeing(rows: RawBuilder<unknown>): RawBuilder<unknown> {
 
 const stepStatements: Record<Step, (rows: RawBuilder<unknown>) => RawBuilder<unknown>> = {
   /** The caller that ends a document knows of the payment [D58]. */
-  close: (rows) => sql`update "commands" set "document_state" = 'closed', "told_at" = coalesce("commands"."told_at", now_ms())
+  close: (
+    rows,
+  ) => sql`update "commands" set "document_state" = 'closed', "outcome_received_at" = coalesce("commands"."outcome_received_at", now_ms())
     from ${rows}
     where "commands"."id" = "new"."target_id" and "commands"."document_state" = "new"."closes"`,
   'pass on': (rows) =>

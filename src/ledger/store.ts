@@ -35,7 +35,7 @@ export interface NewCommand {
   callbackUri?: string | undefined;
   requestHash?: string | undefined;
   /** Its caller has gone already. */
-  isUnheard?: boolean | undefined;
+  isOutcomeMissed?: boolean | undefined;
   /** Who asked, and the call as it came, for people. */
   origin?: { caller: string; request: string } | undefined;
 }
@@ -179,7 +179,7 @@ export async function correctToDone(
 export async function closeDocument(queries: Queries, paymentId: string): Promise<boolean> {
   const row = await queries
     .updateTable('commands')
-    .set({ document_state: 'closed', told_at: sql<number>`coalesce(told_at, now_ms())` })
+    .set({ document_state: 'closed', outcome_received_at: sql<number>`coalesce(outcome_received_at, now_ms())` })
     .where('id', '=', paymentId)
     .where('document_state', '=', sql.lit('open'))
     .returning(['id', 'device_id as deviceId'])
@@ -205,7 +205,7 @@ export async function markUnknown(queries: Queries, id: string, recallAfterMs: n
     .set({
       state: 'unknown',
       next_recall_at: sql<number>`now_ms() + cast(${recallAfterMs} as bigint)`,
-      unheard_at: sql<number>`coalesce(unheard_at, now_ms())`,
+      outcome_missed_at: sql<number>`coalesce(outcome_missed_at, now_ms())`,
     })
     .where('id', '=', id)
     .where('state', '=', sql.lit('sent'))
@@ -241,7 +241,7 @@ export async function takeOver(queries: Queries, command: Command, instanceId: s
     .set({
       instance_id: instanceId,
       recalls: sql<number>`recalls + 1`,
-      unheard_at: sql<number>`coalesce(unheard_at, now_ms())`,
+      outcome_missed_at: sql<number>`coalesce(outcome_missed_at, now_ms())`,
       next_recall_at: sql<number>`now_ms() + cast(${nextRecallAfterMs} as bigint)`,
     })
     .where('id', '=', command.id)

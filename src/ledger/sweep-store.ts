@@ -108,7 +108,7 @@ const decidedOfDevice = keptStatement(
 );
 
 /** What a person has decided of this device in the last `sinceMs`, and the device itself has said nothing about; a few at a time. */
-export async function decidedUnheard(
+export async function decisionsToConfirm(
   queries: Queries,
   instanceId: string,
   deadAfterMs: number,

@@ -191,7 +191,7 @@ function differencesOf(sale: Sale, books: Record<BookName, Sums>): BooksView['di
 function whatDiffers({ bank, ledger, fiscal, erp }: Record<BookName, Bani>): string | undefined {
   if (bank > ledger) return 'bankMore';
   if (bank < ledger) return 'bankLess';
-  if (erp < ledger) return 'notTold';
+  if (erp < ledger) return 'notNotified';
   if (erp > ledger) return 'toldMore';
   if (fiscal < ledger) return 'noReceipt';
   return fiscal > ledger ? 'receiptMore' : undefined;

@@ -71,7 +71,11 @@ function addDatabaseGauges(metrics: Metrics, read: () => Promise<DatabaseFigures
   );
   metrics.gauge('tillgate_review_waiting', 'Commands that a person must decide.', async () => (await read()).waiting.review);
   metrics.gauge('tillgate_orphans_waiting', 'Refused payments that a person must look after.', async () => (await read()).waiting.orphans);
-  metrics.gauge('tillgate_untold_waiting', 'Dead callbacks that a person must look after.', async () => (await read()).waiting.untold);
+  metrics.gauge(
+    'tillgate_dead_callbacks_waiting',
+    'Dead callbacks that a person must look after.',
+    async () => (await read()).waiting.untold,
+  );
   metrics.gauge('tillgate_callbacks', 'Callbacks by state.', ['state'], async () => {
     const { pending, dead } = (await read()).callbacks;
     return byLabel('state', { pending, dead });

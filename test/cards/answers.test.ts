@@ -138,8 +138,8 @@ describe('a caller that names a payment by the number that its answer had', () =
     const { report } = await pay();
     caller.leave();
     await world.clock.advance(100);
-    const { unheardAtMs } = await world.lastCommand();
-    expect(unheardAtMs).not.toBeNull();
+    const { outcomeMissedAtMs } = await world.lastCommand();
+    expect(outcomeMissedAtMs).not.toBeNull();
     const named = { ...call(), documentNr: 'any', operationId: String(report?.['operationId']), rrn: String(report?.['rrn']) };
     world.setAway(terminal.id, true);
     await world.clock.advance(100);
@@ -148,7 +148,7 @@ describe('a caller that names a payment by the number that its answer had', () =
     expect(refused.code).toBe(name === 'refund' ? 31 : 30);
     world.setAway(terminal.id, false);
     await world.clock.advance(60_000);
-    expect((await world.lastCommand()).toldAtMs).not.toBeNull();
+    expect((await world.lastCommand()).outcomeReceivedAtMs).not.toBeNull();
     expect(await pay()).toMatchObject({ code: 31, isRepeated: false });
   });
 });

@@ -168,7 +168,7 @@ describe('a CloseDoc of a payment that had no documentNr', () => {
     const ledger = ledgerWith({
       // Without the short way, as for a terminal that has to be searched for: the other call ends meanwhile.
       run: (asked, plan) =>
-        world.ledger.run({ ...asked, isSingle: false }, async () => {
+        world.ledger.run({ ...asked, insertRejectsDuplicates: false }, async () => {
           const planned = await plan();
           closes += 1;
           if (closes === 1) await world.cards.closeDoc(payment);

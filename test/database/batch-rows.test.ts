@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { batchRows, rowsText, type Waits } from '../../src/database/batch-rows.ts';
+import { batchRows, type LockWait, rowsText } from '../../src/database/batch-rows.ts';
 import { DatabaseBusy } from '../../src/database/errors.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';
 
@@ -17,12 +17,12 @@ describe.each(engines)('the rows of a batch on %s', (engine) => {
       { id: null, count: null },
     ];
     const read = (given: typeof rows) =>
-      sql`select "x"."id", "x"."count" from ${batchRows(engine, 'x', columns, rowsText(columns, given), 'shortly')}`.execute(
+      sql`select "x"."id", "x"."count" from ${batchRows(engine, 'x', columns, rowsText(columns, given), 'short')}`.execute(
         database.queries,
       );
     expect((await read(rows)).rows).toEqual(rows);
     expect((await read([])).rows).toEqual([]);
-    const { parameters } = sql`select 1 from ${batchRows(engine, 'x', columns, rowsText(columns, rows.slice(1)), 'shortly')}`.compile(
+    const { parameters } = sql`select 1 from ${batchRows(engine, 'x', columns, rowsText(columns, rows.slice(1)), 'short')}`.compile(
       database.queries,
     );
     expect(parameters, 'what is null does not travel').toEqual(['[{"is_row":1,"id":"","count":-1},{"is_row":1}]']);
@@ -44,7 +44,7 @@ describe.runIf(engines.includes('postgres'))('the rows of a batch on postgres', 
     await other.query(`update counts set count = 5 where id = 'b'`);
     await other.query(`insert into counts values ('c', 5)`);
     const held = ['a', 'b', 'c'].map((id) => ({ id, count: 2 }));
-    const rows = batchRows('postgres', 'x', columns, rowsText(columns, held), 'shortly');
+    const rows = batchRows('postgres', 'x', columns, rowsText(columns, held), 'short');
     const update = sql`update counts set count = "x"."count" from ${rows} where counts.id = "x"."id"`;
     await expect(update.execute(queries)).rejects.toThrow(DatabaseBusy);
     const insert = sql`insert into counts select "x"."id", "x"."count" from ${rows} on conflict do nothing`;
@@ -62,13 +62,13 @@ describe.runIf(engines.includes('postgres'))('the rows of a batch on postgres', 
 
   it('of a statement that may wait leave its patience as it is', async () => {
     const database = await openTestDatabase('postgres');
-    const patience = async (waits: Waits) => {
+    const patience = async (waits: LockWait) => {
       const rows = batchRows('postgres', 'x', columns, rowsText(columns, [{ id: 'a', count: 1 }]), waits);
       const read = await sql<{ wait: string }>`select current_setting('lock_timeout') as "wait" from ${rows}`.execute(database.queries);
       return read.rows[0]?.wait;
     };
-    expect(await patience('shortly')).toBe('250ms');
-    expect(await patience('as long as a statement may')).toBe('0');
+    expect(await patience('short')).toBe('250ms');
+    expect(await patience('statement')).toBe('0');
     await database.close();
   });
 });

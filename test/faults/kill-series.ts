@@ -8,7 +8,7 @@ import { patienceMs } from '../support/gateway-process.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import type { Shop, ShopDevice } from '../support/served-shop.ts';
 import { eventually } from '../support/till.ts';
-import { doneTwice, doneUntold } from './series-books.ts';
+import { doneTwice, doneUndelivered } from './series-books.ts';
 import { type Acknowledged, createTills } from './series-tills.ts';
 
 export interface Victim {
@@ -135,7 +135,7 @@ export async function runKillSeries(series: Series): Promise<SeriesResult> {
   const lost = acknowledged.filter((one) => !isWrittenOnce(one));
   expect(lost, 'acknowledged, and not in the ledger exactly once').toEqual([]);
   const devices = [...terminals, ...registers];
-  const doubled = [...doneTwice(rows, devices), ...doneUntold(acknowledged, devices)];
+  const doubled = [...doneTwice(rows, devices), ...doneUndelivered(acknowledged, devices)];
   expect(doubled, 'done more than once for one documentNr or Uid, or under a command that no till was told of').toEqual([]);
   for (const { QR } of invoices) expect(await shop.till.get('/Invoice/Status', { QR })).toMatchObject({ errorCode: 0, Status: 2 });
   for (const { id, stateDir } of terminals) expectTerminalAgrees({ ledger: rows, deviceId: id, stateDir });

@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../support/gateway-process.ts';
-import { doneTwice, doneUntold } from './series-books.ts';
+import { doneTwice, doneUndelivered } from './series-books.ts';
 
 type Entry = Record<string, string>;
 
@@ -36,7 +36,7 @@ describe('the books of a kill series', () => {
       ],
     });
     const devices = [terminal, register];
-    expect(doneUntold(told('one', 'two', 'three', 'four'), devices)).toEqual([]);
+    expect(doneUndelivered(told('one', 'two', 'three', 'four'), devices)).toEqual([]);
     expect(doneTwice([row('one', 'A'), row('two', 'A')], devices)).toEqual([]);
   });
 
@@ -45,7 +45,7 @@ describe('the books of a kill series', () => {
       { type: 'moneyIn', commandId: 'first' },
       { type: 'moneyIn', commandId: 'again' },
     ];
-    expect(doneUntold(told('again'), [device('register', { memory })])).toEqual(['moneyIn first']);
+    expect(doneUndelivered(told('again'), [device('register', { memory })])).toEqual(['moneyIn first']);
   });
 
   it('report what was answered as refused and done, and what one command did twice', () => {
@@ -54,7 +54,7 @@ describe('the books of a kill series', () => {
       { kind: 'refund', reference: 'twice' },
       { kind: 'refund', reference: 'twice' },
     ];
-    expect(doneUntold(told('twice'), [device('terminal', { bank })])).toEqual(['charge refused', 'refund twice']);
+    expect(doneUndelivered(told('twice'), [device('terminal', { bank })])).toEqual(['charge refused', 'refund twice']);
   });
 
   it('tell of a charge that a register neither printed nor gave back', () => {
@@ -63,7 +63,7 @@ describe('the books of a kill series', () => {
       { kind: 'charge', reference: 'given back', operationId: '2' },
       { kind: 'void', reference: 'given back', operationId: '3', originalId: '2' },
     ];
-    expect(doneUntold([], [device('register', { bank })])).toEqual(['charge without print kept']);
+    expect(doneUndelivered([], [device('register', { bank })])).toEqual(['charge without print kept']);
   });
 
   it('tell of two charges under one documentNr', () => {

@@ -26,7 +26,7 @@ export function doneTwice(rows: Pick<LedgerRow, 'id' | 'document_nr' | 'receipt_
 }
 
 /** What a device did under a command that no till was told of as done, or once more than it was told of. */
-export function doneUntold(acknowledged: readonly Pick<Acknowledged, 'oid'>[], devices: readonly Books[]): string[] {
+export function doneUndelivered(acknowledged: readonly Pick<Acknowledged, 'oid'>[], devices: readonly Books[]): string[] {
   const told = new Set(acknowledged.map(({ oid }) => oid));
   return devices
     .flatMap(deedsOf)

@@ -28,7 +28,7 @@ it.each(engines.flatMap((engine) => ['look', 'move'].map((what) => [what, engine
   'a %s finds each invoice by its index on %s',
   async (what, engine) => {
     const look: Work = (queries) => findInvoice(engine, queries, { oid: randomUUID(), merchantId: undefined }, 0);
-    const work: Work = what === 'look' ? look : (queries) => moveInvoices(engine, queries, 0, [move], 'shortly');
+    const work: Work = what === 'look' ? look : (queries) => moveInvoices(engine, queries, 0, [move], 'short');
     const plan = await planOf(engine, work);
     expect(plan).toMatch(
       engine === 'postgres' ? /Index Scan using invoices_pkey/ : /SEARCH invoices USING INDEX sqlite_autoindex_invoices_1 \(oid=\?\)/,

@@ -56,13 +56,19 @@ describe.each(engines)('a command of a batch on %s', (engine) => {
       contentHash: 'content',
       callbackUri: 'https://erp.example/#State#',
       requestHash: 'request',
-      isUnheard: true,
+      isOutcomeMissed: true,
       origin: { caller: 'key', request: 'POST' },
       idempotency: { key: 'K-1', requestHash: 'request' },
     });
     const told = await insert(everything);
     expect(told).toEqual(await stands(everything.id));
-    expect(told).toMatchObject({ state: 'sent', recalls: 0, noticeSequence: 0, unheardAtMs: expect.any(Number), journalId: 'journal' });
+    expect(told).toMatchObject({
+      state: 'sent',
+      recalls: 0,
+      noticeSequence: 0,
+      outcomeMissedAtMs: expect.any(Number),
+      journalId: 'journal',
+    });
   });
 
   it('with almost no fields set is returned as it was written', async () => {

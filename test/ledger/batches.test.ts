@@ -57,7 +57,15 @@ describe.each(engines)('a batch on %s', (engine) => {
   }
 
   it('writes each command as a statement of its own would', async () => {
-    const full = { operationId: 'o', rrn: 'r', contentHash: 'c', callbackUri: 'https://a/', isUnheard: true, cashBani: 1, cardBani: 2 };
+    const full = {
+      operationId: 'o',
+      rrn: 'r',
+      contentHash: 'c',
+      callbackUri: 'https://a/',
+      isOutcomeMissed: true,
+      cashBani: 1,
+      cardBani: 2,
+    };
     const fresh = [pay(await device()), pay(await device(), full), pay(await device(), { documentNr: undefined, journalId: undefined })];
     const together = await Promise.all(fresh.map((command) => inserts.add(command)));
     // What is told is put together from what was given: it must be what stands there.
@@ -178,7 +186,14 @@ describe.each(engines)('a batch on %s', (engine) => {
 
   it('returns the command as it is now, although it was settled from an older state: taken over, recalled, accepted, on the review list', async () => {
     const known = await seed();
-    const meanwhile = { instance_id: 'other', recalls: 4, unheard_at: 8, accepted_at: 9, abort_requested_at: 10, notice_sequence: 2 };
+    const meanwhile = {
+      instance_id: 'other',
+      recalls: 4,
+      outcome_missed_at: 8,
+      accepted_at: 9,
+      abort_requested_at: 10,
+      notice_sequence: 2,
+    };
     await database.queries
       .updateTable('commands')
       .set({ ...meanwhile, state: 'unknown', review_since: 11, review_reason: 'why', ended_unknown_at: 12 })
@@ -209,7 +224,7 @@ describe.each(engines)('a batch on %s', (engine) => {
     );
     expect(settled.map((command) => command?.state)).toEqual(['done', 'refused', 'done', undefined]);
     const after = await Promise.all(payments.map(({ id }) => read(id)));
-    expect(after.map(({ documentState, toldAtMs }) => [documentState, toldAtMs])).toEqual([
+    expect(after.map(({ documentState, outcomeReceivedAtMs }) => [documentState, outcomeReceivedAtMs])).toEqual([
       ['closed', startMs],
       ['open', null],
       ['closed', startMs],

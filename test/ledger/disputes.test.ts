@@ -9,7 +9,7 @@ import type { Finding } from '../../src/ledger/rules.ts';
 import { createDisputes, type Disputes } from '../../src/ledger/settling/disputes.ts';
 import { createStateChanges } from '../../src/ledger/settling/state-change.ts';
 import { findCommand } from '../../src/ledger/store.ts';
-import { decidedUnheard } from '../../src/ledger/sweep-store.ts';
+import { decisionsToConfirm } from '../../src/ledger/sweep-store.ts';
 import type { Timeline } from '../../src/ledger/timeline.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -73,7 +73,7 @@ describe('a device that says that it is carrying out what was settled as not don
 
 describe('a device that agrees', () => {
   it('completes what an operator decided without it, once, after which it is not asked any more; and nothing else', async () => {
-    const unconfirmed = async () => (await decidedUnheard(database.queries, 'me', 1, deviceId, 1_000)).map(({ id }) => id);
+    const unconfirmed = async () => (await decisionsToConfirm(database.queries, 'me', 1, deviceId, 1_000)).map(({ id }) => id);
     const decided = await settled(refused);
     expect(await unconfirmed()).toEqual([decided.id]);
     expect(await compare(decided, says('unknown'))).toMatchObject({ outcome: 'unknown' });
@@ -106,7 +106,7 @@ describe('a device that contradicts', () => {
     const command = await settled({ state, request_hash: 'h' });
     const now = await compare(command, says('done', { operationId: '2' }), { operationId: '2', rrn: '3' });
     expect(now).toMatchObject({ state: 'disputed', disputedFrom: state, outcome: 'done', operationId: '2', rrn: '3' });
-    expect(now).toMatchObject({ report: '{"operationId":"2"}', reviewSinceMs: 1_000_000, reviewedAtMs: null, toldAtMs: null });
+    expect(now).toMatchObject({ report: '{"operationId":"2"}', reviewSinceMs: 1_000_000, reviewedAtMs: null, outcomeReceivedAtMs: null });
     expect(now.reviewReason).toBe(`The device now says "done", but the command was settled as "${state}".`);
     expect([disputes.count(), stepNames()]).toEqual([1, ['contradiction']]);
   });
@@ -236,7 +236,7 @@ describe('a resolution', () => {
     const equal = { ...refused, request_hash: 'h', settled_at: 1_000_000 } as const;
 
     it('lets a newer equal one be found again, whose caller lacks its outcome', async () => {
-      const first = await settled({ ...equal, told_at: 1 });
+      const first = await settled({ ...equal, outcome_received_at: 1 });
       const second = await settled({ ...equal, state: 'done', document_state: 'closed' });
       const disputed = await compare(first, says('done', { operationId: '2' }));
       expect(await found()).toBe(first.id);
@@ -245,7 +245,7 @@ describe('a resolution', () => {
     });
 
     it('is found while it is disputed, although an equal one was begun under a key', async () => {
-      const first = await settled({ ...equal, told_at: 1 });
+      const first = await settled({ ...equal, outcome_received_at: 1 });
       const disputed = await compare(first, says('done', { operationId: '2' }));
       const keyed = { id: 'keyed', merchantId, deviceId, instanceId: 'i', name: 'Pay', args: {}, requestHash: 'h' } as const;
       expect(await insertSent(database, { ...keyed, answerWithinMs: 1, journalId: undefined })).toMatchObject({ state: 'sent' });

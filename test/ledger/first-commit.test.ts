@@ -29,7 +29,7 @@ describe.each(engines)('on %s', (engine) => {
     merchantId = (await seedMerchant(database.queries)).id;
     deviceId = (await seedDevice(database.queries, merchantId)).id;
     const link = { presence: { journalOf: (_id: string, otherwise: string | undefined) => otherwise } } as unknown as Link;
-    const reception = { noteOn: () => note };
+    const outcomeDelivery = { statusOf: () => note };
     note = undefined;
     const group = createInsertGroup(database);
     meanwhile = async () => {};
@@ -41,7 +41,7 @@ describe.each(engines)('on %s', (engine) => {
         return command;
       },
     };
-    commits = createFirstCommits({ database, link, instanceId: 'mine', reception, insertGroup });
+    commits = createFirstCommits({ database, link, instanceId: 'mine', outcomeDelivery, insertGroup });
   });
   afterEach(() => database.close());
 
@@ -259,13 +259,13 @@ describe.each(engines)('on %s', (engine) => {
     it('goes out under a new id, which its row and its key name', async () => {
       const first = await begun();
       const id = randomUUID();
-      expect(await again(first, id)).toMatchObject({ id, state: 'sent', unheardAtMs: null });
+      expect(await again(first, id)).toMatchObject({ id, state: 'sent', outcomeMissedAtMs: null });
       expect(await read(first.id)).toMatchObject({ state: 'never', outcome: 'expired', reissuedAs: id, reason: 'The clock was wrong.' });
       expect(await keyStandsFor()).toBe(id);
     });
 
     it.each([
-      ['of the first is gone', { unheard_at: 5 }, false],
+      ['of the first is gone', { outcome_missed_at: 5 }, false],
       ['has gone by now', {}, true],
     ])('and whose caller %s is unheard in the new one, too', async (_who, columns, hasLeft) => {
       const first = await begun();
@@ -275,7 +275,7 @@ describe.each(engines)('on %s', (engine) => {
         .execute();
       const recipient = createFakeRecipient();
       if (hasLeft) recipient.leave();
-      expect((await again(first, randomUUID(), { recipient }))?.unheardAtMs).toEqual(expect.any(Number));
+      expect((await again(first, randomUUID(), { recipient }))?.outcomeMissedAtMs).toEqual(expect.any(Number));
     });
 
     it.each([

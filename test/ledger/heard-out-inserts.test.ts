@@ -39,7 +39,7 @@ describe.each(engines)('on %s', (engine) => {
   async function goesIn(more: Partial<InsertedCommand> = {}): Promise<[together: boolean, underLocks: boolean]> {
     const insertGroup = createInsertGroup(database);
     const link = { presence: { journalOf: () => 'j' } } as unknown as Link;
-    const commits = createFirstCommits({ database, link, instanceId: 'i', reception: { noteOn: () => undefined }, insertGroup });
+    const commits = createFirstCommits({ database, link, instanceId: 'i', outcomeDelivery: { statusOf: () => undefined }, insertGroup });
     const gone = async ({ id } = { id: '' }) => {
       await database.queries.deleteFrom('claims').where('command_id', '=', id).execute();
       await database.queries.updateTable('device_locks').set({ command_id: null }).where('command_id', '=', id).execute();

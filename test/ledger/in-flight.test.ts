@@ -60,7 +60,7 @@ describe('a command that is carried', () => {
       timeline: {
         add: ({ commandId, step, atMs }: { commandId: string; step: string; atMs?: number }) => said.push([step, commandId, atMs]),
       },
-      reception: { left: ({ id }: Command) => said.push(['left', id]) },
+      outcomeDelivery: { callerLeft: ({ id }: Command) => said.push(['left', id]) },
       link: {
         deadlines: (_deviceId: string, answerWithinMs: number) => fixDeadlines(clock, 0, answerWithinMs),
         carry: (carriage: Carriage) => {

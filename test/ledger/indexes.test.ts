@@ -2,7 +2,7 @@
 import { type CompiledQuery, sql } from 'kysely';
 import { expect, it, onTestFinished } from 'vitest';
 import { hookedStorage } from '../../simulation/hooked-storage.ts';
-import { findUnheardAbort } from '../../src/cards/abort-store.ts';
+import { findUndeliveredAbort } from '../../src/cards/abort-store.ts';
 import { findOperation, findPaymentOfDocument } from '../../src/cards/store.ts';
 import type { Database, Queries } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
@@ -32,12 +32,12 @@ const reads: Record<string, (database: Database) => Promise<unknown>> = {
   findPaymentOfDocument: ({ queries }) => findPaymentOfDocument(queries, 'merchant', 'document'),
   findOperation: ({ queries }) => findOperation(queries, { merchantId: 'm', deviceId: 'd', operationId: 'o', documentNr: 'n' }),
   findByContent: ({ queries }) => findByContent(queries, { merchantId: 'm', deviceId: 'd', requestHash: 'h' }),
-  findUnheardAbort: ({ queries }) => findUnheardAbort(queries, { merchantId: 'm', deviceId: 'd', documentNr: 'n', abortHash: 'h' }),
+  findUndeliveredAbort: ({ queries }) => findUndeliveredAbort(queries, { merchantId: 'm', deviceId: 'd', documentNr: 'n', abortHash: 'h' }),
   newestUnderDocument: ({ queries }) => newestUnder(queries, 'm', 'document_nr', 'n'),
   newestUnderReceipt: ({ queries }) => newestUnder(queries, 'm', 'receipt_uid', 'u'),
   findHolderOfNumber: (database) => findHolderOfNumber(database, 'm', 'document', 'n'),
   dueDecisions: ({ queries }) => sweeps.dueDecisions(queries, 'me', 1, 1, 10),
-  decidedUnheard: ({ queries }) => sweeps.decidedUnheard(queries, 'me', 1, 'device', 1),
+  decisionsToConfirm: ({ queries }) => sweeps.decisionsToConfirm(queries, 'me', 1, 'device', 1),
   followersOf: ({ queries }) => store.followersOf(queries, { id: 'payment', documentState: 'open' } as Command),
 };
 

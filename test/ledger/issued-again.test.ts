@@ -69,7 +69,7 @@ describe('a command that went out once more', () => {
     recipient.leave();
     await world.clock.advance(100);
     const [first, second] = await world.commands();
-    expect([first?.unheardAtMs, second?.unheardAtMs]).toEqual([null, expect.any(Number)]);
+    expect([first?.outcomeMissedAtMs, second?.outcomeMissedAtMs]).toEqual([null, expect.any(Number)]);
     const repeat = await world.run(world.cards.pay(call));
     expect(repeat).toMatchObject({ code: 0, isRepeated: true, oid: second?.id });
     expect(await paying).toMatchObject({ code: 0, oid: second?.id });

@@ -75,7 +75,7 @@ const plan = async (): Promise<CommandPlan> => ({
   journalId: 'j',
   preferredChannel: 'mqtt',
 });
-const call = () => ({ merchantId, deviceId, isSingle: true });
+const call = () => ({ merchantId, deviceId, insertRejectsDuplicates: true });
 async function command(overrides: object = {}): Promise<Command> {
   const other = { instance_id: 'here', answer_by: clock.now() + 300_000, next_recall_at: clock.now() * 2, name: 'Refund', ...overrides };
   const { id } = await seedCommand(database.queries, merchantId, (await seedDevice(database.queries, merchantId)).id, other);
@@ -138,7 +138,7 @@ describe('stopped', () => {
     sayLate(accepted.deviceId, { v: 1, id: accepted.id, device: accepted.deviceId, clock: '', outcome: 'accepted' });
     await clock.advance(1);
     isAway = true;
-    ledger.reception.known(told);
+    ledger.outcomeDelivery.inferred(told);
     // Of this one nobody knows whether it was committed.
     await expect(ledger.run(call(), plan)).rejects.toThrow('away');
     isAway = false;
@@ -147,7 +147,7 @@ describe('stopped', () => {
     await ledger.stop();
     expect([clock.pending, listening.size]).toEqual([0, 0]);
     expect((await latest(accepted.id)).acceptedAtMs).not.toBeNull();
-    expect((await latest(told.id)).toldAtMs).not.toBeNull();
+    expect((await latest(told.id)).outcomeReceivedAtMs).not.toBeNull();
     expect(await listEvents(database.queries, shown.id)).toMatchObject([{ step: 'asked by person', detail: 'Ana: asked' }]);
   });
 

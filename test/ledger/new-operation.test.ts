@@ -35,7 +35,7 @@ function preAuthorise({ baniToLei, runOnDevice }: Rooms, world: SaleWorld, devic
     { merchantId, deviceId },
     {
       isKnownByContent: false,
-      isSingle: true,
+      insertRejectsDuplicates: true,
       plan: () => ({
         name: preAuthName,
         args: { amount: baniToLei(amountBani), currency: 'MDL', documentNr },

@@ -88,7 +88,7 @@ describe('a question about an open command', () => {
       { deviceId, asked: { name: 'Recall', args: { target: open.id }, timeoutMs: 10_000, preferredChannel: 'queue' } },
     ]);
     const row = await database.queries.selectFrom('commands').selectAll().executeTakeFirstOrThrow();
-    expect(row).toMatchObject({ instance_id: 'here', recalls: 3, next_recall_at: clock.now() + 8_000, unheard_at: clock.now() });
+    expect(row).toMatchObject({ instance_id: 'here', recalls: 3, next_recall_at: clock.now() + 8_000, outcome_missed_at: clock.now() });
     questions[0]?.answer(final);
     expect(await asking).toMatchObject({ state: 'done', settledBy: 'recall' });
     expect(said).toEqual([['apply', open.id, 'done', 'recall']]);
@@ -251,7 +251,7 @@ describe('a device that is asked about a settled command', () => {
   const settled = (overrides: object = {}) =>
     command({ state: 'refused', settled_at: 1, settled_by: 'person', journal_id: 'j', ...overrides });
   const ask = async (asked: Command, said?: AnswerMessage) => {
-    const hearing = recall.hear(asked);
+    const hearing = recall.confirm(asked);
     await clock.settle();
     questions.at(-1)?.answer(said);
     return hearing;

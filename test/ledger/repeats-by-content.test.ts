@@ -224,7 +224,7 @@ describe('it holds', () => {
     const oid = await unheard();
     await world.database.queries
       .updateTable('commands')
-      .set({ settled_at: world.clock.now() - 20 * minuteMs, unheard_at: world.clock.now() - 9 * minuteMs })
+      .set({ settled_at: world.clock.now() - 20 * minuteMs, outcome_missed_at: world.clock.now() - 9 * minuteMs })
       .execute();
     expect(await world.run(cashIn({ recipient: createFakeRecipient() }))).toMatchObject({ isRepeated: true, oid });
     await world.clock.advance(2 * minuteMs);
@@ -369,23 +369,23 @@ describe('the note that the caller has the outcome', () => {
     const caller = createFakeRecipient();
     await world.run(cashIn({ recipient: caller }));
     world.hook = ({ sql }) => {
-      if (sql.startsWith('update "commands" set "told_at"')) throw new Error('The disk is full.');
+      if (sql.startsWith('update "commands" set "outcome_received_at"')) throw new Error('The disk is full.');
       return undefined;
     };
     caller.receive();
     await world.clock.advance(10);
-    expect((await world.lastCommand()).toldAtMs).toBeNull();
+    expect((await world.lastCommand()).outcomeReceivedAtMs).toBeNull();
     expect(await world.run(cashIn())).toMatchObject({ code: 0, isRepeated: false });
     world.hook = () => undefined;
     await world.clock.advance(minuteMs);
-    expect((await world.commands()).map(({ toldAtMs }) => toldAtMs !== null)).toEqual([true, true]);
+    expect((await world.commands()).map(({ outcomeReceivedAtMs }) => outcomeReceivedAtMs !== null)).toEqual([true, true]);
   });
 
   it('that was not written before a crash costs nothing: the repeat gets the stored outcome', async () => {
     const caller = createFakeRecipient();
     const first = await world.run(cashIn({ recipient: caller }));
     world.hook = ({ sql }) => {
-      if (sql.startsWith('update "commands" set "told_at"')) throw new Error('The disk is full.');
+      if (sql.startsWith('update "commands" set "outcome_received_at"')) throw new Error('The disk is full.');
       return undefined;
     };
     caller.receive();

@@ -46,7 +46,7 @@ describe.each(engines)('two gateways on %s', (engine) => {
     const leaving = cashIn(world.life, { recipient: caller });
     await until(async () => (await world.commands()).length === 1);
     caller.leave();
-    await until(async () => (await world.lastCommand()).unheardAtMs !== null);
+    await until(async () => (await world.lastCommand()).outcomeMissedAtMs !== null);
     const repeat = createFakeRecipient();
     const found = await cashIn(other, { recipient: repeat });
     expect(found).toMatchObject({ code: 0, isRepeated: true, oid: (await leaving).oid });
@@ -72,7 +72,7 @@ describe.each(engines)('two gateways on %s', (engine) => {
     const caller = createFakeRecipient();
     const first = await cashIn(world.life, { recipient: caller });
     caller.leave();
-    await until(async () => (await world.lastCommand()).unheardAtMs !== null);
+    await until(async () => (await world.lastCommand()).outcomeMissedAtMs !== null);
     const repeats = await Promise.all(
       Array.from({ length: 10 }, (_, at) => cashIn(at % 2 === 0 ? world.life : other, { recipient: createFakeRecipient() })),
     );

@@ -45,7 +45,7 @@ async function find(one = call()): Promise<{ earlier: Earlier | undefined; after
   const repeats = createRepeats({
     database,
     clock,
-    reception: { noteOn: (id) => notes.get(id) },
+    outcomeDelivery: { statusOf: (id) => notes.get(id) },
     findByKey: async () => keyed,
   });
   let earlier: Earlier | undefined;
@@ -107,7 +107,7 @@ describe('an equal command', () => {
   });
 
   it('whose caller is known to have it is none, although that is not written yet; nor is one that never was', async () => {
-    notes.set(await command({ ...done(), unheard_at: clock.now() }), 'received');
+    notes.set(await command({ ...done(), outcome_missed_at: clock.now() }), 'received');
     expect(await repeated()).toEqual(none);
     await database.queries.updateTable('commands').set({ state: 'never' }).execute();
     notes.clear();
@@ -115,7 +115,7 @@ describe('an equal command', () => {
   });
 
   it.each([
-    ['whose caller is written down as gone', { unheard_at: 1 }],
+    ['whose caller is written down as gone', { outcome_missed_at: 1 }],
     ['of a gateway that stopped', { instance_id: 'stopped' }],
     ['of a gateway that is silent', { instance_id: 'silent' }],
     ['of an unknown gateway', { instance_id: 'forgotten' }],
@@ -141,25 +141,25 @@ describe('an equal command', () => {
     await command(done());
     const finding = find();
     await clock.advance(50);
-    await database.queries.updateTable('commands').set({ told_at: clock.now() }).execute();
+    await database.queries.updateTable('commands').set({ outcome_received_at: clock.now() }).execute();
     const { earlier, afterMs } = await finding;
     expect([earlier, afterMs < 200]).toEqual([undefined, true]);
   });
 
   it('is recognised for ten minutes after its end, or after the last 3 about it', async () => {
     const tenMinutes = 10 * 60_000;
-    const id = await command({ ...done(), unheard_at: clock.now() - tenMinutes });
+    const id = await command({ ...done(), outcome_missed_at: clock.now() - tenMinutes });
     await clock.advance(tenMinutes - 1);
     expect(await repeated()).toEqual([id, 'content', 0]);
     await clock.advance(1);
     expect(await repeated()).toEqual(none);
-    await database.queries.updateTable('commands').set({ unheard_at: clock.now() }).execute();
+    await database.queries.updateTable('commands').set({ outcome_missed_at: clock.now() }).execute();
     expect(await repeated()).toEqual([id, 'content', 0]);
   });
 
   it('is the newest of several', async () => {
-    await command({ ...done(), unheard_at: 1, issued_at: 1 });
-    const newest = await command({ ...done(), unheard_at: 1, issued_at: 3 });
+    await command({ ...done(), outcome_missed_at: 1, issued_at: 1 });
+    const newest = await command({ ...done(), outcome_missed_at: 1, issued_at: 3 });
     expect(await repeated()).toEqual([newest, 'content', 0]);
   });
 });

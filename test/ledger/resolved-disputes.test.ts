@@ -16,7 +16,7 @@ const statusOf = (names: { oid: string } | { documentNr: string }) =>
   world.told(operationStatus(world.life, { merchantId: world.merchantId, modules: new Set(['POS', 'Fiscal'] as const), ...names }));
 
 /** Charged or printed, with the answer lost and the device away; a person decides, and the device is back. */
-async function decidedUnheard(
+async function decisionsToConfirm(
   deviceId: string,
   begin: () => ReturnType<typeof world.pay>,
   state: 'done' | 'refused',
@@ -48,7 +48,7 @@ describe('a CloseDoc', () => {
   it('that was called refused and was made closes the document when the terminal says so: the terminal is free', async () => {
     const terminal = await world.terminal();
     const { id, named } = await paidOn(terminal.id, false);
-    await decidedUnheard(terminal.id, () => world.cards.closeDoc(named), 'refused');
+    await decisionsToConfirm(terminal.id, () => world.cards.closeDoc(named), 'refused');
     expect(await world.lastCommand('CloseDoc')).toMatchObject({ state: 'done', disputedFrom: null });
     expect(await find(id)).toMatchObject({ documentState: 'closed' });
     expect((await world.run(world.pay(terminal.id, 5))).code).toBe(0);
@@ -58,7 +58,7 @@ describe('a CloseDoc', () => {
     const terminal = await world.terminal();
     const { id, named } = await paidOn(terminal.id, false);
     const no = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
-    const close = await decidedUnheard(terminal.id, () => world.cards.closeDoc(named), 'done', no);
+    const close = await decisionsToConfirm(terminal.id, () => world.cards.closeDoc(named), 'done', no);
     expect(await find(close)).toMatchObject({ state: 'disputed', disputedFrom: 'done' });
     await decide(close, 'refused', true);
     expect(await find(id)).toMatchObject({ documentState: 'open' });
@@ -75,7 +75,7 @@ describe('a void', () => {
   it('that was called refused and was made voids the payment when it is resolved as executed', async () => {
     const terminal = await world.terminal();
     const sale = await paidOn(terminal.id, true);
-    const id = await decidedUnheard(terminal.id, () => voidOf(sale), 'refused');
+    const id = await decisionsToConfirm(terminal.id, () => voidOf(sale), 'refused');
     expect(await statusOf({ oid: sale.id })).toMatchObject({ code: 3, state: 'Disputed' });
     await decide(id, 'done', true);
     expect(await find(sale.id)).toMatchObject({ documentState: 'voided' });
@@ -86,7 +86,7 @@ describe('a void', () => {
     const terminal = await world.terminal();
     const sale = await paidOn(terminal.id, true);
     const no = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
-    const id = await decidedUnheard(terminal.id, () => voidOf(sale), 'done', no);
+    const id = await decisionsToConfirm(terminal.id, () => voidOf(sale), 'done', no);
     expect(await statusOf({ oid: sale.id })).toMatchObject({ code: 3 });
     await decide(id, 'refused', true);
     expect(await find(sale.id)).toMatchObject({ documentState: 'closed' });
@@ -98,7 +98,7 @@ it('a payment that was called done and was not made frees its terminal at once, 
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
   const never = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
-  const id = await decidedUnheard(terminal.id, () => world.pay(terminal.id, 10.61, documentNr), 'done', never);
+  const id = await decisionsToConfirm(terminal.id, () => world.pay(terminal.id, 10.61, documentNr), 'done', never);
   expect(await find(id)).toMatchObject({ state: 'disputed', documentState: null });
   world.onAnswer = (answer) => answer;
   expect((await world.run(world.pay(terminal.id, 5, world.random.uuid()))).code).toBe(0);
@@ -113,7 +113,7 @@ it('a refund that was called done and was not made gives its amount back when it
   const refund = (amountBani: number, key?: string) =>
     world.cards.refund({ ...named, rrn, amountBani, currency: undefined, idempotency: key ? { key, requestHash: key } : undefined });
   const never = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
-  const id = await decidedUnheard(terminal.id, () => refund(1_000), 'done', never);
+  const id = await decisionsToConfirm(terminal.id, () => refund(1_000), 'done', never);
   await decide(id, 'refused', true);
   world.onAnswer = (answer) => answer;
   expect(await statusOf({ oid: paymentId })).toMatchObject({ code: 0, state: 'Closed' });
@@ -144,7 +144,7 @@ describe('completion notices', () => {
     const callbackUri = 'https://erp.example/?oid=#OID#&state=#State#';
     const cashIn = () =>
       world.fiscal.cashIn({ merchantId: world.merchantId, deviceId: register.id, amountBani: 500, callbackUri, hashRequest: () => 'in' });
-    const id = await decidedUnheard(register.id, cashIn, 'refused');
+    const id = await decisionsToConfirm(register.id, cashIn, 'refused');
     expect(await find(id)).toMatchObject({ state: 'disputed' });
     expect((await world.run(cashIn())).code).toBe(31);
     await decide(id, 'done', true);

@@ -36,15 +36,15 @@ beforeEach(() => {
     run,
     runAtOnce: run,
     ownDevice: async (): Promise<MerchantDevice> => ({ id: 'd', kind: 'terminal', journalId: 'j' }) as MerchantDevice,
-    reception: { answered: (...args: unknown[]) => answered.push(args) },
+    outcomeDelivery: { answered: (...args: unknown[]) => answered.push(args) },
   };
   deps = { database: {}, ledger } as unknown as DeviceDeps;
 });
 
 it('the ledger is handed what it looks for, and the plan what goes out: nothing of the call besides', async () => {
   const findEarlier = async () => undefined;
-  await runOnDevice(deps, 'terminal', call, { isKnownByContent: true, findEarlier, isSingle: true, plan: () => refund });
-  expect(asked).toEqual([{ merchantId: 'm', deviceId: 'd', requestHash: 'h', recipient, findEarlier, isSingle: true }]);
+  await runOnDevice(deps, 'terminal', call, { isKnownByContent: true, findEarlier, insertRejectsDuplicates: true, plan: () => refund });
+  expect(asked).toEqual([{ merchantId: 'm', deviceId: 'd', requestHash: 'h', recipient, findEarlier, insertRejectsDuplicates: true }]);
   expect(plans).toEqual([{ ...refund, journalId: 'j', preferredChannel: 'mqtt' }]);
 });
 
@@ -52,7 +52,7 @@ it('a call that has a number is not known by its content, on the short way neith
   const hashRequest = () => expect.unreachable();
   await runOnDevice(deps, 'terminal', { ...call, hashRequest }, { isKnownByContent: false, plan: () => refund });
   await runOnDeviceAtOnce(deps, 'terminal', { ...call, hashRequest }, () => refund);
-  expect(asked.map(({ requestHash, isSingle }) => [requestHash, isSingle])).toEqual([
+  expect(asked.map(({ requestHash, insertRejectsDuplicates }) => [requestHash, insertRejectsDuplicates])).toEqual([
     [undefined, undefined],
     [undefined, true],
   ]);

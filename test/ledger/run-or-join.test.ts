@@ -113,7 +113,7 @@ function command(id: string, overrides: Partial<Command> = {}): Command {
   } as Command;
 }
 const call = (overrides: Partial<CommandCall> = {}): CommandCall => ({ merchantId, deviceId, ...overrides });
-const single = (overrides: Partial<CommandCall> = {}) => call({ isSingle: true, ...overrides });
+const single = (overrides: Partial<CommandCall> = {}) => call({ insertRejectsDuplicates: true, ...overrides });
 const planned = (overrides: Partial<CommandPlan> = {}) => {
   const plan: CommandPlan = { name: 'Refund', args: {}, answerWithinMs: 1, journalId: 'j', preferredChannel: 'mqtt', ...overrides };
   return async () => plan;

@@ -56,7 +56,7 @@ describe.each(engines)('on %s', (engine) => {
       const bare = least();
       await insertSent(database, bare);
       expect(await rowOf(bare.id)).toMatchObject({
-        ...{ ...nothing, ...nobody, caller: null, request: null, unheard_at: null },
+        ...{ ...nothing, ...nobody, caller: null, request: null, outcome_missed_at: null },
         ...{ merchant_id: merchantId, device_id: deviceId, instance_id: 'here', name: 'Refund', args: '{"amount":1}', state: 'sent' },
         ...{ recalls: 0, issued_at: startMs, answer_by: startMs + 60_000 },
       });
@@ -65,14 +65,14 @@ describe.each(engines)('on %s', (engine) => {
       const whole = {
         ...{ ...least(), journalId: 'j', amountBani: 300, cashBani: 100, cardBani: 200, documentNr: 'd', operationId: 'o', rrn: 'r' },
         ...{ targetId: target.id, receiptUid: 'u', contentHash: 'c', callbackUri: 'http://erp.example', requestHash: 'h' },
-        ...{ isUnheard: true, origin: { caller: 'till', request: '{}' } },
+        ...{ isOutcomeMissed: true, origin: { caller: 'till', request: '{}' } },
       };
       const inserted = await insertSent(database, whole);
       expect(inserted).toEqual(await read(whole.id));
       expect(await rowOf(whole.id)).toMatchObject({
         ...{ amount_bani: 300, document_nr: 'd', operation_id: 'o', rrn: 'r', target_id: target.id, receipt_uid: 'u', content_hash: 'c' },
         ...{ callback_uri: 'http://erp.example', request_hash: 'h', journal_id: 'j', cash_bani: 100, card_bani: 200 },
-        ...{ caller: 'till', request: '{}', unheard_at: startMs },
+        ...{ caller: 'till', request: '{}', outcome_missed_at: startMs },
       });
     });
 
@@ -164,21 +164,21 @@ describe.each(engines)('on %s', (engine) => {
     it('closes a document that is open, once, and who closes it knows of the payment', async () => {
       const payment = await command(paid);
       expect(await store.closeDocument(database.queries, payment.id)).toBe(true);
-      expect(await read(payment.id)).toEqual({ ...payment, documentState: 'closed', toldAtMs: startMs });
+      expect(await read(payment.id)).toEqual({ ...payment, documentState: 'closed', outcomeReceivedAtMs: startMs });
       expect(await store.closeDocument(database.queries, payment.id)).toBe(false);
-      const told = await command({ ...paid, told_at: 5 });
+      const told = await command({ ...paid, outcome_received_at: 5 });
       await store.closeDocument(database.queries, told.id);
-      expect((await read(told.id)).toldAtMs).toBe(5);
+      expect((await read(told.id)).outcomeReceivedAtMs).toBe(5);
     });
   });
 
   it('an outcome becomes unknown from `sent` alone, and the time since when no caller waits for it stays', async () => {
     const open = await command();
-    expect(await store.markUnknown(database.queries, open.id, 2_000)).toEqual({ ...open, state: 'unknown', unheardAtMs: startMs });
+    expect(await store.markUnknown(database.queries, open.id, 2_000)).toEqual({ ...open, state: 'unknown', outcomeMissedAtMs: startMs });
     expect((await rowOf(open.id)).next_recall_at).toBe(startMs + 2_000);
     expect(await store.markUnknown(database.queries, open.id, 9_000)).toBeUndefined();
-    const left = await command({ unheard_at: 5 });
-    expect(await store.markUnknown(database.queries, left.id, 0)).toMatchObject({ unheardAtMs: 5 });
+    const left = await command({ outcome_missed_at: 5 });
+    expect(await store.markUnknown(database.queries, left.id, 0)).toMatchObject({ outcomeMissedAtMs: 5 });
     const over = await command({ ...settled, state: 'refused' });
     expect(await store.markUnknown(database.queries, over.id, 0)).toBeUndefined();
   });
@@ -296,9 +296,14 @@ describe.each(engines)('on %s', (engine) => {
   it('a gateway that takes a command over sets when the next Recall is due, and that no caller waits for it', async () => {
     const orphan = await command({ recalls: 2 });
     expect(await store.takeOver(database.queries, orphan, 'here', 3_000)).toBe(true);
-    expect(await rowOf(orphan.id)).toMatchObject({ instance_id: 'here', recalls: 3, unheard_at: startMs, next_recall_at: startMs + 3_000 });
-    const left = await command({ unheard_at: 5 });
+    expect(await rowOf(orphan.id)).toMatchObject({
+      instance_id: 'here',
+      recalls: 3,
+      outcome_missed_at: startMs,
+      next_recall_at: startMs + 3_000,
+    });
+    const left = await command({ outcome_missed_at: 5 });
     await store.takeOver(database.queries, left, 'here', 0);
-    expect((await read(left.id)).unheardAtMs).toBe(5);
+    expect((await read(left.id)).outcomeMissedAtMs).toBe(5);
   });
 });

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { deadAfterMs } from '../../src/database/instances.ts';
-import { findEqual, writeTold, writeUnheard } from '../../src/ledger/calls/content-store.ts';
+import { findEqual, writeMissed, writeReceived } from '../../src/ledger/calls/content-store.ts';
 import type { Content } from '../../src/ledger/claims.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -48,10 +48,10 @@ it('is known for ten minutes after its end, and after the last 3 that was said a
   const id = await refused();
   await clock.advance(tenMinutesMs - 1);
   expect(await found()).toBe(id);
-  await writeUnheard(database.queries, [id], 'answered 3');
+  await writeMissed(database.queries, [id], 'answered 3');
   await clock.advance(1);
   expect(await found()).toBe(id);
-  await writeUnheard(database.queries, [id], 'left');
+  await writeMissed(database.queries, [id], 'left');
   await clock.advance(tenMinutesMs - 2);
   expect(await found()).toBe(id);
   await clock.advance(1);
@@ -66,7 +66,7 @@ it('is known while it is open, however long that takes', async () => {
 
 it('is none whose outcome was delivered, however many were written at once', async () => {
   const ids = [await refused(), await refused()];
-  await writeTold(database.queries, [...Array.from({ length: 1_000 }, (_, at) => `no. ${at}`), ...ids]);
+  await writeReceived(database.queries, [...Array.from({ length: 1_000 }, (_, at) => `no. ${at}`), ...ids]);
   expect(await found()).toBeUndefined();
 });
 

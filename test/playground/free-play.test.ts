@@ -200,7 +200,7 @@ describe('QR', () => {
     );
     expect(view.books).toMatchObject({
       agree: false,
-      differences: [{ key: 'playground.difference.notTold', params: { erp: 0, ledger: 25 } }],
+      differences: [{ key: 'playground.difference.notNotified', params: { erp: 0, ledger: 25 } }],
     });
     await room.post('/erp', { isDown: false });
     expectBooks(await room.sees((now) => now.till.lastSale?.state === 'done' && now.books.underWay === 0 && now), 25);

@@ -60,7 +60,7 @@ it.each(engines)('counts what waits for a person, without what was decided or no
   const told = { subject_id: oid, ended_at: 7, next_attempt_at: null };
   await seedCallback(queries, merchantId, { ...told, sequence: 1, state: 'dead' });
   await seedCallback(queries, merchantId, { ...told, sequence: 2, state: 'delivered' });
-  const given = { ...noted, kind: 'erpNotTold', subject_id: callbacks[0]?.id ?? '' };
+  const given = { ...noted, kind: 'erpNotNotified', subject_id: callbacks[0]?.id ?? '' };
   await queries.insertInto('notes').values([noted, given]).execute();
 
   const lines = await gaugesOf(database, systemClock, async () => fewCallbacks).lines();
@@ -70,7 +70,7 @@ it.each(engines)('counts what waits for a person, without what was decided or no
       'tillgate_database_up 1',
       'tillgate_review_waiting 1',
       'tillgate_orphans_waiting 2',
-      'tillgate_untold_waiting 1',
+      'tillgate_dead_callbacks_waiting 1',
     ]),
   );
   expect(lines).toEqual(expect.arrayContaining(['tillgate_callbacks{state="dead"} 1', 'tillgate_callbacks_oldest_pending_seconds 5']));

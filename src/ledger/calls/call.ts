@@ -21,14 +21,14 @@ export interface CommandCall {
    * The insert of a second one beside the command that this call repeats would be refused (by an index, or because its target's document must
    * be open): then that one is looked for only when it was [D103].
    */
-  isSingle?: boolean | undefined;
+  insertRejectsDuplicates?: boolean | undefined;
   /** The command that this request repeats; throws when it contradicts that one. */
   findEarlier?: ((queries: Queries) => Promise<Command | undefined>) | undefined;
 }
 
 /** What goes out for a call that repeats nothing. */
 export interface CommandPlan
-  extends Omit<NewCommand, 'id' | 'instanceId' | 'merchantId' | 'deviceId' | 'requestHash' | 'isUnheard' | 'origin'> {
+  extends Omit<NewCommand, 'id' | 'instanceId' | 'merchantId' | 'deviceId' | 'requestHash' | 'isOutcomeMissed' | 'origin'> {
   /** The journal as stored with the device; what the device itself says now wins. */
   journalId: string | undefined;
   /** The channel that is tried first. */

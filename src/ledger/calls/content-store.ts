@@ -5,7 +5,7 @@ import { nowMs } from '../../database/dialect.ts';
 import { deadAfterMs } from '../../database/instances.ts';
 import { keptStatement } from '../../database/kept-statement.ts';
 import { namesWhere, operationOf } from '../../kernel/operations.ts';
-import { type Content, findByContent, isUntold } from '../claims.ts';
+import { type Content, findByContent, isOutcomeUndelivered } from '../claims.ts';
 import type { Command } from '../command.ts';
 
 const maxIdsPerStatement = 500;
@@ -27,7 +27,7 @@ const livingInstance = keptStatement((queries, { id }: { id: string }) =>
 );
 
 const untold = keptStatement((queries, { id }: { id: string }) =>
-  sql`select 1 from "commands" as "equal" where "equal"."id" = ${id} and ${isUntold}`.compile(queries),
+  sql`select 1 from "commands" as "equal" where "equal"."id" = ${id} and ${isOutcomeUndelivered}`.compile(queries),
 );
 
 const notInACloseBefore = namesWhere(({ closesDay, effect }) => !closesDay && effect !== 'close');
@@ -86,25 +86,25 @@ function isClose({ name }: Command): boolean {
 }
 
 /** A caller has the outcome: from now on an equal request is a new one. */
-export async function writeTold(queries: Queries, ids: readonly string[]): Promise<void> {
+export async function writeReceived(queries: Queries, ids: readonly string[]): Promise<void> {
   for (let start = 0; start < ids.length; start += maxIdsPerStatement) {
     await queries
       .updateTable('commands')
-      .set({ told_at: nowMs })
+      .set({ outcome_received_at: nowMs })
       .where('id', 'in', ids.slice(start, start + maxIdsPerStatement))
-      .where('told_at', 'is', null)
+      .where('outcome_received_at', 'is', null)
       .execute();
   }
 }
 
 /** The caller is without the outcome. Each 3 counts anew; a disconnect counts once. */
-export async function writeUnheard(queries: Queries, ids: readonly string[], why: 'answered 3' | 'left'): Promise<void> {
+export async function writeMissed(queries: Queries, ids: readonly string[], why: 'answered 3' | 'left'): Promise<void> {
   for (let start = 0; start < ids.length; start += maxIdsPerStatement) {
     await queries
       .updateTable('commands')
-      .set({ unheard_at: nowMs })
+      .set({ outcome_missed_at: nowMs })
       .where('id', 'in', ids.slice(start, start + maxIdsPerStatement))
-      .$if(why === 'left', (query) => query.where('unheard_at', 'is', null))
+      .$if(why === 'left', (query) => query.where('outcome_missed_at', 'is', null))
       .execute();
   }
 }

@@ -15,7 +15,7 @@ import * as store from '../store.ts';
 import type { CommandRequest } from './call.ts';
 import { findEqual } from './content-store.ts';
 import { otherRequestUnderKey } from './keyed-calls.ts';
-import type { Reception } from './reception.ts';
+import type { OutcomeDelivery } from './outcome-delivery.ts';
 
 export interface FirstCommits {
   begin(request: CommandRequest, id: string): Promise<Command | undefined>;
@@ -29,15 +29,15 @@ interface Deps {
   database: Database;
   link: Link;
   instanceId: string;
-  reception: Pick<Reception, 'noteOn'>;
+  outcomeDelivery: Pick<OutcomeDelivery, 'statusOf'>;
   insertGroup: InsertGroup;
 }
 
-export function createFirstCommits({ database, link, instanceId, reception, insertGroup }: Deps): FirstCommits {
+export function createFirstCommits({ database, link, instanceId, outcomeDelivery, insertGroup }: Deps): FirstCommits {
   function freshCommand(request: CommandRequest, id: string): InsertedCommand {
-    const isUnheard = request.recipient?.hasLeft();
+    const isOutcomeMissed = request.recipient?.hasLeft();
     const journalId = link.presence.journalOf(request.deviceId, request.journalId);
-    return { ...request, id, instanceId, isUnheard, journalId };
+    return { ...request, id, instanceId, isOutcomeMissed, journalId };
   }
 
   async function transactionOrLost(work: (queries: Queries) => Promise<Command | undefined>): Promise<Command | undefined> {
@@ -53,7 +53,7 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
   async function refuseIfRepeat(queries: Queries, { merchantId, deviceId, requestHash, idempotency }: CommandRequest): Promise<void> {
     if (requestHash === undefined || idempotency) return;
     const equal = await findEqual(queries, { merchantId, deviceId, requestHash });
-    if (equal && reception.noteOn(equal.command.id) !== 'received') throw new LostRace();
+    if (equal && outcomeDelivery.statusOf(equal.command.id) !== 'received') throw new LostRace();
   }
 
   function insertUnderLocks({ idempotency, ...fresh }: InsertedCommand, request: CommandRequest): Promise<Command | undefined> {
@@ -88,8 +88,8 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
       const fresh = freshCommand(request, id);
       const { merchantId, idempotency, hold, guard, isFirstTry } = request;
       // A call with a key is not recognised by its content [D58].
-      const goesAlong = !hold && !guard && (idempotency !== undefined || request.requestHash === undefined);
-      if (!goesAlong) return insertUnderLocks(fresh, request);
+      const canBatch = !hold && !guard && (idempotency !== undefined || request.requestHash === undefined);
+      if (!canBatch) return insertUnderLocks(fresh, request);
       const command = await insertGroup.add(fresh);
       // A key that stands for something, or did a day ago, is judged by itself; but a call that has looked for nothing yet looks first.
       if (command || !idempotency || isFirstTry) return command;
@@ -110,7 +110,7 @@ export function createFirstCommits({ database, link, instanceId, reception, inse
           again.beside === 'the document it names'
             ? ({ beside: 'its open document', targetId: settled.targetId ?? undefined } as const)
             : {};
-        const fresh = { ...again, ...found, isUnheard: again.isUnheard || settled.unheardAtMs !== null };
+        const fresh = { ...again, ...found, isOutcomeMissed: again.isOutcomeMissed || settled.outcomeMissedAtMs !== null };
         const command = await insertWithin(database.engine, queries, fresh);
         if (!command) throw new LostRace();
         if (!idempotency) await claimContent(queries, command);

@@ -20,7 +20,7 @@ import { commandsTopic } from '../settling/state-change.ts';
 import type { Timeline } from '../timeline.ts';
 import type { CommandRequest } from './call.ts';
 import type { FirstCommits } from './first-commit.ts';
-import type { Reception } from './reception.ts';
+import type { OutcomeDelivery } from './outcome-delivery.ts';
 
 interface Deps {
   database: Database;
@@ -30,7 +30,7 @@ interface Deps {
   logger: Logger;
   timeline: Timeline;
   settlements: Settlements;
-  reception: Reception;
+  outcomeDelivery: OutcomeDelivery;
   firstCommits: FirstCommits;
   lateCommits: LateCommits;
 }
@@ -87,10 +87,10 @@ export class CommandsInFlight {
   }
 
   async #carryOut(first: Command, request: CommandRequest, deadlines: Deadlines): Promise<Command> {
-    const { link, logger, reception } = this.#deps;
+    const { link, logger, outcomeDelivery } = this.#deps;
     let command = first;
     let result: CarryResult | undefined;
-    request.recipient?.onLeft(() => reception.left(command));
+    request.recipient?.onLeft(() => outcomeDelivery.callerLeft(command));
     try {
       result = await this.#carry(command, request, deadlines);
       if (result.kind === 'ended' && this.#mayGoOutAgain(command, result, deadlines)) {

@@ -13,7 +13,7 @@ import type { Command } from '../command.ts';
 import type { CommandCall } from './call.ts';
 import { findEqual } from './content-store.ts';
 import type { KeyedCalls } from './keyed-calls.ts';
-import type { Reception } from './reception.ts';
+import type { OutcomeDelivery } from './outcome-delivery.ts';
 
 /** An answer is written out within milliseconds, and so is the note about it; a caller who does not read may take longer. */
 const pausesMs = [20, 40, 80, 160, 300, 400, 500, 500];
@@ -33,11 +33,11 @@ export interface Repeats {
 interface Deps {
   database: Database;
   clock: Clock;
-  reception: Pick<Reception, 'noteOn'>;
+  outcomeDelivery: Pick<OutcomeDelivery, 'statusOf'>;
   findByKey: KeyedCalls['findByKey'];
 }
 
-export function createRepeats({ database, clock, reception, findByKey }: Deps): Repeats {
+export function createRepeats({ database, clock, outcomeDelivery, findByKey }: Deps): Repeats {
   async function findByContent({ merchantId, deviceId, requestHash, idempotency }: CommandCall): Promise<Command | undefined> {
     if (requestHash === undefined || idempotency) return undefined;
     for (const pauseMs of [...pausesMs, undefined]) {
@@ -45,10 +45,10 @@ export function createRepeats({ database, clock, reception, findByKey }: Deps): 
       if (!equal) return undefined;
       const { command, isInstanceLiving } = equal;
       if (command.state === 'disputed') throw equalIsDisputed(command);
-      const note = reception.noteOn(command.id);
+      const note = outcomeDelivery.statusOf(command.id);
       if (note === 'received') return undefined;
-      const isUnheard = note !== undefined || command.unheardAtMs !== null || command.state === 'unknown' || !isInstanceLiving;
-      if (isUnheard || pauseMs === undefined) return command;
+      const isOutcomeMissed = note !== undefined || command.outcomeMissedAtMs !== null || command.state === 'unknown' || !isInstanceLiving;
+      if (isOutcomeMissed || pauseMs === undefined) return command;
       if (command.state === 'sent') return undefined;
       await sleep(clock, pauseMs);
     }

@@ -13,7 +13,7 @@ import type { Recall } from '../settling/recall.ts';
 import * as store from '../store.ts';
 import type { Timeline } from '../timeline.ts';
 import type { CommandCall, CommandPlan, CommandRequest } from './call.ts';
-import { createHearing } from './hearing.ts';
+import { createConfirmation } from './confirmation.ts';
 import type { CommandsInFlight } from './in-flight.ts';
 import type { KeyedCalls } from './keyed-calls.ts';
 import type { Earlier, Repeats } from './repeats.ts';
@@ -58,7 +58,7 @@ interface Deps {
   repeats: Repeats;
   keyedCalls: KeyedCalls;
   inFlight: Pick<CommandsInFlight, 'run' | 'has'>;
-  recall: Pick<Recall, 'ask' | 'hear'>;
+  recall: Pick<Recall, 'ask' | 'confirm'>;
   outcomeWaits: OutcomeWaits;
   /** Calls that may wait together for one command [D62]. */
   joinersPerCommand?: number;
@@ -67,7 +67,7 @@ interface Deps {
 export function createRunOrJoin(deps: Deps): RunOrJoin {
   const { database, link, clock, logger, timeline, repeats, keyedCalls, inFlight, recall, outcomeWaits } = deps;
   const { joinersPerCommand = defaultJoiners } = deps;
-  const hearing = createHearing(deps);
+  const hearing = createConfirmation(deps);
 
   async function run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran> {
     return recheckBeforeRefusal(call, (await tryAtOnce(call, plan)) ?? (await joinOrBegin(call, plan)));
@@ -108,8 +108,8 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
   }
 
   async function tryAtOnce(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran | undefined> {
-    if (!call.isSingle || !link.presence.isLiveAnywhere(call.deviceId)) return undefined;
-    const planned = await plan().catch(unlessRefused);
+    if (!call.insertRejectsDuplicates || !link.presence.isLiveAnywhere(call.deviceId)) return undefined;
+    const planned = await plan().catch(undefinedIfRefused);
     if (!planned || planned.guard) return undefined;
     const command = await inFlight.run({ ...call, ...planned, isFirstTry: true });
     return command && { command, isEarlier: false, isRepeated: false };
@@ -119,7 +119,7 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     const holder = await findHolder(database.queries, request.deviceId);
     if (holder && (request.beside === undefined || holder.id !== request.targetId)) throw busyWith(holder);
     if ((await link.locate(request.deviceId, request.preferredChannel)) === undefined) throw deviceOffline();
-    const command = await inFlight.run({ ...request, confirmedUntilMs: await hearing.hearOut(request) });
+    const command = await inFlight.run({ ...request, confirmedUntilMs: await hearing.confirmWithDevice(request) });
     if (!command) throw busyWith(await findHolder(database.queries, request.deviceId));
     return { command, isEarlier: false, isRepeated: false };
   }
@@ -142,7 +142,7 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     if (by !== 'key') await keyedCalls.keepKey(request, command.id);
     const latest = await waitFor(command, request.recipient);
     // `expired`: the command was issued again under a new id, in the transaction that ended this one. If that one cannot be read, nothing is known.
-    const again = await store.lastIssueOf(database.queries, latest).catch(unlessDown);
+    const again = await store.lastIssueOf(database.queries, latest).catch(hiddenIfDatabaseDown);
     if (again === 'hidden') return { command, isEarlier: true, isRepeated };
     if (again.id !== latest.id) return answerOfEarlier({ command: again, by: by === 'key' ? 'number' : by }, request);
     return { command: latest, isEarlier: true, isRepeated };
@@ -180,11 +180,11 @@ function rethrowRefusal(logger: Logger, command: Command): (error: unknown) => u
   };
 }
 
-function unlessRefused(error: unknown): undefined {
+function undefinedIfRefused(error: unknown): undefined {
   if (!(error instanceof GatewayError) || isDatabaseDown(error)) throw error;
 }
 
-function unlessDown(error: unknown): 'hidden' {
+function hiddenIfDatabaseDown(error: unknown): 'hidden' {
   if (isDatabaseDown(error)) return 'hidden';
   throw error;
 }

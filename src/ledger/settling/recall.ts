@@ -29,7 +29,7 @@ export interface Recall {
   /** The same, also about one that is settled: its device's journal is read and compared. */
   recheck(command: Command): Promise<Command>;
   /** The same of one that is settled, also of a device without a journal; false: it has not answered. */
-  hear(command: Command): Promise<boolean>;
+  confirm(command: Command): Promise<boolean>;
   /**
    * What the device, if it can be asked, says of an open command just now: that it is at it, or something by which the command stands as
    * returned, settled or with a doubt. Undefined: nothing.
@@ -115,6 +115,6 @@ export function createRecall({ database, link, instanceId, settlements, timeline
       if (isOpen(command)) return ask(command);
       return command.journalId === null ? command : (await compare(command)).command;
     },
-    hear: async (command) => (await compare(command)).isAnswered,
+    confirm: async (command) => (await compare(command)).isAnswered,
   };
 }

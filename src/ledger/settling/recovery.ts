@@ -197,16 +197,16 @@ export class Recovery {
     try {
       do {
         rounds.set(deviceId, false);
-        await this.#askAbout(await this.#decidedUnheard(deviceId));
+        await this.#askAbout(await this.#decisionsToConfirm(deviceId));
       } while (rounds.get(deviceId) === true);
     } finally {
       rounds.delete(deviceId);
     }
   }
 
-  #decidedUnheard(deviceId: string): Promise<Command[]> {
+  #decisionsToConfirm(deviceId: string): Promise<Command[]> {
     const { database, instanceId } = this.#deps;
-    return sweeps.decidedUnheard(database.queries, instanceId, deadAfterMs, deviceId, decidedSinceMs);
+    return sweeps.decisionsToConfirm(database.queries, instanceId, deadAfterMs, deviceId, decidedSinceMs);
   }
 
   async #askAbout(decided: readonly Command[]): Promise<void> {

@@ -114,18 +114,18 @@ describe.each(engines)('what needs attention on %s', (engine) => {
     await seedCallback(database.queries, merchantId, { ...dead, subject_id: oid });
     const { items } = await read();
     expect(items).toMatchObject([
-      { kind: expect.stringMatching(/paydRefused|erpNotTold/) },
-      { kind: expect.stringMatching(/paydRefused|erpNotTold/) },
+      { kind: expect.stringMatching(/paydRefused|erpNotNotified/) },
+      { kind: expect.stringMatching(/paydRefused|erpNotNotified/) },
     ]);
     const orphan = items.find(({ kind }) => kind === 'paydRefused');
     expect(orphan).toMatchObject({ oid, amountBani: 31_250, nextStep: { action: 'note' } });
-    expect(items.find(({ kind }) => kind === 'erpNotTold')).toMatchObject({ callbackId: told.id, oid: paid.oid, amountBani: 25_000 });
+    expect(items.find(({ kind }) => kind === 'erpNotNotified')).toMatchObject({ callbackId: told.id, oid: paid.oid, amountBani: 25_000 });
 
     await expect(note('paydRefused', orphan?.subjectId ?? '', { merchantId: otherId })).rejects.toThrow(/nothing of that kind/);
     await note('paydRefused', orphan?.subjectId ?? '');
     await expect(note('paydRefused', orphan?.subjectId ?? '')).rejects.toThrow(/the first note stands/);
     await expect(note('paydRefused', 'x')).rejects.toThrow(/nothing of that kind/);
-    await note('erpNotTold', told.id);
+    await note('erpNotNotified', told.id);
     expect((await read()).items).toEqual([]);
     const audited = await database.queries.selectFrom('audit_log').select(['action', 'actor']).execute();
     expect(audited).toEqual([

@@ -221,12 +221,12 @@ describe('what to do', () => {
       { key: 'state.paid', state: 'good' },
       { key: 'mark.closed', state: 'good' },
       { key: 'mark.printed', state: 'good' },
-      { key: 'mark.erpTold', state: 'good' },
+      { key: 'mark.erpNotified', state: 'good' },
     ]);
     expect(marksOf(sale({ documentState: 'open' }, smooth, { callbacks: [callback({ state: 'dead' }), callback()] }))).toEqual([
       { key: 'state.paid', state: 'good' },
       { key: 'mark.notClosed', state: 'waiting' },
-      { key: 'mark.erpNotTold', state: 'bad' },
+      { key: 'mark.erpNotNotified', state: 'bad' },
     ]);
   });
 });

@@ -71,7 +71,7 @@ describe('the timeline', () => {
       detail: undefined,
       further: 7,
     };
-    const plain = sale({ unheardAtMs: startMs + 5_000, toldAtMs: startMs + 60_000 }, [
+    const plain = sale({ outcomeMissedAtMs: startMs + 5_000, outcomeReceivedAtMs: startMs + 60_000 }, [
       ...smooth,
       [20, 'asked again', 'number done done 0'],
       [30, 'asked again', 'key unknown - 5000'],
@@ -102,7 +102,12 @@ describe('the timeline', () => {
 
   it('tells an ERP that was answered 3 first, and when it learned the outcome', () => {
     const story = sale(
-      { settledBy: 'late-answer', settledAtMs: startMs + 400_000, unheardAtMs: startMs + 300_000, toldAtMs: startMs + 500_000 },
+      {
+        settledBy: 'late-answer',
+        settledAtMs: startMs + 400_000,
+        outcomeMissedAtMs: startMs + 300_000,
+        outcomeReceivedAtMs: startMs + 500_000,
+      },
       [
         [0, 'sent', 'mqtt'],
         [300, 'unknown'],

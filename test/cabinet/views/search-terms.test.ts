@@ -114,14 +114,14 @@ describe.each(engines)('the search on %s', (engine) => {
   });
 
   it('has an ERP wait whose call was given up, until it has asked again', async () => {
-    const erp = async (row: { unheard_at: number | null; told_at: number | null }) => {
+    const erp = async (row: { outcome_missed_at: number | null; outcome_received_at: number | null }) => {
       await database.queries.updateTable('commands').set(row).where('id', '=', payId).execute();
       const { commands } = await listCommands(database.queries, { merchantId }, { name: 'Pay' }, { limit: 10 });
       return (await readSaleColumns(database.queries, commands)).get(payId)?.erp;
     };
-    expect(await erp({ unheard_at: 5, told_at: null })).toBe('waiting');
-    expect(await erp({ unheard_at: 5, told_at: 9 })).toBe('notified');
-    expect(await erp({ unheard_at: null, told_at: null })).toBe('notified');
+    expect(await erp({ outcome_missed_at: 5, outcome_received_at: null })).toBe('waiting');
+    expect(await erp({ outcome_missed_at: 5, outcome_received_at: 9 })).toBe('notified');
+    expect(await erp({ outcome_missed_at: null, outcome_received_at: null })).toBe('notified');
   });
 
   it.each(['command', 'invoice'] as const)(

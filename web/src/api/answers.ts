@@ -449,7 +449,7 @@ export interface Answers {
         | 'notClosed'
         | 'paydRefused'
         | 'paidByCard'
-        | 'erpNotTold'
+        | 'erpNotNotified'
         | 'receiptWithoutPayment'
         | 'paymentWithoutReceipt'
         | 'voidedAfterReceipt';
@@ -472,7 +472,7 @@ export interface Answers {
       notClosed: number;
       paydRefused: number;
       paidByCard: number;
-      erpNotTold: number;
+      erpNotNotified: number;
       receiptWithoutPayment: number;
       paymentWithoutReceipt: number;
       voidedAfterReceipt: number;
@@ -483,7 +483,7 @@ export interface Answers {
       notClosed: number;
       paydRefused: number;
       paidByCard: number;
-      erpNotTold: number;
+      erpNotNotified: number;
       receiptWithoutPayment: number;
       paymentWithoutReceipt: number;
       voidedAfterReceipt: number;

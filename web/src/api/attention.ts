@@ -7,7 +7,7 @@ export const attentionKinds = [
   'paydRefused',
   'paidByCard',
   'notClosed',
-  'erpNotTold',
+  'erpNotNotified',
   'receiptWithoutPayment',
   'paymentWithoutReceipt',
   'voidedAfterReceipt',

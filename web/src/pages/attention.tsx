@@ -19,7 +19,7 @@ import { useNowMs } from '../parts/values.tsx';
 import { StepDialog } from './sale-steps.tsx';
 
 const timeZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-const erpIsUnaware = new Set<AttentionKind>(['erpNotTold', 'paydRefused']);
+const erpIsUnaware = new Set<AttentionKind>(['erpNotNotified', 'paydRefused']);
 
 export function Attention() {
   const { t } = useTranslation();

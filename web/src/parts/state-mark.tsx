@@ -20,7 +20,7 @@ const looks: Readonly<Record<string, { shape: Shape; tone: Tone }>> = {
   Scanned: { shape: 'half', tone: 'run' },
   unknown: { shape: 'question', tone: 'warn' },
   notClosed: { shape: 'exclaim', tone: 'warn' },
-  erpNotTold: { shape: 'exclaim', tone: 'warn' },
+  erpNotNotified: { shape: 'exclaim', tone: 'warn' },
   paidByCard: { shape: 'exclaim', tone: 'warn' },
   open: { shape: 'exclaim', tone: 'warn' },
   differs: { shape: 'exclaim', tone: 'warn' },

@@ -5,7 +5,7 @@ export const attentionKinds = [
   'notClosed',
   'paydRefused',
   'paidByCard',
-  'erpNotTold',
+  'erpNotNotified',
   'receiptWithoutPayment',
   'paymentWithoutReceipt',
   'voidedAfterReceipt',

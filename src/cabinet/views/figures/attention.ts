@@ -57,7 +57,7 @@ export async function readAttention(queries: Queries, scope: Scope, nowMs: numbe
     stateItems(queries, scope, nowMs),
     orphanItems(queries, scope),
     paidByCardItems(queries, scope),
-    untoldItems(queries, scope),
+    deadCallbackItems(queries, scope),
     found.then((ids) => mismatchItems(queries, scope, ids)),
     voidedItems(queries, scope),
   ]);
@@ -86,7 +86,7 @@ export async function readAttentionAbout(queries: Queries, scope: Scope, about: 
   const parts = await Promise.all([
     orphanItems(queries, scope, about),
     paidByCardItems(queries, scope, about),
-    untoldItems(queries, scope, about),
+    deadCallbackItems(queries, scope, about),
     mismatchItems(queries, scope, await findMismatchesOf(queries, scope, about.commandIds)),
     voidedItems(queries, scope, about),
   ]);
@@ -220,7 +220,7 @@ async function paidByCardItems(queries: Queries, scope: Scope, about?: About): P
 }
 
 /** Dead callbacks about something that was paid, printed or booked; of one thing only the last, which says how it ended: its money counts once. */
-async function untoldItems(queries: Queries, scope: Scope, about?: About): Promise<AttentionItem[]> {
+async function deadCallbackItems(queries: Queries, scope: Scope, about?: About): Promise<AttentionItem[]> {
   const rows = await queries
     .selectFrom('callbacks as k')
     .leftJoin('invoices as i', (join) => join.onRef('i.oid', '=', 'k.subject_id').on('k.subject_kind', '=', 'invoice'))
@@ -234,12 +234,12 @@ async function untoldItems(queries: Queries, scope: Scope, about?: About): Promi
     .where(sql<SqlBool>`(i.state = 2 or ${standingConditions('c').done})`)
     .where(ownedBy(scope, sql`k.merchant_id`))
     .where(sql<SqlBool>`not exists (select 1 from callbacks later where later.subject_id = k.subject_id and later.sequence > k.sequence)`)
-    .where(unnoted('erpNotTold', sql`k.id`))
+    .where(unnoted('erpNotNotified', sql`k.id`))
     .orderBy('k.created_at', 'desc')
     .limit(maxOfEach)
     .execute();
   return rows.map((row) => ({
-    kind: 'erpNotTold',
+    kind: 'erpNotNotified',
     subjectId: row.id,
     callbackId: row.id,
     ...(row.subject_kind === 'invoice' ? { oid: row.subject_id } : { commandId: row.subject_id }),
@@ -249,8 +249,8 @@ async function untoldItems(queries: Queries, scope: Scope, about?: About): Promi
     amountBani: row.amount_bani,
     deviceId: row.device_id ?? undefined,
     deviceName: row.device_name ?? undefined,
-    known: text('attention.erpNotTold.known', { host: row.host, attempts: row.attempts, device: row.device_name }),
-    unknown: text('attention.erpNotTold.unknown'),
+    known: text('attention.erpNotNotified.known', { host: row.host, attempts: row.attempts, device: row.device_name }),
+    unknown: text('attention.erpNotNotified.unknown'),
     nextStep: { action: 'resend', consequence: text('consequence.resend') },
   }));
 }

@@ -11,7 +11,7 @@ import type { Scope } from '../scope.ts';
 export const notedKinds = [
   'paydRefused',
   'paidByCard',
-  'erpNotTold',
+  'erpNotNotified',
   'receiptWithoutPayment',
   'paymentWithoutReceipt',
   'voidedAfterReceipt',
@@ -22,7 +22,7 @@ export type NotedKind = (typeof notedKinds)[number];
 const tableOf: Record<NotedKind, 'orphan_payments' | 'invoices' | 'callbacks' | 'commands'> = {
   paydRefused: 'orphan_payments',
   paidByCard: 'invoices',
-  erpNotTold: 'callbacks',
+  erpNotNotified: 'callbacks',
   receiptWithoutPayment: 'commands',
   paymentWithoutReceipt: 'commands',
   voidedAfterReceipt: 'commands',

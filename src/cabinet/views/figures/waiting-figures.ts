@@ -20,7 +20,7 @@ export async function countWaiting(queries: Queries): Promise<WaitingFigures> {
       (select count(*) from orphan_payments o where ${isStillOrphan} and not exists
         (select 1 from notes n where n.kind = 'paydRefused' and n.subject_id = cast(o.id as text))) as orphans,
       (select count(*) from callbacks c where c.state = 'dead' and not exists
-        (select 1 from notes n where n.kind = 'erpNotTold' and n.subject_id = c.id) and not exists
+        (select 1 from notes n where n.kind = 'erpNotNotified' and n.subject_id = c.id) and not exists
         (select 1 from callbacks later where later.subject_id = c.subject_id and later.sequence > c.sequence)) as untold`.execute(queries);
   return rows[0] ?? { review: 0, orphans: 0, untold: 0 };
 }

@@ -41,8 +41,8 @@ export interface ListedCommand {
   settledAtMs: number | null;
   settledBy: string | null;
   /** When its caller was left without the outcome, and when a caller received it; null if that is not known. */
-  unheardAtMs: number | null;
-  toldAtMs: number | null;
+  outcomeMissedAtMs: number | null;
+  outcomeReceivedAtMs: number | null;
   documentState: 'open' | 'closed' | 'voided' | null;
   reviewSinceMs: number | null;
   reviewReason: string | null;
@@ -124,8 +124,8 @@ export async function readListed(queries: Queries, scope: Scope, ids: readonly s
     .select(['c.document_nr as documentNr', 'c.operation_id as operationId', 'c.rrn', 'c.receipt_uid as receiptUid'])
     .select(['c.receipt_id as receiptId', 'c.target_id as targetId', 'c.issued_at as issuedAtMs', 'c.settled_at as settledAtMs'])
     .select([
-      'c.unheard_at as unheardAtMs',
-      'c.told_at as toldAtMs',
+      'c.outcome_missed_at as outcomeMissedAtMs',
+      'c.outcome_received_at as outcomeReceivedAtMs',
       'c.settled_by as settledBy',
       'c.document_state as documentState',
       'c.reviewed_at as reviewedAtMs',

@@ -20,8 +20,8 @@ const maxCallbacks = 2_000;
 const erpOf = { delivered: 'notified', pending: 'waiting', dead: 'dead' } as const;
 
 /** Without a callback the ERP knows the outcome from the answer to its call, or from a later request if it gave that call up. */
-function knowsByAnswer({ settledAtMs, unheardAtMs, toldAtMs }: ListedCommand): boolean {
-  return settledAtMs !== null && (unheardAtMs === null || toldAtMs !== null);
+function knowsByAnswer({ settledAtMs, outcomeMissedAtMs, outcomeReceivedAtMs }: ListedCommand): boolean {
+  return settledAtMs !== null && (outcomeMissedAtMs === null || outcomeReceivedAtMs !== null);
 }
 
 export async function readSaleColumns(queries: Queries, commands: readonly ListedCommand[]): Promise<Map<string, SaleColumns>> {

@@ -275,16 +275,17 @@ function answersToCaller(command: StoryCommand, noted: readonly StoryEvent[]): S
   const steps: Step[] = unknown
     ? [toErp(unknown.atMs, 'callerAnswered', { errorCode: 3, waitedMs: unknown.atMs - command.issuedAtMs })]
     : [];
-  const { settledAtMs, toldAtMs, unheardAtMs } = command;
+  const { settledAtMs, outcomeReceivedAtMs, outcomeMissedAtMs } = command;
   if (settledAtMs === null) return steps;
-  if (unknown === undefined && unheardAtMs !== null && unheardAtMs <= settledAtMs) steps.push(toErp(unheardAtMs, 'callerGone', {}));
+  if (unknown === undefined && outcomeMissedAtMs !== null && outcomeMissedAtMs <= settledAtMs)
+    steps.push(toErp(outcomeMissedAtMs, 'callerGone', {}));
   else if (unknown === undefined) {
     steps.push(toErp(settledAtMs, 'callerAnswered', { errorCode: errorCodeOf(command), waitedMs: settledAtMs - command.issuedAtMs }));
   }
   // A repeated call has its own step in the timeline.
   const isListed = noted.some(({ step, atMs }) => step === 'asked again' && atMs >= settledAtMs);
-  if ((unknown || unheardAtMs !== null) && toldAtMs !== null && toldAtMs > settledAtMs && !isListed) {
-    steps.push(toErp(toldAtMs, 'callerAnsweredLater', { errorCode: errorCodeOf(command) }));
+  if ((unknown || outcomeMissedAtMs !== null) && outcomeReceivedAtMs !== null && outcomeReceivedAtMs > settledAtMs && !isListed) {
+    steps.push(toErp(outcomeReceivedAtMs, 'callerAnsweredLater', { errorCode: errorCodeOf(command) }));
   }
   return steps;
 }

@@ -16,7 +16,7 @@ export function erpNotified(callbacks: readonly CallbackFacts[]): StoryCallback[
 }
 
 export const notifiedMarks = {
-  dead: { key: 'mark.erpNotTold', state: 'bad' },
+  dead: { key: 'mark.erpNotNotified', state: 'bad' },
   pending: { key: 'mark.erpWaits', state: 'waiting' },
-  delivered: { key: 'mark.erpTold', state: 'good' },
+  delivered: { key: 'mark.erpNotified', state: 'good' },
 } as const;

@@ -139,7 +139,7 @@ export function adviceOf(sale: Sale): Text {
 const advices: Partial<Record<AttentionKind, string>> = {
   paydRefused: 'advice.giveBackOrKeep',
   paidByCard: 'advice.completeInvoice',
-  erpNotTold: 'advice.sendAgain',
+  erpNotNotified: 'advice.sendAgain',
   paymentWithoutReceipt: 'advice.paymentWithoutReceipt',
   receiptWithoutPayment: 'advice.receiptWithoutPayment',
   voidedAfterReceipt: 'advice.voidedAfterReceipt',

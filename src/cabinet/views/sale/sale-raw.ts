@@ -19,7 +19,7 @@ export function rawOf(sale: Pick<Sale, 'command' | 'followers'>): RawSale {
   return {
     request: requestOf(command),
     report: command.report === null ? undefined : starred(JSON.parse(command.report) as Record<string, unknown>),
-    answer: isOpen(command) && command.unheardAtMs === null ? undefined : answerToCaller(sale),
+    answer: isOpen(command) && command.outcomeMissedAtMs === null ? undefined : answerToCaller(sale),
   };
 }
 

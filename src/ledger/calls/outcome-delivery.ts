@@ -9,7 +9,7 @@ import { growingPauseMs } from '../../kernel/backoff.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { type Command, isUnclear } from '../command.ts';
-import { writeTold, writeUnheard } from './content-store.ts';
+import { writeMissed, writeReceived } from './content-store.ts';
 
 /** `received`: a caller has the outcome. `answered 3` and `left`: its caller does not. */
 type Note = 'received' | 'answered 3' | 'left';
@@ -17,29 +17,29 @@ type Note = 'received' | 'answered 3' | 'left';
 const maxWaiting = 10_000;
 const pauses = { firstMs: 500, maxMs: 30_000 };
 
-export interface Reception {
+export interface OutcomeDelivery {
   /** The note on this gateway that is not written yet. */
-  noteOn(commandId: string): Note | undefined;
+  statusOf(commandId: string): Note | undefined;
   /** The call that began or joined the command is answered. The recipient may not receive the answer; without a recipient it counts as received. */
   answered(command: Command, recipient: Recipient | undefined): void;
   /** A caller that only asked is answered with the command's standing; if it is still open, nothing is noted. */
-  shown(command: Command, recipient: Recipient | undefined): void;
+  sent(command: Command, recipient: Recipient | undefined): void;
   /** The caller that waits for the command has disconnected. */
-  left(command: Command): void;
+  callerLeft(command: Command): void;
   /** A later call shows that the caller knows the outcome. */
-  known(command: Command): void;
+  inferred(command: Command): void;
   /** Writes the waiting notes. */
   stop(): Promise<void>;
 }
 
-export function createReception({ database, clock, logger }: { database: Database; clock: Clock; logger: Logger }): Reception {
+export function createOutcomeDelivery({ database, clock, logger }: { database: Database; clock: Clock; logger: Logger }): OutcomeDelivery {
   const waiting = new Map<string, Note>();
   let writing: Promise<void> | undefined;
   let failures = 0;
   let cancelRetry: Cancel | undefined;
 
-  function add({ id, requestHash, toldAtMs }: Command, note: Note): void {
-    if (requestHash === null || toldAtMs !== null || waiting.get(id) === 'received') return;
+  function add({ id, requestHash, outcomeReceivedAtMs }: Command, note: Note): void {
+    if (requestHash === null || outcomeReceivedAtMs !== null || waiting.get(id) === 'received') return;
     waiting.delete(id);
     waiting.set(id, note);
     const [oldest] = waiting.keys();
@@ -52,9 +52,9 @@ export function createReception({ database, clock, logger }: { database: Databas
       while (waiting.size > 0) {
         const batch = [...waiting];
         const idsOf = (note: Note) => batch.flatMap(([id, noted]) => (noted === note ? [id] : []));
-        await writeTold(database.queries, idsOf('received'));
-        await writeUnheard(database.queries, idsOf('answered 3'), 'answered 3');
-        await writeUnheard(database.queries, idsOf('left'), 'left');
+        await writeReceived(database.queries, idsOf('received'));
+        await writeMissed(database.queries, idsOf('answered 3'), 'answered 3');
+        await writeMissed(database.queries, idsOf('left'), 'left');
         for (const [id, note] of batch) if (waiting.get(id) === note) waiting.delete(id);
       }
       failures = 0;
@@ -70,21 +70,21 @@ export function createReception({ database, clock, logger }: { database: Databas
     }
   }
 
-  function shown(command: Command, recipient: Recipient | undefined): void {
+  function sent(command: Command, recipient: Recipient | undefined): void {
     if (command.requestHash === null || isUnclear(command)) return;
     if (!recipient) add(command, 'received');
     else void recipient.received.then((isReceived) => add(command, isReceived ? 'received' : 'left'));
   }
 
   return {
-    noteOn: (commandId) => waiting.get(commandId),
+    statusOf: (commandId) => waiting.get(commandId),
     answered(command, recipient) {
       if (isUnclear(command)) add(command, 'answered 3');
-      else shown(command, recipient);
+      else sent(command, recipient);
     },
-    shown,
-    left: (command) => add(command, 'left'),
-    known: (command) => add(command, 'received'),
+    sent,
+    callerLeft: (command) => add(command, 'left'),
+    inferred: (command) => add(command, 'received'),
     async stop() {
       cancelRetry?.();
       await (writing ?? write());

@@ -1,6 +1,6 @@
-// A person may have been wrong about an earlier try, settled as not done while its device was away: the device, which is there now, is asked
-// before the same goes out to it again [D129]. If it says that it did it, the insert is refused with the reason; nothing goes out
-// while it says nothing. Asking writes no more than the answer says, so dying in the middle changes nothing.
+// An operator may have settled an earlier attempt as not done, wrongly, while its device was away. Before the same operation is sent to that
+// device again, the device is asked about the earlier attempt [D129]. If it did it, the insert is refused with the reason; while it does not
+// answer, nothing is sent. Asking writes only what the device answers, so a crash in between changes nothing.
 import type { Database } from '../../database/database.ts';
 import type { Link } from '../../link/link.ts';
 import { notConfirmedYet } from '../answers.ts';
@@ -10,37 +10,37 @@ import type { Recall } from '../settling/recall.ts';
 import { unconfirmedDecisions } from '../tried-before.ts';
 import type { CommandRequest } from './call.ts';
 
-export interface Hearing {
-  /** Returns until when all that was decided has been asked about: the insert lets nothing pass that was decided later. */
-  hearOut(request: CommandRequest): Promise<number | undefined>;
+export interface Confirmation {
+  /** Asks about every unconfirmed decision. Returns the time of the last one: the insert rejects the command if there is a later one. */
+  confirmWithDevice(request: CommandRequest): Promise<number | undefined>;
 }
 
 interface Deps {
   database: Pick<Database, 'queries'>;
   link: { presence: Pick<Link['presence'], 'journalOf'> };
-  recall: Pick<Recall, 'hear'>;
+  recall: Pick<Recall, 'confirm'>;
 }
 
-export function createHearing({ database, link, recall }: Deps): Hearing {
+export function createConfirmation({ database, link, recall }: Deps): Confirmation {
   const underWay = new Map<string, Promise<boolean>>();
 
-  /** Many calls at once are one question. */
-  function hear(decided: Command): Promise<boolean> {
-    const hearing = recall.hear(decided).finally(() => underWay.delete(decided.id));
-    underWay.set(decided.id, hearing);
-    return hearing;
+  /** Concurrent calls share one Recall. */
+  function ask(decided: Command): Promise<boolean> {
+    const asking = recall.confirm(decided).finally(() => underWay.delete(decided.id));
+    underWay.set(decided.id, asking);
+    return asking;
   }
 
-  /** A device that has begun another journal since cannot tell, and one that keeps none any more need not answer: the person's word stands. */
+  /** A device with another journal than then cannot know, and one without a journal need not answer: the operator's decision stands. */
   async function hasAnswered(decided: Command, { deviceId, journalId }: CommandRequest): Promise<boolean> {
     const journalNow = link.presence.journalOf(deviceId, journalId);
     const isAnother = decided.journalId !== null && journalNow !== decided.journalId;
     if (isAnother && journalNow !== undefined) return true;
-    return (await (underWay.get(decided.id) ?? hear(decided))) || isAnother;
+    return (await (underWay.get(decided.id) ?? ask(decided))) || isAnother;
   }
 
   return {
-    async hearOut(request) {
+    async confirmWithDevice(request) {
       const decidedAtMs = await lastDecisionOn(database.queries, request.deviceId);
       if (decidedAtMs === undefined) return undefined;
       for (let sinceMs = 0; ; ) {

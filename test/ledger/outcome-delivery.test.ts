@@ -2,7 +2,7 @@
 import type { KyselyPlugin } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
-import { createReception, type Reception } from '../../src/ledger/calls/reception.ts';
+import { createOutcomeDelivery, type OutcomeDelivery } from '../../src/ledger/calls/outcome-delivery.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import { findCommand } from '../../src/ledger/store.ts';
 import { memoryDatabase } from '../support/engines.ts';
@@ -15,10 +15,10 @@ let clock: VirtualClock;
 let database: Database;
 let merchantId: string;
 let isAway: boolean;
-/** Statements of the reception. */
+/** Statements of the outcomeDelivery. */
 let tries: number;
 let mostIds: number;
-let reception: Reception;
+let outcomeDelivery: OutcomeDelivery;
 
 beforeEach(async () => {
   clock = createVirtualClock(undefined, { settle: 'microtasks' });
@@ -41,7 +41,7 @@ beforeEach(async () => {
     },
     transformResult: async ({ result }) => result,
   };
-  reception = createReception({
+  outcomeDelivery = createOutcomeDelivery({
     database: { ...database, queries: database.queries.withPlugin(plugin) },
     clock,
     logger: quietLogger,
@@ -67,30 +67,34 @@ describe('the outcome of a command', () => {
   it('is delivered when its recipient has received it, and undelivered when the recipient has left', async () => {
     const [told, unheard, direct] = [await command(settled), await command(settled), await command(settled)];
     const [receives, leaves] = [createFakeRecipient(), createFakeRecipient()];
-    reception.answered(told, receives);
-    reception.answered(unheard, leaves);
+    outcomeDelivery.answered(told, receives);
+    outcomeDelivery.answered(unheard, leaves);
     await clock.advance(10);
-    expect(await read(told.id)).toMatchObject({ toldAtMs: null, unheardAtMs: null });
+    expect(await read(told.id)).toMatchObject({ outcomeReceivedAtMs: null, outcomeMissedAtMs: null });
     receives.receive();
     leaves.leave();
-    reception.shown(direct, undefined);
+    outcomeDelivery.sent(direct, undefined);
     await clock.advance(10);
-    expect(await read(told.id)).toMatchObject({ toldAtMs: expect.any(Number) as number, unheardAtMs: null });
-    expect(await read(unheard.id)).toMatchObject({ toldAtMs: null, unheardAtMs: expect.any(Number) as number });
-    expect(await read(direct.id)).toMatchObject({ toldAtMs: expect.any(Number) as number });
-    expect([told, unheard, direct].map(({ id }) => reception.noteOn(id))).toEqual([undefined, undefined, undefined]);
+    expect(await read(told.id)).toMatchObject({ outcomeReceivedAtMs: expect.any(Number) as number, outcomeMissedAtMs: null });
+    expect(await read(unheard.id)).toMatchObject({ outcomeReceivedAtMs: null, outcomeMissedAtMs: expect.any(Number) as number });
+    expect(await read(direct.id)).toMatchObject({ outcomeReceivedAtMs: expect.any(Number) as number });
+    expect([told, unheard, direct].map(({ id }) => outcomeDelivery.statusOf(id))).toEqual([undefined, undefined, undefined]);
   });
 
   it('that is still open was answered 3: each answer counts anew, a caller that left counts once', async () => {
     const open = await command();
-    reception.shown(open, undefined);
-    expect(reception.noteOn(open.id)).toBeUndefined();
+    outcomeDelivery.sent(open, undefined);
+    expect(outcomeDelivery.statusOf(open.id)).toBeUndefined();
     const times: (number | null)[] = [];
-    for (const note of [() => reception.answered(open, undefined), () => reception.left(open), () => reception.answered(open, undefined)]) {
+    for (const note of [
+      () => outcomeDelivery.answered(open, undefined),
+      () => outcomeDelivery.callerLeft(open),
+      () => outcomeDelivery.answered(open, undefined),
+    ]) {
       await clock.advance(1_000);
       note();
       await clock.advance(10);
-      times.push((await read(open.id)).unheardAtMs);
+      times.push((await read(open.id)).outcomeMissedAtMs);
     }
     expect(times[0]).toEqual(expect.any(Number));
     expect(times[1]).toBe(times[0]);
@@ -99,51 +103,51 @@ describe('the outcome of a command', () => {
 
   it('is noted of nothing that is not recognised by its content, and not twice', async () => {
     const nameless = await command({ ...settled, request_hash: null });
-    const known = await command({ ...settled, told_at: 5 });
+    const known = await command({ ...settled, outcome_received_at: 5 });
     for (const one of [nameless, known]) {
-      reception.known(one);
-      reception.left(one);
-      reception.answered(one, undefined);
-      expect(reception.noteOn(one.id)).toBeUndefined();
+      outcomeDelivery.inferred(one);
+      outcomeDelivery.callerLeft(one);
+      outcomeDelivery.answered(one, undefined);
+      expect(outcomeDelivery.statusOf(one.id)).toBeUndefined();
     }
     await clock.advance(10);
-    expect((await read(known.id)).toldAtMs).toBe(5);
-    expect((await read(nameless.id)).toldAtMs).toBeNull();
+    expect((await read(known.id)).outcomeReceivedAtMs).toBe(5);
+    expect((await read(nameless.id)).outcomeReceivedAtMs).toBeNull();
   });
 });
 
 it('what is learnt while an older note is being written is written after it', async () => {
   const one = await command(settled);
-  reception.left(one);
-  reception.known(one);
+  outcomeDelivery.callerLeft(one);
+  outcomeDelivery.inferred(one);
   await clock.advance(10);
-  expect(await read(one.id)).toMatchObject({ toldAtMs: clock.now() - 10, unheardAtMs: clock.now() - 10 });
+  expect(await read(one.id)).toMatchObject({ outcomeReceivedAtMs: clock.now() - 10, outcomeMissedAtMs: clock.now() - 10 });
 });
 
 describe('notes while the database is away', () => {
   it('count here at once, are tried again after growing pauses, and a delivery is not taken back', async () => {
     const [told, left] = [await command(settled), await command()];
     isAway = true;
-    reception.known(told);
-    reception.left(told);
-    reception.left(left);
-    reception.answered(left, undefined);
+    outcomeDelivery.inferred(told);
+    outcomeDelivery.callerLeft(told);
+    outcomeDelivery.callerLeft(left);
+    outcomeDelivery.answered(left, undefined);
     await clock.advance(10_000);
-    expect([reception.noteOn(told.id), reception.noteOn(left.id)]).toEqual(['received', 'answered 3']);
-    expect(await read(told.id)).toMatchObject({ toldAtMs: null });
+    expect([outcomeDelivery.statusOf(told.id), outcomeDelivery.statusOf(left.id)]).toEqual(['received', 'answered 3']);
+    expect(await read(told.id)).toMatchObject({ outcomeReceivedAtMs: null });
     isAway = false;
     await clock.advance(40_000);
-    expect(await read(told.id)).toMatchObject({ toldAtMs: expect.any(Number) as number, unheardAtMs: null });
-    expect(await read(left.id)).toMatchObject({ unheardAtMs: expect.any(Number) as number });
-    expect(reception.noteOn(told.id)).toBeUndefined();
+    expect(await read(told.id)).toMatchObject({ outcomeReceivedAtMs: expect.any(Number) as number, outcomeMissedAtMs: null });
+    expect(await read(left.id)).toMatchObject({ outcomeMissedAtMs: expect.any(Number) as number });
+    expect(outcomeDelivery.statusOf(told.id)).toBeUndefined();
   });
 
   it('wait for the next try and do not begin one each', async () => {
     const first = await command(settled);
     isAway = true;
-    reception.known(first);
+    outcomeDelivery.inferred(first);
     await clock.advance(1);
-    for (let count = 0; count < 20; count += 1) reception.known({ ...first, id: `other-${count}` });
+    for (let count = 0; count < 20; count += 1) outcomeDelivery.inferred({ ...first, id: `other-${count}` });
     await clock.advance(100);
     expect(tries).toBe(1);
     await clock.advance(60_000);
@@ -154,17 +158,17 @@ describe('notes while the database is away', () => {
   it('are ten thousand at most: the oldest is let go, and noted anew it is the youngest', async () => {
     const one = await command(settled);
     isAway = true;
-    const note = (index: number) => reception.left({ ...one, id: `c-${index}` });
+    const note = (index: number) => outcomeDelivery.callerLeft({ ...one, id: `c-${index}` });
     for (let index = 0; index < 10_000; index += 1) note(index);
-    expect(reception.noteOn('c-0')).toBe('left');
+    expect(outcomeDelivery.statusOf('c-0')).toBe('left');
     note(0);
     note(10_000);
-    expect([0, 1, 2, 10_000].map((index) => reception.noteOn(`c-${index}`))).toEqual(['left', undefined, 'left', 'left']);
+    expect([0, 1, 2, 10_000].map((index) => outcomeDelivery.statusOf(`c-${index}`))).toEqual(['left', undefined, 'left', 'left']);
   });
 
   it.each<[string, (one: Command) => void]>([
-    ['have the outcome', (one) => reception.known(one)],
-    ['left', (one) => reception.left(one)],
+    ['have the outcome', (one) => outcomeDelivery.inferred(one)],
+    ['left', (one) => outcomeDelivery.callerLeft(one)],
   ])(
     'of those who %s are written together, five hundred by a statement, and by none where there is nothing to write',
     async (_who, note) => {
@@ -178,7 +182,7 @@ describe('notes while the database is away', () => {
       tries = 0;
       for (let index = 1; index < 1_000; index += 1) note({ ...one, id: `c-${index}` });
       isAway = false;
-      await reception.stop();
+      await outcomeDelivery.stop();
       expect([tries, mostIds]).toEqual([2, 500]);
     },
   );
@@ -186,10 +190,10 @@ describe('notes while the database is away', () => {
   it('are written at the end', async () => {
     const one = await command(settled);
     isAway = true;
-    reception.known(one);
+    outcomeDelivery.inferred(one);
     await clock.advance(1);
     isAway = false;
-    await reception.stop();
-    expect((await read(one.id)).toldAtMs).toEqual(expect.any(Number));
+    await outcomeDelivery.stop();
+    expect((await read(one.id)).outcomeReceivedAtMs).toEqual(expect.any(Number));
   });
 });

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import type { CommandRequest } from '../../src/ledger/calls/call.ts';
-import { createHearing } from '../../src/ledger/calls/hearing.ts';
+import { createConfirmation } from '../../src/ledger/calls/confirmation.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -34,33 +34,33 @@ function createHearer(): () => Promise<number | undefined> {
     presence: { journalOf: (id: string, stored?: string) => (id === deviceId && stored === 'stored' ? journalNow : 'wrong') },
   };
   const recall = {
-    async hear({ id }: Command) {
+    async confirm({ id }: Command) {
       asked.push(id);
       return answers.shift() ?? false;
     },
   };
   const request = { merchantId, deviceId, name: 'Pay', documentNr: 'd', journalId: 'stored' } as CommandRequest;
-  const hearing = createHearing({ database, link, recall });
-  return () => hearing.hearOut(request);
+  const hearing = createConfirmation({ database, link, recall });
+  return () => hearing.confirmWithDevice(request);
 }
-const hearOut = () => createHearer()();
+const confirmWithDevice = () => createHearer()();
 
 it('asks no device where nothing was decided', async () => {
-  expect(await hearOut()).toBeUndefined();
+  expect(await confirmWithDevice()).toBeUndefined();
   expect(asked).toEqual([]);
 });
 
 it('asks about each, the oldest first, and says until when all was decided', async () => {
   const [second, first] = [await decided(20), await decided(10)];
   answers = [true, true];
-  expect(await hearOut()).toBe(20);
+  expect(await confirmWithDevice()).toBe(20);
   expect(asked).toEqual([first, second]);
 });
 
 it('asks about more than one reading brings', async () => {
   for (let at = 1; at <= 41; at += 1) await decided(at);
   answers = Array.from({ length: 41 }, () => true);
-  expect(await hearOut()).toBe(41);
+  expect(await confirmWithDevice()).toBe(41);
   expect(new Set(asked).size).toBe(41);
 });
 
@@ -76,28 +76,28 @@ it('asks one question for many calls at once, and another one afterwards', async
 
 it('goes no further while one is not answered', async () => {
   const [first] = [await decided(10), await decided(20)];
-  await expect(hearOut()).rejects.toThrow('nothing was sent');
+  await expect(confirmWithDevice()).rejects.toThrow('nothing was sent');
   expect(asked).toEqual([first]);
 });
 
 describe('without an answer', () => {
   it('the word of the person stands of a device that has begun another journal, which is not even asked', async () => {
     await decided(10, 'before');
-    expect(await hearOut()).toBe(10);
+    expect(await confirmWithDevice()).toBe(10);
     expect(asked).toEqual([]);
   });
 
   it('and of one that keeps none any more, which need not answer', async () => {
     journalNow = undefined;
     const id = await decided(10);
-    expect(await hearOut()).toBe(10);
+    expect(await confirmWithDevice()).toBe(10);
     expect(asked).toEqual([id]);
   });
 
   it('nothing goes out to one that kept none then, whatever it keeps now', async () => {
     for (journalNow of [undefined, 'j']) {
       const id = await decided(10, null);
-      await expect(hearOut()).rejects.toThrow('nothing was sent');
+      await expect(confirmWithDevice()).rejects.toThrow('nothing was sent');
       expect(asked.at(-1)).toBe(id);
       await database.queries.deleteFrom('commands').execute();
     }
