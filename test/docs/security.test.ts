@@ -17,12 +17,12 @@ const claims = tables.flatMap((table) =>
 );
 
 describe('SECURITY.md', () => {
-  it.each(['A stranger on the network', 'A merchant', 'A device', 'A thief of a database dump', 'A broker', 'An ERP'])(
-    'says of "%s" what holds and what does not',
+  it.each(['A client without credentials', 'A merchant', 'A device', 'A thief of a database dump', 'A broker', 'An ERP'])(
+    'says of "%s" what is protected and what is not',
     (attacker) => {
       const section = page.split(/^### /m).find((text) => text.startsWith(`${attacker}\n`)) ?? '';
-      expect(section).toContain('| what holds | shown by |');
-      expect(section).toContain('What does not hold:');
+      expect(section).toContain('| protection | shown by |');
+      expect(section).toContain('Not protected:');
     },
   );
 
