@@ -1,17 +1,30 @@
-// An operator who decides without checking. From its next command with a number on, a device is mute: it does its work, and no gateway
-// receives its reports. As soon as the gateway allows it [D63], the operator settles it as refused, mostly wrongly. Then the
-// device is connected again, sometimes after a restart; the till, answered as refused, may send the same number again. Whatever it
-// does: charged or printed once [D129].
+// An operator who decides without checking, in either direction, as soon as the gateway allows it [D63].
+//   refused ... from its next command with a number on, a device is mute: it does its work, and no gateway receives its reports. The
+//               till, answered as refused, may send the same number again. Whatever it does: charged or printed once [D129].
+//   done ...... a command of any kind is lost on its way to the device, or the device is mute while it does its work or declines it. The
+//               till, answered as done, hands over the goods: that loss is the operator's. The device denies it, and once the dispute is
+//               resolved everything is as if the operation had been refused [D143].
+// Then the device is connected again, sometimes after a restart.
 import { sleep } from '../src/kernel/clock.ts';
+import { operationNames, operationOf } from '../src/kernel/operations.ts';
 import type { EventClock } from './event-clock.ts';
 import type { Fleet } from './fleet.ts';
 import type { SharedStorage } from './shared-storage.ts';
-import type { ShopDevice } from './shop-devices.ts';
+import { type ShopDevice, truthOf } from './shop-devices.ts';
 import type { MemoryWire, Passing } from './wire.ts';
 
+export interface EarlyDecision {
+  decides: 'refused' | 'done';
+  /** The command is lost on its way; otherwise the answers to it are. */
+  isLost: boolean;
+  restartsIt: boolean;
+  /** Which kind of command is called done: from 0 to 1. */
+  dice: number;
+}
+
 export interface EarlyOperator {
-  /** From its next command with a number on; does nothing to a device that has one before it. */
-  await(target: ShopDevice, restartsIt: boolean): void;
+  /** From its next such command on; does nothing to a device that has one before it. */
+  await(target: ShopDevice, decision: EarlyDecision): void;
   /** Sees what runs over the wires. */
   passing(passing: Passing): void;
   /** No more decisions, and every device is connected again. */
@@ -22,8 +35,16 @@ export interface EarlyOperator {
   hasOnceGuessed(commandId: string): boolean;
   /** So settled, and the device cannot report any more that it did it: it has lost its journal, or this end of it. Then it may be done again. */
   isBeyondHelp(commandId: string): boolean;
-  /** How often, and how often the device had done it by then. */
-  readonly counts: { guesses: number; wrongGuesses: number };
+  /** The operator has settled this command as done, and its device has neither confirmed nor contradicted it, or the dispute is not resolved. */
+  isCalledDone(commandId: string): boolean;
+  /** Also if that is over. */
+  wasCalledDone(commandId: string): boolean;
+  /** The same of anything that refers to this payment: its CloseDoc, void or refund. */
+  wasFollowerCalledDone(paymentId: string): boolean;
+  /** Settled as done, and the device cannot deny it any more. */
+  isDoneBeyondHelp(commandId: string): boolean;
+  /** How often, and how often the device had done it by then, or had not. */
+  readonly counts: Record<string, number>;
 }
 
 interface Deps {
@@ -36,9 +57,8 @@ interface Deps {
   trace(line: string): void;
 }
 
-interface Awaited {
+interface Awaited extends EarlyDecision {
   target: ShopDevice;
-  restartsIt: boolean;
   commandId: string | undefined;
   sinceMs: number;
 }
@@ -50,19 +70,22 @@ const givesUpAfterMs = 12 * 60_000;
 const waitsMs = 30_000;
 
 export function createEarlyOperator(deps: Deps): EarlyOperator {
-  const { clock, storage, devices, trace } = deps;
-  const tried = new Set<string>();
-  const counts = { guesses: 0, wrongGuesses: 0 };
+  const { clock, storage, trace } = deps;
+  const tried = new Map<string, EarlyDecision['decides']>();
+  const counts: Record<string, number> = { guesses: 0, wrongGuesses: 0, calledDone: 0, wronglyCalledDone: 0 };
   const byDevice = new Map<string, Awaited>();
   let isCalm = false;
 
-  function setMute({ id }: ShopDevice, isMute: boolean): void {
-    for (const wire of Object.values(deps.wires)) wire.setDeviceMute(id, isMute);
+  function setSilent({ target: { id }, isLost }: Awaited, isSilent: boolean): void {
+    for (const wire of Object.values(deps.wires)) {
+      if (isLost) wire.setDeviceDeaf(id, isSilent);
+      else wire.setDeviceMute(id, isSilent);
+    }
   }
 
-  function end({ target }: Awaited): void {
-    byDevice.delete(target.id);
-    setMute(target, false);
+  function end(awaited: Awaited): void {
+    byDevice.delete(awaited.target.id);
+    setSilent(awaited, false);
   }
 
   function look(awaited: Awaited): void {
@@ -75,55 +98,65 @@ export function createEarlyOperator(deps: Deps): EarlyOperator {
     });
   }
 
+  const is = (commandId: string, condition: string) =>
+    storage.peek(`select 1 from commands where id = ? and ${condition}`, [commandId]).length > 0;
+
   /** Whatever the answer was: it counts if it is written. */
-  function hasGuessed(commandId: string): boolean {
-    const settled = `select 1 from commands where id = ? and state = 'refused' and settled_by = 'person'`;
-    return tried.has(commandId) && storage.peek(settled, [commandId]).length > 0;
+  function isSettledAs(commandId: string, state: EarlyDecision['decides']): boolean {
+    return tried.get(commandId) === state && is(commandId, `state = '${state}' and settled_by = 'person'`);
   }
 
-  function hasOnceGuessed(commandId: string): boolean {
-    const contradicted = `select 1 from commands where id = ? and disputed_from = 'refused'`;
-    return hasGuessed(commandId) || (tried.has(commandId) && storage.peek(contradicted, [commandId]).length > 0);
-  }
-
-  function isBeyondHelp(commandId: string): boolean {
-    const [row] = storage.peek('select device_id, journal_id from commands where id = ?', [commandId]);
-    const target = devices.find(({ id }) => id === row?.['device_id']);
-    const knowsIt = target?.device.journal().journalId === row?.['journal_id'] && !target?.forgotten.has(commandId);
-    return hasGuessed(commandId) && !knowsIt;
+  function wasSettledAs(commandId: string, state: EarlyDecision['decides']): boolean {
+    return isSettledAs(commandId, state) || (tried.get(commandId) === state && is(commandId, `disputed_from = '${state}'`));
   }
 
   async function decide(awaited: Awaited, commandId: string): Promise<boolean> {
-    tried.add(commandId);
-    const decision = { state: 'refused', reason: 'The customer is gone.', actor: 'early' } as const;
+    const { target, decides, restartsIt } = awaited;
+    tried.set(commandId, decides);
+    const decision = { state: decides, reason: 'The customer is gone.', actor: 'early' } as const;
     const deciding = deps.fleet().anyLife()?.ledger.decide(commandId, decision);
     await Promise.race([deciding?.catch(() => {}), sleep(clock, waitsMs)]);
-    if (!hasGuessed(commandId)) return false;
-    const { target, restartsIt } = awaited;
-    const isWrong = target.device.bank.find(commandId).length > 0 || target.device.fiscalMemory().find(commandId) !== undefined;
-    counts.guesses += 1;
-    if (isWrong) counts.wrongGuesses += 1;
-    trace(`command ${commandId} is settled as refused by a person who has not looked`);
+    if (!isSettledAs(commandId, decides)) return false;
+    const isWrong = truthOf(target, { id: commandId }).isDone !== (decides === 'done');
+    count(decides === 'done' ? 'calledDone' : 'guesses');
+    if (isWrong) count(decides === 'done' ? 'wronglyCalledDone' : 'wrongGuesses');
+    const [row] = storage.peek('select name from commands where id = ?', [commandId]);
+    if (isWrong && decides === 'done') count(`wronglyCalledDone ${row?.['name']}`);
+    trace(`command ${commandId} is settled as ${decides} by a person who has not looked`);
     if (restartsIt) await target.device.crash();
     end(awaited);
     return true;
   }
 
+  function count(what: string): void {
+    counts[what] = (counts[what] ?? 0) + 1;
+  }
+
   return {
     counts,
-    hasGuessed,
-    hasOnceGuessed,
-    isBeyondHelp,
-    await(target, restartsIt) {
-      if (!isCalm && !byDevice.has(target.id)) byDevice.set(target.id, { target, restartsIt, commandId: undefined, sinceMs: 0 });
+    hasGuessed: (commandId) => isSettledAs(commandId, 'refused'),
+    hasOnceGuessed: (commandId) => wasSettledAs(commandId, 'refused'),
+    isBeyondHelp: (commandId) => isSettledAs(commandId, 'refused') && isForgotten(deps, commandId),
+    isCalledDone(commandId) {
+      const isUnconfirmed = storage.peek('select 1 from decisions where command_id = ?', [commandId]).length > 0;
+      return tried.get(commandId) === 'done' && (isUnconfirmed || is(commandId, `state = 'disputed'`));
+    },
+    wasCalledDone: (commandId) => wasSettledAs(commandId, 'done'),
+    wasFollowerCalledDone(paymentId) {
+      const followers = storage.peek('select id from commands where target_id = ?', [paymentId]);
+      return followers.some(({ id }) => wasSettledAs(String(id), 'done'));
+    },
+    isDoneBeyondHelp: (commandId) => isSettledAs(commandId, 'done') && isForgotten(deps, commandId),
+    await(target, decision) {
+      if (isCalm || byDevice.get(target.id)?.commandId !== undefined) return;
+      byDevice.set(target.id, { ...decision, target, commandId: undefined, sinceMs: 0 });
     },
     passing({ kind, deviceId, message }) {
       const awaited = byDevice.get(deviceId);
-      if (!awaited || awaited.commandId !== undefined || kind !== 'command' || !hasNumber(message.name, message.args)) return;
-      if (!devices.some(({ id }) => id === deviceId)) return;
+      if (!awaited || awaited.commandId !== undefined || kind !== 'command' || !isMeant(awaited, message)) return;
       awaited.commandId = message.id;
       awaited.sinceMs = clock.awake();
-      setMute(awaited.target, true);
+      setSilent(awaited, true);
       clock.after(looksEveryMs, () => look(awaited));
     },
     calm() {
@@ -131,6 +164,20 @@ export function createEarlyOperator(deps: Deps): EarlyOperator {
       for (const awaited of [...byDevice.values()]) end(awaited);
     },
   };
+}
+
+/** The device cannot tell any more how it ended. */
+function isForgotten({ storage, devices }: Deps, commandId: string): boolean {
+  const [row] = storage.peek('select device_id, journal_id from commands where id = ?', [commandId]);
+  const target = devices.find(({ id }) => id === row?.['device_id']);
+  return target?.device.journal().journalId !== row?.['journal_id'] || target?.forgotten.has(commandId) === true;
+}
+
+/** Of what is called done every kind is as likely: money that goes back is rarer than sales. */
+function isMeant({ decides, dice, target }: Awaited, { name, args }: { name: string; args: unknown }): boolean {
+  if (decides === 'refused') return hasNumber(name, args);
+  const names = operationNames.filter((each) => operationOf(each).device === target.kind);
+  return name === names[Math.floor(dice * names.length)];
 }
 
 function hasNumber(name: string, args: unknown): boolean {

@@ -55,6 +55,8 @@ const restartAfterMs = { from: 500, to: 40_000 };
 const stopGraceMs = 20_000;
 const lastWordsMs = 2_000;
 const wakeAfterMs = 5;
+/** How often the wall clock of a gateway is set when it goes on after a standstill. */
+const clockSetRate = 0.3;
 
 export class Fleet {
   readonly counts = { lives: 0, crashes: 0, stalls: 0, gracefulStops: 0 };
@@ -237,7 +239,7 @@ export class Fleet {
 
   /** Its event loop is paused. */
   #stall(process: Process): void {
-    const { clock, trace, answerWatch } = this.#deps;
+    const { clock, trace, answerWatch, state } = this.#deps;
     const dice = this.#random.fraction();
     const forMs = this.#between(1_000, dice < 0.5 ? 9_000 : dice < 0.88 ? 80_000 : 400_000);
     const { standstill } = process;
@@ -248,6 +250,8 @@ export class Fleet {
     answerWatch.disturbed();
     clock.after(forMs, () => {
       answerWatch.disturbed();
+      // A machine that goes on may have its wall clock set in that moment, in the middle of whatever it was doing; its monotonic clock went on.
+      if (!state.isCalm && this.#random.fraction() < clockSetRate) process.skewMs = this.#drawSkewMs();
       standstill.end();
     });
   }

@@ -133,10 +133,13 @@ const makers: Record<Mishap, Maker> = {
   'device-forgets': (shop, random) => lapse(shop, random, 'forgets'),
   'journal-cut': (shop, random) => lapse(shop, random, 'cut'),
   'old-device-denies': (shop, random) => lapse(shop, random, 'denies'),
-  'early-operator'({ devices, earlyOperator }, random) {
+  'early-operator'({ devices, earlyOperator, plan }, random) {
     const able = devices.filter(({ hasJournal }) => hasJournal);
     const restartsIt = random.fraction() < 0.5;
-    if (able.length > 0) earlyOperator.await(pick(random, able), restartsIt);
+    const decides = random.fraction() < plan.earlyDoneRate ? 'done' : 'refused';
+    // What an operator calls done was mostly lost on its way; of the rest the device did its work, or declined it.
+    const isLost = decides === 'done' && random.fraction() < 0.7;
+    if (able.length > 0) earlyOperator.await(pick(random, able), { decides, isLost, restartsIt, dice: random.fraction() });
   },
 };
 

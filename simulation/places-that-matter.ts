@@ -111,6 +111,8 @@ export const placesBeside: readonly RegExp[] = [
   /^update (claims|receipt_payments) /,
   /^update device_locks \((document_id|decided_at)\)$/,
   /^update commands \(state, disputed_from\)$/,
+  // In one transaction with the resolution of a dispute.
+  /^update commands \(document_state\)$/,
   /^insert device_locks$/,
   /\(\)$/,
 ];

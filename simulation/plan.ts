@@ -34,6 +34,8 @@ export interface Plan {
   badErpRate: number;
   /** Tills that deal in invoices. */
   invoiceTills: number;
+  /** How often an early operator decides "done" and not "refused". */
+  earlyDoneRate: number;
   /** Banks begin their operation numbers again after every closed day [D16]. */
   bankNumbersRestart: boolean;
   /** Mean pause of a till between two sales. */
@@ -101,7 +103,7 @@ export function drawPlan(random: Random, tradingMs = defaultTradingMs): Plan {
       'device-forgets': seldomMs(),
       'journal-cut': seldomMs(),
       'old-device-denies': seldomMs(),
-      'early-operator': pick([never, 12 * minuteMs, 5 * minuteMs]),
+      'early-operator': pick([never, 8 * minuteMs, 3 * minuteMs]),
     },
     isBrokerEmbedded: gateways === 1 && chance(0.7),
     lostResponseRate: pick([0, 0.05, 0.2]),
@@ -113,5 +115,6 @@ export function drawPlan(random: Random, tradingMs = defaultTradingMs): Plan {
     invoiceTills: pick([1, 2]),
     pauseMs: 3_000,
     bankNumbersRestart: chance(0.5),
+    earlyDoneRate: pick([0, 0.5, 0.8]),
   };
 }

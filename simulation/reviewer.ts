@@ -5,7 +5,7 @@ import { every } from '../src/kernel/clock.ts';
 import { GatewayError } from '../src/kernel/error-codes.ts';
 import { type Command, commandColumns, openOnly, toCommand } from '../src/ledger/command.ts';
 import type { Shop } from './shop.ts';
-import type { ShopDevice } from './shop-devices.ts';
+import { type ShopDevice, truthOf } from './shop-devices.ts';
 
 const looksEveryMs = 20_000;
 const afterLeapMs = 5_000;
@@ -17,12 +17,10 @@ export function canSettleItself(target: ShopDevice, command: Command): boolean {
   return command.journalId === target.device.journal().journalId;
 }
 
-/** What really happened: the bank's entry or the fiscal document under this command. */
-export function truthOf(target: ShopDevice, command: Command) {
-  const entry = target.device.bank.find(command.id).find(({ kind }) => kind !== 'decline');
-  const document = target.device.fiscalMemory().find(command.id);
-  const isDone = target.kind === 'register' ? document !== undefined : entry !== undefined;
-  return { isDone, entry };
+function byTheBooks(target: ShopDevice, command: Command) {
+  const { isDone, entry } = truthOf(target, command);
+  const numbers = isDone && entry && command.name === 'Pay' ? { operationId: entry.operationId, rrn: entry.rrn } : {};
+  return { state: isDone ? 'done' : 'refused', reason: 'It stands so in the books.', actor: 'reviewer', ...numbers } as const;
 }
 
 export function startReviewer(shop: Shop): { readonly decided: number; readonly heldBack: number; readonly closed: number } {
@@ -34,14 +32,9 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
     const isClockDoubtful = target.clockSetAtMs > command.issuedAtMs - clockDoubtMs;
     const isRunning = target.device.journal().unfinished().length > 0 || !target.device.isOn();
     if (isClockDoubtful && (isRunning || shop.clock.now() < command.answerByMs + clockDoubtMs)) return;
-    const { isDone, entry } = truthOf(target, command);
+    const decision = byTheBooks(target, command);
     try {
-      await life.ledger.decide(command.id, {
-        state: isDone ? 'done' : 'refused',
-        reason: 'It stands so in the books.',
-        actor: 'reviewer',
-        ...(isDone && entry && command.name === 'Pay' ? { operationId: entry.operationId, rrn: entry.rrn } : {}),
-      });
+      await life.ledger.decide(command.id, decision);
       counts.decided += 1;
       const isAtIt =
         target.device.isOn() &&
@@ -50,7 +43,7 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
           .unfinished()
           .some(({ id }) => id === command.id);
       if (isAtIt && !isClockDoubtful) shop.violated(`${command.name} ${command.id} was decided by a person while ${target.name} was at it`);
-      shop.trace(`reviewer decides ${command.id}: ${isDone ? 'done' : 'refused'}`);
+      shop.trace(`reviewer decides ${command.id}: ${decision.state}`);
     } catch (error) {
       if (error instanceof GatewayError && error.errorName === 'The_status_cannot_be_applied') counts.heldBack += 1;
     }
@@ -60,10 +53,10 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
   async function close(life: NonNullable<ReturnType<Shop['fleet']['anyLife']>>, command: Command): Promise<void> {
     const target = shop.devices.find(({ id }) => id === command.deviceId);
     if (!target?.device.isOn() || target.device.journal().unfinished().length > 0) return;
-    const state = truthOf(target, command).isDone ? 'done' : 'refused';
-    await life.ledger.decide(command.id, { state, reason: 'It stands so in the books.', actor: 'reviewer', closesReview: true });
+    const decision = byTheBooks(target, command);
+    await life.ledger.decide(command.id, { ...decision, closesReview: true });
     counts.closed += 1;
-    shop.trace(`reviewer closes the review of ${command.id}: ${state}`);
+    shop.trace(`reviewer closes the review of ${command.id}: ${decision.state}`);
   }
 
   /** Sweeps find open commands by the locks of their devices [D240]: one without would stay open for ever. */

@@ -158,8 +158,9 @@ async function compare(shop: Shop, erp: Erp): Promise<void> {
   const checking = checkBooks(shop, life.database, erp);
   if (!(await during(shop, checking))) return shop.violated('the books cannot be read: the database stays locked');
   await checking;
-  // A device that says never of what it did contradicts the settlement by others; one that did what a person settled as refused contradicts the person.
-  const hasForgotten = shop.devices.some(({ forgotten }) => forgotten.size > 0) || shop.earlyOperator.counts.guesses > 0;
+  // A device that says never of what it did contradicts the settlement by others; and it contradicts a person who has decided wrongly.
+  const { guesses = 0, calledDone = 0 } = shop.earlyOperator.counts;
+  const hasForgotten = shop.devices.some(({ forgotten }) => forgotten.size > 0) || guesses + calledDone > 0;
   for (const place of shop.fleet.places) {
     const contradictions = place.life?.ledger.stats().contradictions ?? 0;
     if (contradictions > 0 && !hasForgotten) shop.violated(`${contradictions} answers contradicted the ledger`);

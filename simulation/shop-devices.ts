@@ -77,3 +77,11 @@ export async function addDevice(deps: Deps, plan: DevicePlan, name: string): Pro
     },
   };
 }
+
+/** What really happened: the bank's entry or the fiscal document under this command. */
+export function truthOf(target: ShopDevice, command: { id: string }) {
+  const entry = target.device.bank.find(command.id).find(({ kind }) => kind !== 'decline');
+  const document = target.device.fiscalMemory().find(command.id);
+  const isDone = target.kind === 'register' ? document !== undefined : entry !== undefined;
+  return { isDone, entry };
+}

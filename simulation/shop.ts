@@ -33,7 +33,11 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
   const interruptions = createInterruptions(seededRandom(seed + 7), placesThatMatter);
   const receiver = createCallbackReceiver({ clock, random: seededRandom(seed + 5), plan, state, trace, violated });
   const devices: ShopDevice[] = [];
-  const watch = watchWire({ clock, storage, devices, trace, violated, hasGuessed: (id) => earlyOperator.hasGuessed(id) });
+  const watch = watchWire({
+    ...{ clock, storage, devices, trace, violated },
+    hasGuessed: (id) => earlyOperator.hasGuessed(id),
+    wasFollowerCalledDone: (id) => earlyOperator.wasFollowerCalledDone(id),
+  });
   const wireOptions = {
     clock,
     random: seededRandom(seed + 1),
@@ -104,12 +108,16 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
   };
 }
 
-/** The database itself notes when a settled command is settled again: only a dispute lets it, and a CloseDoc that was made after all [D143]. */
+/** The database itself notes when a command is disputed, and when a settled one is settled again: only a dispute lets it, and a CloseDoc that was made after all [D143]. */
 async function watchSettlements(database: Database): Promise<void> {
   await sql`create trigger settled_twice after update on commands
     when old.settled_at is not null and (new.settled_at is not old.settled_at or new.state <> old.state)
       and old.state <> 'disputed' and new.state <> 'disputed' and not (old.name = 'CloseDoc' and old.state <> 'done' and new.state = 'done')
     begin insert into audit_log (at, actor, action, subject, detail) values (now_ms(), 'simulation', 'settled twice', old.id, '{}'); end`.execute(
+    database.queries,
+  );
+  await sql`create trigger disputed_at after update on commands when old.state <> 'disputed' and new.state = 'disputed'
+    begin insert into audit_log (at, actor, action, subject, detail) values (now_ms(), 'simulation', 'disputed', old.id, '{}'); end`.execute(
     database.queries,
   );
 }

@@ -16,11 +16,13 @@ interface Deps {
   devices: readonly ShopDevice[];
   trace(line: string): void;
   violated(sentence: string): void;
-  /** Whether a person has settled this command without knowing. */
+  /** Whether a person has settled this command as refused without knowing. */
   hasGuessed(commandId: string): boolean;
+  /** Or its CloseDoc, or its void, as done. */
+  wasFollowerCalledDone(paymentId: string): boolean;
 }
 
-export function watchWire({ clock, storage, devices, trace, violated, hasGuessed }: Deps): (passing: Passing) => void {
+export function watchWire({ clock, storage, devices, trace, violated, ...operator }: Deps): (passing: Passing) => void {
   const copies = new Map<string, { count: number; deadlines: string }>();
   return ({ kind, channel, deviceId, message }) => {
     const target = devices.find(({ id }) => id === deviceId);
@@ -53,7 +55,8 @@ export function watchWire({ clock, storage, devices, trace, violated, hasGuessed
     const byHand = unclosed && storage.peek(`select 1 from audit_log where action = 'document.close' and subject = ?`, [unclosed]);
     // A disputed payment does not lock its terminal [D143].
     const disputed = unclosed && storage.peek('select 1 from commands where id = ? and disputed_from is not null', [unclosed]);
-    if (unclosed && byHand?.length === 0 && disputed?.length === 0 && !hasGuessed(unclosed))
+    const isDecided = unclosed && (operator.hasGuessed(unclosed) || operator.wasFollowerCalledDone(unclosed));
+    if (unclosed && byHand?.length === 0 && disputed?.length === 0 && !isDecided)
       violated(`Pay ${message.id} went to ${target.name}, where Pay ${unclosed} awaits its CloseDoc`);
     const count = (copies.get(message.id)?.count ?? 0) + 1;
     const deadlines = `${message.startBy} to ${message.answerBy}`;

@@ -55,6 +55,8 @@ export interface MemoryWire {
   setDeviceCut(deviceId: string, isCut: boolean): void;
   /** While mute, the device receives everything and nothing that it sends gets through. */
   setDeviceMute(deviceId: string, isMute: boolean): void;
+  /** While deaf, nothing that a gateway sends reaches the device; what it sends itself gets through. */
+  setDeviceDeaf(deviceId: string, isDeaf: boolean): void;
   setGatewayCut(gatewayId: string, isCut: boolean): void;
   /** The gateway's process is gone: no goodbye, and nothing of it counts any more. */
   forgetGateway(gatewayId: string): void;
@@ -70,6 +72,7 @@ export function createMemoryWire(name: ChannelName, options: WireOptions): Memor
   const connections = new Map<string, Connection>();
   const cutDevices = new Set<string>();
   const muteDevices = new Set<string>();
+  const deafDevices = new Set<string>();
   const gateways = new Map<string, Attachment>();
 
   function travel(deliver: () => void, mayBeDoubled: boolean): void {
@@ -105,7 +108,7 @@ export function createMemoryWire(name: ChannelName, options: WireOptions): Memor
 
   function toDevice(deviceId: string, command: CommandMessage): void {
     const connection = connections.get(deviceId);
-    if (!connection) return;
+    if (!connection || deafDevices.has(deviceId)) return;
     const bytes = Buffer.from(JSON.stringify(command));
     travel(() => {
       if (connections.get(deviceId) === connection) connection.listener.command(bytes);
@@ -132,6 +135,11 @@ export function createMemoryWire(name: ChannelName, options: WireOptions): Memor
     setDeviceMute(deviceId, isMute) {
       if (isMute) muteDevices.add(deviceId);
       else muteDevices.delete(deviceId);
+    },
+
+    setDeviceDeaf(deviceId, isDeaf) {
+      if (isDeaf) deafDevices.add(deviceId);
+      else deafDevices.delete(deviceId);
     },
 
     setGatewayCut(gatewayId, isCut) {

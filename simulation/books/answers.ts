@@ -21,6 +21,11 @@ const namesItsCommand: readonly (number | undefined)[] = [0, 3, 50];
 
 export function checkAnswers({ shop, commands, erp }: Books): void {
   const byId = new Map(commands.map((command) => [command.id, command]));
+  /** An operator had called it done, and its device had not denied that yet when the call came [D143]. */
+  const isOfWrongDone = (call: CallRecord, { id, state }: BookedCommand) => {
+    const [dispute] = shop.storage.peek(`select at from audit_log where action = 'disputed' and subject = ?`, [id]);
+    return state === 'refused' && shop.earlyOperator.wasCalledDone(id) && call.atMs <= Number(dispute?.['at']);
+  };
   for (const command of commands) {
     const call = command.request === null ? undefined : erp.calls.get(command.request);
     if (!call) continue;
@@ -35,15 +40,22 @@ export function checkAnswers({ shop, commands, erp }: Books): void {
     const answered = byId.get(call.oid ?? '');
     const isOfLaterTry =
       answered?.name === command.name && answered.deviceId === command.deviceId && answered.issuedAtMs > command.issuedAtMs;
-    if (isLastIssue && !isOfLaterTry && (command.state === 'refused' || command.state === 'never') && call.code === 0)
+    if (
+      isLastIssue &&
+      !isOfLaterTry &&
+      !isOfWrongDone(call, command) &&
+      (command.state === 'refused' || command.state === 'never') &&
+      call.code === 0
+    )
       shop.violated(`${name}, and its own command ${command.id} is ${command.state}`);
     if (namesItsCommand.includes(call.code) && call.oid === undefined)
       shop.violated(`${name} without the OID of its command ${command.id}`);
   }
-  for (const { id, name, code, oid } of erp.calls.values()) {
+  for (const call of erp.calls.values()) {
+    const { id, name, code, oid } = call;
     const named = oid === undefined ? undefined : byId.get(oid);
     // The 0 of an abort names the payment that was not made.
-    if (code === 0 && named && named.state !== 'done' && !name.includes(' abort '))
+    if (code === 0 && named && named.state !== 'done' && !name.includes(' abort ') && !isOfWrongDone(call, named))
       shop.violated(`${name} (${id}) was answered 0, and ${named.name} ${named.id} is ${named.state}`);
   }
 }

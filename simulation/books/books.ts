@@ -4,6 +4,7 @@ import type { Database } from '../../src/database/database.ts';
 import { commandColumns, toCommand } from '../../src/ledger/command.ts';
 import type { Erp } from '../erp/erp.ts';
 import type { Shop } from '../shop.ts';
+import { checkDocuments, checkNumbers, checkStandings } from './after-disputes.ts';
 import { checkAnswers } from './answers.ts';
 import type { BookedCommand, Books } from './booked.ts';
 import { checkCallbacks } from './callbacks.ts';
@@ -27,6 +28,9 @@ export async function checkBooks(shop: Shop, database: Database, erp: Erp): Prom
   for (const target of shop.devices) {
     const own = books.commands.filter(({ deviceId }) => deviceId === target.id);
     checkCommands(books, target, own);
+    checkNumbers(books, target, own);
+    checkDocuments(books, target, own);
+    await checkStandings(books, target, own);
     if (target.kind === 'terminal') checkTerminal(books, target, own);
     else checkRegister(books, target, own);
   }

@@ -1,16 +1,17 @@
 // Every command of a device against what the device really did: done if and only if it happened, and nothing left open that the device
 // could tell.
 import { isOpen } from '../../src/ledger/command.ts';
-import { canSettleItself, truthOf } from '../reviewer.ts';
-import type { ShopDevice } from '../shop-devices.ts';
+import { canSettleItself } from '../reviewer.ts';
+import { type ShopDevice, truthOf } from '../shop-devices.ts';
 import type { BookedCommand, Books } from './booked.ts';
 
 export function checkCommands({ shop }: Books, target: ShopDevice, commands: readonly BookedCommand[]): void {
   for (const command of commands) {
     const { isDone } = truthOf(target, command);
     const name = `${command.name} ${command.id} on ${target.name}`;
-    if (command.state === 'done' && !isDone) shop.violated(`${name} is "done" in the ledger, and nothing of it happened`);
-    if ((command.state === 'refused' || command.state === 'never') && isDone && !shop.earlyOperator.hasGuessed(command.id))
+    if (command.state === 'done' && !isDone && !shop.earlyOperator.isDoneBeyondHelp(command.id))
+      shop.violated(`${name} is "done" in the ledger, and nothing of it happened`);
+    if ((command.state === 'refused' || command.state === 'never') && isDone && !shop.earlyOperator.isBeyondHelp(command.id))
       shop.violated(`${name} is "${command.state}" in the ledger (by ${command.settledBy}), and it happened`);
     if (isOpen(command) && canSettleItself(target, command)) shop.violated(`${name} was left open (${command.state})`);
     if (isOpen(command) && (command.reviewSinceMs === null || command.reviewedAtMs !== null))

@@ -44,7 +44,8 @@ export async function checkInvoices({ shop, database, erp }: Books): Promise<voi
     if (state < 2 && validTo !== null && validTo < shop.clock.now() - 60_000 && !isHeld)
       shop.violated(`invoice ${oid} is overdue and ${stateNames[state]}`);
     // Settled as refused by an operator who was wrong, it held no invoice until its device contradicted that.
-    const wasHeld = !own.some(({ id }) => shop.earlyOperator.hasOnceGuessed(id));
+    // One whose void was wrongly called done has cancelled its invoice, which stays so [D143].
+    const wasHeld = !own.some(({ id }) => shop.earlyOperator.hasOnceGuessed(id) || shop.earlyOperator.wasFollowerCalledDone(id));
     if (state > 2 && isPaid && wasHeld) shop.violated(`invoice ${oid} was paid by card, and it is ${stateNames[state]}`);
     if (endedAt !== null && own.some((payment) => payment.issued_at > endedAt))
       shop.violated(`invoice ${oid} is ${stateNames[state]}, and a card payment of it was begun afterwards`);

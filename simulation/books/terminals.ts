@@ -1,6 +1,6 @@
 // A terminal against its bank: one charge per command and per documentNr, refunds within what was paid, and the sums equal to the ban.
 import { isOpen } from '../../src/ledger/command.ts';
-import type { ShopDevice } from '../shop-devices.ts';
+import { type ShopDevice, truthOf } from '../shop-devices.ts';
 import type { BookedCommand, Books } from './booked.ts';
 
 export function checkTerminal({ shop }: Books, target: ShopDevice, commands: readonly BookedCommand[]): void {
@@ -26,7 +26,9 @@ export function checkTerminal({ shop }: Books, target: ShopDevice, commands: rea
   const guessedBani = commands
     .filter(({ id }) => shop.earlyOperator.hasGuessed(id) && bank.find(id).some(({ kind }) => kind === 'charge'))
     .reduce((bani, { amountBani }) => bani + (amountBani ?? 0), 0);
-  const ledgerBani = sumOf(commands, 'Pay') + guessedBani - sumOf(commands, 'Refund') - sumOf(commands, 'CancelTransaction');
+  // What an operator called done, and the device cannot deny any more.
+  const believed = commands.filter((command) => truthOf(target, command).isDone || !shop.earlyOperator.isDoneBeyondHelp(command.id));
+  const ledgerBani = sumOf(believed, 'Pay') + guessedBani - sumOf(believed, 'Refund') - sumOf(believed, 'CancelTransaction');
   if (ledgerBani !== bank.netBani()) shop.violated(`the ledger says ${ledgerBani} bani for ${target.name}, the bank ${bank.netBani()}`);
 }
 

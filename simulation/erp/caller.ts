@@ -44,6 +44,8 @@ export interface CallRecord {
   id: string;
   name: string;
   asked: Asked | undefined;
+  /** When it was asked. */
+  atMs: number;
   code: number | undefined;
   oid: string | undefined;
 }
@@ -88,7 +90,7 @@ export function createCaller(shop: Shop, random: Random): Caller {
   }
 
   function ask(name: string, call: Call, { asked, silent, atMostMs = patienceMs }: Asking = {}): Promise<Answer> {
-    const record: CallRecord = { id: `call ${calls.size + 1}`, name, asked, code: undefined, oid: undefined };
+    const record: CallRecord = { id: `call ${calls.size + 1}`, name, asked, atMs: clock.now(), code: undefined, oid: undefined };
     calls.set(record.id, record);
     const place = choosePlace(silent);
     const patientMs = Math.min(patienceMs, atMostMs);

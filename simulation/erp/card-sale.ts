@@ -61,7 +61,8 @@ export async function sellByCard(clerk: Clerk, target: ShopDevice, invoiced?: In
   if (paid?.code === 50) counts.refused += 1;
   if (paid?.code !== 0) return false;
   counts.paid += 1;
-  await finish(sale, paid);
+  if (paid.report.operationId === undefined) await closeByHand(sale, paid.oid ?? '');
+  else await finish(sale, paid);
   return true;
 }
 
@@ -91,13 +92,15 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
     const paid = await clerk.insist(`${name} Pay ${documentNr}`, [0, 50, 30, ...(sale.isForInvoice ? [22] : [])], pay, {
       isUnnamed: style === 'neither',
       asked: call,
+      // Without the bank's number there is nothing that the till could close.
+      doubtRate: 1,
     });
     // A payment that a person called refused, and whose terminal cannot tell any more, may be made once more.
     const charges = chargesOf(sale).filter(({ entry }) => !shop.earlyOperator.isBeyondHelp(entry.reference));
     const isFailure = paid?.code === 50 || paid?.code === 30;
     if (isFailure && charges.some(({ isVoided, entry }) => !isVoided && !shop.earlyOperator.hasGuessed(entry.reference)))
       shop.violated(`${name}: Pay ${documentNr} was answered ${paid?.code}, and the bank has charged it`);
-    if (paid?.code === 0 && charges.length !== 1)
+    if (paid?.code === 0 && charges.length !== 1 && !shop.earlyOperator.isDoneBeyondHelp(paid.oid ?? ''))
       shop.violated(`${name}: Pay ${documentNr} was answered 0, and the bank has ${charges.length} charges`);
     // Refused or not reached: a new attempt under the same number, or none.
     if (!isFailure || !isPatient || clerk.isClosing() || clerk.chance(aborting.length > 0 ? 0.2 : 0.5)) {
@@ -109,6 +112,12 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
     if (paid?.code === 50) recognition = named();
     await clerk.pause(clerk.between(1_000, 20_000));
   }
+}
+
+/** An operator has called it done, and the terminal cannot tell its number any more. */
+async function closeByHand({ clerk, name }: CardSale, commandId: string): Promise<void> {
+  const byHand = { commandId, actor: 'operator', reason: 'The terminal does not know it.' };
+  await clerk.insist(`${name} closed by hand`, [0, 22, 20], (life) => life.cards.closeDocumentByHand(byHand));
 }
 
 async function finish(sale: CardSale, paid: Answer): Promise<void> {
@@ -177,6 +186,8 @@ async function refundSome({ clerk, name, target, documentNr, bani }: CardSale, o
       );
     }),
   );
+  // What was refused leaves its amount to the next refund, also what an operator had called done.
+  if (parts.length === 1 && answers[0]?.code === 50 && clerk.chance(0.5)) await refundAgain();
   const { bank } = target.device;
   const paidBy = bank.charges().find(({ entry }) => entry.rrn === operation.rrn)?.entry.reference;
   const done = bank
@@ -184,6 +195,15 @@ async function refundSome({ clerk, name, target, documentNr, bani }: CardSale, o
     .filter(({ kind, originalReference, amountBani }) => kind === 'refund' && originalReference === paidBy && parts.includes(amountBani));
   if (sharedKey !== undefined && (done.length > 1 || answers.filter((answer) => answer?.code === 0).length > 1))
     clerk.shop.violated(`${name}: ${done.length} refunds of ${documentNr} were done under one Idempotency-Key`);
+
+  async function refundAgain(): Promise<void> {
+    const [amountBani = 0] = parts;
+    const named = recognised(clerk, 'key', ['refund again', target.id, operation, amountBani]);
+    const again = await clerk.insist(`${name} refund again ${amountBani} of ${documentNr}`, [0, 22, 40, 50], (life, via) =>
+      life.cards.refund({ ...operation, amountBani, currency: undefined, ...named, ...via }),
+    );
+    if (again?.code === 40) clerk.shop.violated(`${name}: the refund of ${amountBani} of ${documentNr} was refused, and again as too much`);
+  }
 }
 
 async function closeDay({ clerk, name, target }: CardSale): Promise<void> {

@@ -3,6 +3,7 @@ import type { Random } from '../../src/kernel/random.ts';
 import { operationStatus } from '../../src/ledger/operation-status.ts';
 import type { Shop } from '../shop.ts';
 import type { Answer, Asked, Call, Caller } from './caller.ts';
+import { type Asking, createConfirmation } from './confirmation.ts';
 
 export interface Counts {
   sales: number;
@@ -37,11 +38,13 @@ export interface Clerk {
   insist(name: string, ends: readonly number[], call: Call, how?: Insistence): Promise<Answer | undefined>;
 }
 
-interface Insistence {
+export interface Insistence {
   /** How often the till does not wait for the end. */
   leaveRate?: number;
   /** Nothing but its content shows that a repeat is one. */
   isUnnamed?: boolean;
+  /** How often a till does not believe a 0 that an operator has decided, and waits for the device; the others hand over the goods. */
+  doubtRate?: number;
   asked?: Asked | undefined;
 }
 
@@ -91,7 +94,17 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
     );
   }
 
+  const insistAgain = ({ name, ends, call, how }: Asking) => insistOnEnd(name, ends, call, how);
+  const confirm = createConfirmation({ shop, caller, pause, between, chance, askStatus, insistAgain });
+
   async function insist(name: string, ends: readonly number[], call: Call, how: Insistence = {}): Promise<Answer | undefined> {
+    const answer = await insistOnEnd(name, ends, call, how);
+    const { oid } = answer ?? {};
+    const isDecided = answer?.code === 0 && oid !== undefined && shop.earlyOperator.isCalledDone(oid);
+    return isDecided && chance(how.doubtRate ?? 0.5) ? confirm({ name, ends, call, how }, answer, oid) : answer;
+  }
+
+  async function insistOnEnd(name: string, ends: readonly number[], call: Call, how: Insistence): Promise<Answer | undefined> {
     const { leaveRate = 0, isUnnamed = false, asked } = how;
     let silentSinceMs: number | undefined;
     let answer: Answer | undefined;

@@ -40,7 +40,8 @@ async function moveCash(clerk: Clerk, target: ShopDevice, way: 'cashIn' | 'cashO
   );
   const rivalMoved = await rivalling;
   const moved = timesMoved(clerk, amountBani);
-  if (answer?.code === 0 && moved !== 1) shop.violated(`${name} was answered 0 and written ${moved} times`);
+  const isCalledDone = shop.earlyOperator.wasCalledDone(answer?.oid ?? '');
+  if (answer?.code === 0 && moved !== 1 && !isCalledDone) shop.violated(`${name} was answered 0 and written ${moved} times`);
   if (answer && [50, 30, usedKey].includes(answer.code ?? 0) && moved > 0) shop.violated(`${name} was answered ${answer.code} and written`);
   if (rivalMoved && moved + rivalMoved() > 1) shop.violated(`${name} and another one were both written under one Idempotency-Key`);
 }
@@ -103,7 +104,8 @@ async function printReceipt(clerk: Clerk, target: ShopDevice): Promise<void> {
     .flatMap(({ device }) => device.fiscalMemory().documents())
     .filter((document) => document.type === 'receipt' && document.totalBani === bani);
   const isGuess = documents.some(({ commandId }) => shop.earlyOperator.hasGuessed(commandId));
-  if (printed?.code === 0 && (documents.length === 0 || (documents.length > 1 && !isGuess)))
+  const isCalledDone = shop.earlyOperator.wasCalledDone(printed?.oid ?? '');
+  if (printed?.code === 0 && ((documents.length === 0 && !isCalledDone) || (documents.length > 1 && !isGuess)))
     shop.violated(`${name} was answered 0 and printed ${documents.length} times`);
   if ((printed?.code === 50 || printed?.code === 30) && documents.length > 0 && !isGuess)
     shop.violated(`${name} was answered ${printed.code} and printed`);

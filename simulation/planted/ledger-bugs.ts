@@ -350,7 +350,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     name: 'opens the document of a resolved payment on a terminal that has gone on',
     kind: 'locks',
     harm: 'lie',
-    edits: [{ room: ledger, find: "(await hasGoneOn(queries, lock, disputed)) ? 'closed' : 'open'", instead: "'open'" }],
+    edits: [{ room: ledger, find: ' || (await hasGoneOn(queries, lock, payment)) ?', instead: ' ?' }],
     tests: ['test/ledger/disputes.test.ts'],
   },
   {

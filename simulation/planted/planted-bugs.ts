@@ -7,6 +7,7 @@ import { ledgerBugs } from './ledger-bugs.ts';
 import { meanwhileBugs } from './meanwhile-bugs.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { roomBugs } from './room-bugs.ts';
+import { wrongDoneBugs } from './wrong-done-bugs.ts';
 
 export const plantedBugs: readonly PlantedBug[] = [
   ...ledgerBugs,
@@ -16,4 +17,5 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...meanwhileBugs,
   ...accessBugs,
   ...disputeBugs,
+  ...wrongDoneBugs,
 ];

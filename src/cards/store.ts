@@ -6,8 +6,8 @@ import type { Bani } from '../kernel/money.ts';
 import { operationOf } from '../kernel/operations.ts';
 import { disputed, fieldsOf } from '../ledger/answers.ts';
 import { findClaimant } from '../ledger/claims.ts';
-import { type Command, commandColumns, isOpen, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
-import { endDocument, hasGoneOn, lockDevice, openDocument } from '../ledger/device-lock.ts';
+import { type Command, commandColumns, disputedOnly, isOpen, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
+import { documentNow, endDocument, lockDevice, openDocument } from '../ledger/device-lock.ts';
 import { committedRefundsOf, standingOf } from '../ledger/standing.ts';
 import { findCommand, followersOf, lockCommand } from '../ledger/store.ts';
 import type { LedgerCommandName } from '../link/protocol.ts';
@@ -100,14 +100,14 @@ export async function lockUndisputed(database: Database, queries: Queries, id: s
   return { payment, refundedBani: committedRefundsOf(followers) };
 }
 
-/** The CloseDoc of a payment that is in flight, unresolved or done. */
+/** The CloseDoc of a payment that is in flight, unresolved, done or disputed. */
 export async function findCloseOf(queries: Queries, paymentId: string): Promise<Command | undefined> {
   const row = await queries
     .selectFrom('commands')
     .select(commandColumns)
     .where('target_id', '=', paymentId)
     .where('name', '=', sql.lit('CloseDoc'))
-    .where(openOrDone)
+    .where(sql<SqlBool>`(${openOrDone} or ${disputedOnly})`)
     .orderBy('issued_at', 'desc')
     .limit(1)
     .executeTakeFirst();
@@ -125,9 +125,13 @@ export async function voidDocument(queries: Queries, paymentId: string): Promise
     .executeTakeFirst();
   if (!row) return undefined;
   await endDocument(queries, { id: paymentId, deviceId: row.device_id });
-  // A receipt with this payment may be printed: then a person has to look [D146].
-  await queries.updateTable('receipt_payments').set({ voided_at: nowMs }).where('payment_id', '=', paymentId).execute();
+  await markOnReceipt(queries, paymentId, nowMs);
   return toCommand(row);
+}
+
+/** A receipt with this payment may be printed: then a person has to look [D146]. */
+async function markOnReceipt(queries: Queries, paymentId: string, voidedAt: typeof nowMs | null): Promise<void> {
+  await queries.updateTable('receipt_payments').set({ voided_at: voidedAt }).where('payment_id', '=', paymentId).execute();
 }
 
 /** The bank has the payments of this terminal that were closed before: refunds of them are over [D16]. */
@@ -166,13 +170,11 @@ export async function reviveDocument(
   queries: Queries,
   paymentId: string,
   from: 'closed' | 'voided',
-): Promise<'open' | 'closed' | undefined> {
+): Promise<'open' | 'closed' | 'voided' | undefined> {
   const payment = await findCommand(queries, paymentId);
   if (payment?.documentState !== from) return undefined;
   const lock = await lockDevice(engine, queries, payment.deviceId);
-  const close = from === 'voided' ? await findCloseOf(queries, paymentId) : undefined;
-  const isOver = close?.state === 'done' || payment.bankDayClosedAtMs !== null || (await hasGoneOn(queries, lock, payment));
-  const to = isOver ? 'closed' : 'open';
+  const to = await documentNow(queries, lock, payment);
   if (to === from) return undefined;
   const row = await queries
     .updateTable('commands')
@@ -182,6 +184,7 @@ export async function reviveDocument(
     .returning('id')
     .executeTakeFirst();
   if (row && to === 'open') await openDocument(queries, payment);
+  if (row && from === 'voided') await markOnReceipt(queries, paymentId, null);
   return row && to;
 }
 

@@ -4,6 +4,7 @@ import { type SqlBool, sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
 import { lockRows } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
+import { namesWhere, operationNamed } from '../kernel/operations.ts';
 import { type Command, commandColumns, isOpen, paymentsOnly, toCommand } from './command.ts';
 
 export interface DeviceLock {
@@ -54,8 +55,26 @@ export async function findHolder(queries: Queries, deviceId: string): Promise<Co
   return holders.find(isOpen) ?? holders[0];
 }
 
-/** Something else locks the terminal by now, or was paid on it since: the document of an earlier payment is not opened again [D143]. */
-export async function hasGoneOn(queries: Queries, lock: DeviceLock, { id, deviceId, issuedAtMs }: Command): Promise<boolean> {
+const endsDocument = namesWhere(({ effect }) => effect === 'close' || effect === 'void');
+
+/**
+ * The document of a payment that turns out to be done, or whose CloseDoc or void turns out not to be [D143]: voided or closed if another one
+ * was done, also while the payment was disputed. Under the device's lock.
+ */
+export async function documentNow(queries: Queries, lock: DeviceLock, payment: Command): Promise<'open' | 'closed' | 'voided'> {
+  const endings = await queries
+    .selectFrom('commands')
+    .select('name')
+    .where('target_id', '=', payment.id)
+    .where('name', 'in', endsDocument)
+    .where(sql<SqlBool>`state = 'done'`)
+    .execute();
+  if (endings.some(({ name }) => operationNamed(name).effect === 'void')) return 'voided';
+  return endings.length > 0 || payment.bankDayClosedAtMs !== null || (await hasGoneOn(queries, lock, payment)) ? 'closed' : 'open';
+}
+
+/** Something else locks the terminal by now, or was paid on it since: the document of an earlier payment is not opened again. */
+async function hasGoneOn(queries: Queries, lock: DeviceLock, { id, deviceId, issuedAtMs }: Command): Promise<boolean> {
   if (lock.commandId !== null || (lock.documentId !== null && lock.documentId !== id)) return true;
   const later = await queries
     .selectFrom('commands')

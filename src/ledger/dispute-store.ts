@@ -5,7 +5,7 @@ import { nowMs } from '../database/dialect.ts';
 import type { EndingOutcome } from '../link/protocol.ts';
 import { claimDisputedContent, passContentOn, reclaimNumbers, releaseNumbers } from './claims.ts';
 import { type Command, commandColumns, disputedOnly, toCommand } from './command.ts';
-import { endDocument, hasGoneOn, lockDevice, openDocument } from './device-lock.ts';
+import { documentNow, endDocument, lockDevice, openDocument } from './device-lock.ts';
 import type { Extracted } from './settle-batch.ts';
 import { recordReport, recordSettlement } from './settlements.ts';
 import { confirmDecision, nameOperation } from './store.ts';
@@ -72,7 +72,8 @@ export async function dispute(
 export interface Resolution extends Extracted {
   state: 'done' | 'refused';
   reason: string;
-  report: string | undefined;
+  /** Undefined: it stays as it is. Null: what an operator had given instead of the device does not hold. */
+  report: string | null | undefined;
   isPayment: boolean;
 }
 
@@ -94,7 +95,7 @@ export async function resolve(
 ): Promise<Resolved | undefined> {
   const isDone = resolution.state === 'done';
   const lock = await lockDevice(engine, queries, disputed.deviceId);
-  const newDocument = (await hasGoneOn(queries, lock, disputed)) ? 'closed' : 'open';
+  const newDocument = isDone && resolution.isPayment ? await documentNow(queries, lock, disputed) : null;
   const row = await queries
     .updateTable('commands')
     .set({
@@ -108,7 +109,7 @@ export async function resolve(
       report: resolution.report,
       operation_id: resolution.operationId,
       rrn: resolution.rrn,
-      document_state: isDone && resolution.isPayment ? sql`coalesce(document_state, ${newDocument})` : null,
+      document_state: newDocument && sql`coalesce(document_state, ${newDocument})`,
     })
     .where('id', '=', disputed.id)
     .where(disputedOnly)

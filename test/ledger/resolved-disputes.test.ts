@@ -60,6 +60,7 @@ describe('a CloseDoc', () => {
     const no = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
     const close = await decisionsToConfirm(terminal.id, () => world.cards.closeDoc(named), 'done', no);
     expect(await find(close)).toMatchObject({ state: 'disputed', disputedFrom: 'done' });
+    expect(await world.run(world.cards.closeDoc(named))).toMatchObject({ code: 3, oid: close, state: 'Disputed' });
     await decide(close, 'refused', true);
     expect(await find(id)).toMatchObject({ documentState: 'open' });
     world.onAnswer = (answer) => answer;
@@ -86,9 +87,13 @@ describe('a void', () => {
     const terminal = await world.terminal();
     const sale = await paidOn(terminal.id, true);
     const no = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
+    const printed = { payment_id: sale.id, print_id: world.random.uuid(), amount_bani: 1_000, voided_at: null };
+    await world.database.queries.insertInto('receipt_payments').values(printed).execute();
     const id = await decisionsToConfirm(terminal.id, () => voidOf(sale), 'done', no);
     expect(await statusOf({ oid: sale.id })).toMatchObject({ code: 3 });
     await decide(id, 'refused', true);
+    // Attention lists no payment that stands on a receipt and was not voided after all.
+    expect(await world.database.queries.selectFrom('receipt_payments').selectAll().execute()).toEqual([printed]);
     expect(await find(sale.id)).toMatchObject({ documentState: 'closed' });
     expect(await statusOf({ oid: sale.id })).toMatchObject({ code: 0, state: 'Closed' });
   });
@@ -104,8 +109,45 @@ it('a payment that was called done and was not made frees its terminal at once, 
   expect((await world.run(world.pay(terminal.id, 5, world.random.uuid()))).code).toBe(0);
   expect((await world.run(world.pay(terminal.id, 10.61, documentNr))).code).toBe(3);
   await decide(id, 'refused', true);
-  expect(await statusOf({ oid: id })).toMatchObject({ code: 50, state: 'Refused' });
+  const refused = await statusOf({ oid: id });
+  expect(refused).toMatchObject({ code: 50, state: 'Refused' });
+  // What the operator had reported instead of the device is no report of a refusal.
+  expect(refused.report).toBeUndefined();
 });
+
+it.each(['CloseDoc', 'CancelTransaction'] as const)(
+  'a payment that is denied while its %s is under way is resolved as executed with its document as that has left it: the terminal is free',
+  async (follower) => {
+    const terminal = await world.terminal();
+    const documentNr = world.random.uuid();
+    world.onAnswer = () => undefined;
+    expect((await world.run(world.pay(terminal.id, 10, documentNr))).code).toBe(3);
+    world.setAway(terminal.id, true);
+    await world.clock.advance(30 * 60_000);
+    const { id } = await world.lastCommand();
+    const { operationId, rrn, token } = terminal.bank.charges()[0]?.entry ?? { operationId: '', rrn: '', token: '' };
+    await world.meanwhile(world.ledger.decide(id, { state: 'done', reason: 'In the list.', actor: 'ana', operationId, rrn }));
+    const isRecall = (answer: AnswerMessage) => answer.report?.['state'] !== undefined;
+    world.onAnswer = (answer) => (isRecall(answer) ? undefined : answer);
+    world.setAway(terminal.id, false);
+    await world.clock.advance(60_000);
+    const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId };
+    const following = world.told(
+      follower === 'CloseDoc' ? world.cards.closeDoc(named) : world.cards.cancelTransaction({ ...named, amountBani: 1_000, token }),
+    );
+    world.onAnswer = (answer) => (isRecall(answer) ? { ...answer, report: { state: 'never' } } : answer);
+    await world.clock.advance(10);
+    const [payment] = await world.commands();
+    await world.meanwhile(world.ledger.askDevice(payment as NonNullable<typeof payment>, 'ana'));
+    expect((await world.commands()).map(({ state }) => state)).toEqual(['disputed', 'sent']);
+    await world.clock.advance(10_000);
+    expect((await following).code).toBe(0);
+    await decide(id, 'done', true);
+    expect(await find(id)).toMatchObject({ state: 'done', documentState: follower === 'CloseDoc' ? 'closed' : 'voided' });
+    world.onAnswer = (answer) => answer;
+    expect((await world.run(world.pay(terminal.id, 5))).code).toBe(0);
+  },
+);
 
 it('a refund that was called done and was not made gives its amount back when it is resolved so', async () => {
   const terminal = await world.terminal();

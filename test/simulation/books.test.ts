@@ -123,6 +123,42 @@ describe('books that are compared', () => {
       () => ({ sql: update('Refund', `state = 'unknown', settled_at = null`) }),
     ],
     ['settled twice', /^command .* was settled twice/, () => ({ sql: update('Refund', `state = 'refused'`) })],
+    // After disputes.
+    [
+      'the document of a payment that was refused',
+      /^Pay .* is refused, and its document is closed/,
+      () => ({ sql: update('Pay', `state = 'refused'`) }),
+    ],
+    [
+      'a document that was closed, and is open',
+      /^Pay .* was closed, and its document is open/,
+      () => ({ sql: update('Pay', `document_state = 'open'`) }),
+    ],
+    [
+      'a document that was not closed, and is closed',
+      /^Pay .* was not closed, and its document is closed/,
+      () => ({ sql: update('CloseDoc', `state = 'refused', disputed_from = 'done', settled_at = issued_at`) }),
+    ],
+    [
+      'a payment that is voided without a void',
+      /^Pay .* is voided, and no void of it was done/,
+      () => ({ sql: update('Pay', `document_state = 'voided'`) }),
+    ],
+    [
+      'a bank number that is not the bank’s',
+      /^Pay .* has the operationId 9 instead of 000001/,
+      () => ({ sql: update('Pay', `operation_id = '9'`) }),
+    ],
+    [
+      'a receipt number that its register could tell',
+      /^PrintReceipt .* has the receiptId undefined instead of/,
+      () => ({ sql: update('PrintReceipt', `report = '{}'`) }),
+    ],
+    [
+      'an amount left of a payment that is not the bank’s',
+      /^the status of Pay .* is 0 Closed, and by the bank's book 0 Closed, 7 left/,
+      () => ({ sql: update('Refund', `state = 'refused', disputed_from = 'done'`) }),
+    ],
     // Terminals.
     [
       'two charges for one command',

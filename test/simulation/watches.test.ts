@@ -83,6 +83,7 @@ describe('who watches the wires', () => {
     closedByHand = [] as string[],
     said = undefined as string | undefined,
     guessed = undefined as string | undefined,
+    calledEnded = undefined as string | undefined,
     disputed = undefined as string | undefined,
     clockSkewMs = 0,
     clockSetAtMs = Number.NEGATIVE_INFINITY,
@@ -98,7 +99,8 @@ describe('who watches the wires', () => {
     const journal = () => ({ unfinished: () => running, find: () => ({ outcome: said }) });
     const device = { journal, faults: () => ({ clockSkewMs }), bank: { charges: () => charges, entries: () => [] } };
     const target = { id: 'd', name: 'terminal 1', hasJournal, device, lastCommandAtMs: 0, clockSetAtMs } as unknown as ShopDevice;
-    return watchWire({ clock, storage, devices: [target], trace: () => {}, violated, hasGuessed: (id) => id === guessed });
+    const operator = { hasGuessed: (id: string) => id === guessed, wasFollowerCalledDone: (id: string) => id === calledEnded };
+    return watchWire({ clock, storage, devices: [target], trace: () => {}, violated, ...operator });
   }
 
   it('lets copies pass that are the same', () => {
@@ -140,6 +142,14 @@ describe('who watches the wires', () => {
     watching({ charges, guessed: 'other' })(command());
     expect(violations).toEqual([]);
     watching({ charges, guessed: 'another' })(command());
+    expect(violations).toHaveLength(1);
+  });
+
+  it('tells of none whose CloseDoc or void a person has called done without knowing [D143]', () => {
+    const charges = [{ entry: { reference: 'other', operationId: '7' }, isVoided: false }];
+    watching({ charges, calledEnded: 'other' })(command());
+    expect(violations).toEqual([]);
+    watching({ charges, calledEnded: 'another' })(command());
     expect(violations).toHaveLength(1);
   });
 

@@ -47,9 +47,10 @@ export function createReview({ database, kinds, settlements, recall, timeline }:
   /** An operator resolves a dispute as executed or not executed [D143]. */
   async function resolve(command: Command, decision: Decision, alongside?: Alongside): Promise<Command> {
     const { state, reason, actor, operationId, rrn } = decision;
-    // What the device reported as done stays, and so do the numbers that an operator knew before.
+    // What the device reported as done, or as refused, stays, and so do the numbers that an operator knew before.
     const known = { ...decision, operationId: operationId ?? command.operationId ?? undefined, rrn: rrn ?? command.rrn ?? undefined };
-    const report = command.outcome === 'done' ? undefined : reportOf(command, known);
+    const isReported = command.outcome === 'done' || (state === 'refused' && command.disputedFrom !== 'done');
+    const report = isReported ? undefined : (reportOf(command, known) ?? null);
     const isPayment = operationOf(command.name).isPayment === true;
     const resolution = await settlements.resolve(command, { state, reason, operationId, rrn, report, isPayment }, alongside);
     if (!resolution) throw alreadySettled(await store.latestOf(queries, command));
