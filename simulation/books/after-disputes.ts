@@ -44,8 +44,8 @@ export function checkNumbers({ shop }: Books, target: ShopDevice, commands: read
     const { isDone, entry } = truthOf(target, command);
     if (!isDone) continue;
     const document = target.device.fiscalMemory().find(command.id);
-    const report = JSON.parse(command.report ?? '{}') as Record<string, unknown>;
-    const pairs: [string, unknown, unknown][] =
+    const report = JSON.parse(command.report ?? '{}') as Record<string, string | number | undefined>;
+    const pairs: [what: string, wanted: string | undefined, kept: string | number | null | undefined][] =
       command.name === 'Pay'
         ? [
             ['operationId', entry?.operationId, command.operationId],
@@ -57,7 +57,7 @@ export function checkNumbers({ shop }: Books, target: ShopDevice, commands: read
           : [];
     for (const [what, wanted, kept] of pairs) {
       const isMissing = kept === null || kept === undefined;
-      if (isMissing ? canSettleItself(target, command) : String(kept) !== String(wanted))
+      if (isMissing ? canSettleItself(target, command) : String(kept) !== wanted)
         shop.violated(`${command.name} ${command.id} on ${target.name} has the ${what} ${kept} instead of ${wanted}`);
     }
   }
