@@ -8,6 +8,7 @@ export const longTests: readonly string[] = [
   'test/bench/quick.server.test.ts',
   'test/clients/python-device-guide.server.test.ts',
   'test/conformance/neighbours.test.ts',
+  'test/conformance/silence.test.ts',
   'test/deploy/alert-hours.server.test.ts',
   'test/deploy/two-gateways.server.test.ts',
   'test/docs/running-clients.test.ts',

@@ -158,20 +158,6 @@ describe.concurrent('no accepted', { timeout: 60_000 }, () => {
     await device.say(await device.next('CloseDay'), 'done', { report });
     expect(await next).toMatchObject({ errorCode: 0 });
   });
-
-  it('and silent to Recall for 30 s: 3, long before the minute is over', async () => {
-    const startedAtMs = performance.now();
-    const { device, answer, command } = await unanswered({}, 'mqtt');
-    expect(await answer).toMatchObject({ errorCode: 3 });
-    const tookMs = performance.now() - startedAtMs;
-    expect(tookMs).toBeGreaterThan(39_500);
-    expect(tookMs).toBeLessThan(45_000);
-    expect(device.count('Recall')).toBeGreaterThan(4);
-    expect((await shop.story(command.message['id']))['command']).toMatchObject({ state: 'unknown' });
-    // The same call again is a repeat, not a second close [D58].
-    expect(await closeDay(device)).toMatchObject({ errorCode: 3, OID: command.message['id'], Repeated: true });
-    expect(device.count('CloseDay')).toBe(1);
-  });
 });
 
 describe.concurrent('a break in between', () => {

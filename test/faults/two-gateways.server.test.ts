@@ -1,5 +1,6 @@
 // Two gateways on one PostgreSQL, one RabbitMQ and one Mosquitto: one charge whichever gateway is called, and one takes over from the other.
 import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectRegisterAgrees, expectTerminalAgrees, readBank, readLedger } from '../support/books.ts';
 import { freePort } from '../support/free-port.ts';
@@ -9,6 +10,7 @@ import {
   runProgram,
   type Settings,
   serveSettings,
+  startProgram,
   startServeProcess,
   temporaryDirectory,
 } from '../support/gateway-process.ts';
@@ -44,6 +46,13 @@ afterAll(async () => {
   await other?.kill9();
   await servers?.stop();
 });
+
+async function inDatabase({ url }: { url: string }, statement: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(statement);
+  await client.end();
+}
 
 const charges = () => readBank(terminal.stateDir).filter(({ kind }) => kind === 'charge');
 
@@ -139,8 +148,12 @@ describe('serve beside a living instance', () => {
     expect(refused.err).toMatch(new RegExp(`process ${alone.pid} .* with its own MQTT broker and queue`));
 
     await alone.kill9();
-    const again = await startServeProcess(embedded);
-    expect(again.out()).toContain('waiting to see whether it still lives');
+    const again = startProgram(['serve', '--json'], embedded);
+    await again.prints(/waiting to see whether it still lives/);
+    expect(again.out()).not.toContain('"baseUrl"');
+    // As if no heartbeat had come for long enough.
+    await inDatabase(servers.postgres, `update instances set heartbeat_at = heartbeat_at - 60000 where pid = ${alone.pid}`);
+    await again.prints(/^\{"baseUrl":/m);
     await again.kill9();
   });
 });
