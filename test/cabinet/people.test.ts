@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { totpCode } from '../../src/access/people/totp.ts';
 import { engines } from '../support/engines.ts';
+import { useQuickPasswords } from '../support/quick-passwords.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 import { type Answer, type Browser, openBrowser } from './browser.ts';
 import { openCabinet, type RunningCabinet } from './running-cabinet.ts';
@@ -9,6 +10,8 @@ import { openCabinet, type RunningCabinet } from './running-cabinet.ts';
 const password = 'bread and butter';
 const tokenOf = (answer: Record<string, unknown>) => String(answer['link']).split('#')[1] ?? '';
 const userOf = (answer: Answer) => answer['user'] as { id: string; email: string; role: string; state: string; merchantId?: string };
+
+useQuickPasswords();
 
 describe.each(engines)('people on %s', (engine) => {
   let clock: VirtualClock;
