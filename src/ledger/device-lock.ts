@@ -73,6 +73,21 @@ export async function documentNow(queries: Queries, lock: DeviceLock, payment: C
   return endings.length > 0 || payment.bankDayClosedAtMs !== null || (await hasGoneOn(queries, lock, payment)) ? 'closed' : 'open';
 }
 
+/** When the device's day was closed after the payment; null: it was not. A payment that counts as not made is not marked by that close. */
+export async function dayClosedAfter(queries: Queries, { deviceId, issuedAtMs }: Command): Promise<number | null> {
+  const close = await queries
+    .selectFrom('commands')
+    .select('settled_at')
+    .where('device_id', '=', deviceId)
+    .where(sql<SqlBool>`closes_day = 1`)
+    .where('issued_at', '>=', issuedAtMs)
+    .where(sql<SqlBool>`state = 'done'`)
+    .orderBy('issued_at')
+    .limit(1)
+    .executeTakeFirst();
+  return close?.settled_at ?? null;
+}
+
 /** Something else locks the terminal by now, or was paid on it since: the document of an earlier payment is not opened again. */
 async function hasGoneOn(queries: Queries, lock: DeviceLock, { id, deviceId, issuedAtMs }: Command): Promise<boolean> {
   if (lock.commandId !== null || (lock.documentId !== null && lock.documentId !== id)) return true;

@@ -5,7 +5,7 @@ import { nowMs } from '../database/dialect.ts';
 import type { EndingOutcome } from '../link/protocol.ts';
 import { claimDisputedContent, passContentOn, reclaimNumbers, releaseNumbers } from './claims.ts';
 import { type Command, commandColumns, disputedOnly, toCommand } from './command.ts';
-import { documentNow, endDocument, lockDevice, openDocument } from './device-lock.ts';
+import { dayClosedAfter, documentNow, endDocument, lockDevice, openDocument } from './device-lock.ts';
 import type { Extracted } from './settle-batch.ts';
 import { recordReport, recordSettlement } from './settlements.ts';
 import { confirmDecision, nameOperation } from './store.ts';
@@ -95,7 +95,9 @@ export async function resolve(
 ): Promise<Resolved | undefined> {
   const isDone = resolution.state === 'done';
   const lock = await lockDevice(engine, queries, disputed.deviceId);
-  const newDocument = isDone && resolution.isPayment ? await documentNow(queries, lock, disputed) : null;
+  const isPaid = isDone && resolution.isPayment;
+  const bankDayClosedAtMs = disputed.bankDayClosedAtMs ?? (isPaid ? await dayClosedAfter(queries, disputed) : null);
+  const newDocument = isPaid ? await documentNow(queries, lock, { ...disputed, bankDayClosedAtMs }) : null;
   const row = await queries
     .updateTable('commands')
     .set({
@@ -110,6 +112,7 @@ export async function resolve(
       operation_id: resolution.operationId,
       rrn: resolution.rrn,
       document_state: newDocument && sql`coalesce(document_state, ${newDocument})`,
+      ...(newDocument === 'closed' && { bank_day_closed_at: bankDayClosedAtMs }),
     })
     .where('id', '=', disputed.id)
     .where(disputedOnly)

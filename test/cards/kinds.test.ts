@@ -9,10 +9,12 @@ import type { CommandKinds } from '../../src/ledger/command-kind.ts';
 let kinds: CommandKinds;
 let wakes: number;
 let cancelled: string[];
+let locked: string[];
 
 beforeEach(() => {
   wakes = 0;
   cancelled = [];
+  locked = [];
   const deps = {
     ledger: { define: (defined: CommandKinds) => Object.assign((kinds = {}), defined) },
     callbacks: {
@@ -20,13 +22,22 @@ beforeEach(() => {
         wakes += 1;
       },
     },
-    invoices: { cancelUnpaidInvoice: async (_queries: Queries, documentNr: string) => cancelled.push(documentNr), lock: async () => {} },
+    invoices: {
+      cancelUnpaidInvoice: async (_queries: Queries, documentNr: string) => cancelled.push(documentNr),
+      lock: async (_queries: Queries, oid: string) => locked.push(oid),
+    },
   };
   createCards(deps as unknown as CardsDeps);
 });
 
 const payment = (overrides: Partial<Command>) => ({ id: 'p', merchantId: 'm', amountBani: 1_050, ...overrides }) as Command;
 const nobody = {} as Queries;
+
+it.each(['Pay', 'CancelTransaction'] as const)('%s locks the invoice whose OID is its documentNr, before its own row', async (name) => {
+  const oid = '0b0e5a4e-6f0c-4d0e-9c39-0d5a3ce4b1c2';
+  for (const documentNr of [oid.toUpperCase(), 'sale 7', null]) await kinds[name]?.hold?.(nobody, payment({ documentNr }));
+  expect(locked).toEqual([oid]);
+});
 
 describe('a payment that ended', () => {
   it.each<[Command['state'], number | null, number]>([

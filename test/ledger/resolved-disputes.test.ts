@@ -149,6 +149,57 @@ it.each(['CloseDoc', 'CancelTransaction'] as const)(
   },
 );
 
+it('a payment whose bank day was closed while it was disputed is resolved as executed into that day: no document, no refund', async () => {
+  const terminal = await world.terminal();
+  const documentNr = world.random.uuid();
+  const id = await decisionsToConfirm(terminal.id, () => world.pay(terminal.id, 10, documentNr), 'refused');
+  expect(await find(id)).toMatchObject({ state: 'disputed' });
+  expect((await world.run(world.cards.closeDay({ merchantId: world.merchantId, deviceId: terminal.id }))).code).toBe(0);
+  await decide(id, 'done', true);
+  const payment = await find(id);
+  expect(payment).toMatchObject({ state: 'done', documentState: 'closed', bankDayClosedAtMs: expect.any(Number) as number });
+  const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: String(payment?.operationId) };
+  const refund = world.cards.refund({ ...named, rrn: String(payment?.rrn), amountBani: 1_000, currency: undefined });
+  expect(await world.run(refund)).toMatchObject({ code: 22, message: expect.stringContaining('use CancelTransaction') as string });
+  expect((await world.run(world.pay(terminal.id, 5))).code).toBe(0);
+});
+
+it('a payment that is disputed cannot be cancelled as if it had ended: its caller is answered 3 with its OID', async () => {
+  const terminal = await world.terminal();
+  const documentNr = world.random.uuid();
+  const id = await decisionsToConfirm(terminal.id, () => world.pay(terminal.id, 10, documentNr), 'refused');
+  const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: 'none', token: 'none' };
+  const cancelled = await world.run(world.cards.cancelTransaction({ ...named, amountBani: 1_000 }));
+  expect(cancelled).toMatchObject({ code: 3, oid: id, state: 'Disputed' });
+});
+
+describe('a close of the bank day that was called done and was not made', () => {
+  const never = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
+  const closeDay = (deviceId: string) => world.cards.closeDay({ merchantId: world.merchantId, deviceId });
+
+  it('gives back the payments of that day alone when it is resolved so', async () => {
+    const terminal = await world.terminal();
+    const before = await paidOn(terminal.id, true);
+    expect((await world.run(closeDay(terminal.id))).code).toBe(0);
+    const { id: paymentId } = await paidOn(terminal.id, true);
+    const id = await decisionsToConfirm(terminal.id, () => closeDay(terminal.id), 'done', never);
+    expect((await find(paymentId))?.bankDayClosedAtMs).not.toBeNull();
+    await decide(id, 'refused', true);
+    expect([(await find(before.id))?.bankDayClosedAtMs, (await find(paymentId))?.bankDayClosedAtMs]).toEqual([expect.any(Number), null]);
+  });
+
+  it('gives back none that a later close holds', async () => {
+    const terminal = await world.terminal();
+    const { id: paymentId } = await paidOn(terminal.id, true);
+    const id = await decisionsToConfirm(terminal.id, () => closeDay(terminal.id), 'done', never);
+    world.onAnswer = (answer) => answer;
+    await paidOn(terminal.id, true);
+    expect((await world.run(closeDay(terminal.id))).code).toBe(0);
+    await decide(id, 'refused', true);
+    expect((await find(paymentId))?.bankDayClosedAtMs).not.toBeNull();
+  });
+});
+
 it('a refund that was called done and was not made gives its amount back when it is resolved so', async () => {
   const terminal = await world.terminal();
   const { id: paymentId, named, rrn } = await paidOn(terminal.id, true);
