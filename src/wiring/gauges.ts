@@ -74,7 +74,7 @@ function addDatabaseGauges(metrics: Metrics, read: () => Promise<DatabaseFigures
   metrics.gauge(
     'tillgate_dead_callbacks_waiting',
     'Dead callbacks that a person must look after.',
-    async () => (await read()).waiting.untold,
+    async () => (await read()).waiting.deadCallbacks,
   );
   metrics.gauge('tillgate_callbacks', 'Callbacks by state.', ['state'], async () => {
     const { pending, dead } = (await read()).callbacks;

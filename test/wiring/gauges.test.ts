@@ -93,7 +93,9 @@ it('waits three seconds for a database that hangs, asks it once, and claims noth
     const said = await scraped;
     expect(said, scrape).toEqual(expect.arrayContaining(['tillgate_database_up 0', 'tillgate_devices_live 4']));
     expect(
-      said.filter((line) => /^tillgate_(review_waiting|orphans_waiting|untold_waiting|callbacks(_oldest_pending_seconds)?)\b/.test(line)),
+      said.filter((line) =>
+        /^tillgate_(review_waiting|orphans_waiting|dead_callbacks_waiting|callbacks(_oldest_pending_seconds)?)\b/.test(line),
+      ),
     ).toEqual([]);
   }
   expect([asked, clock.pending]).toEqual([1, 0]);

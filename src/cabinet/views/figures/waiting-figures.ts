@@ -10,7 +10,7 @@ export interface WaitingFigures {
   /** Orphans: payments that their invoices could not accept, then or later, and that have no note. */
   orphans: number;
   /** Dead callbacks without a note and without a later callback about the same invoice or operation. */
-  untold: number;
+  deadCallbacks: number;
 }
 
 export async function countWaiting(queries: Queries): Promise<WaitingFigures> {
@@ -21,6 +21,8 @@ export async function countWaiting(queries: Queries): Promise<WaitingFigures> {
         (select 1 from notes n where n.kind = 'paydRefused' and n.subject_id = cast(o.id as text))) as orphans,
       (select count(*) from callbacks c where c.state = 'dead' and not exists
         (select 1 from notes n where n.kind = 'erpNotNotified' and n.subject_id = c.id) and not exists
-        (select 1 from callbacks later where later.subject_id = c.subject_id and later.sequence > c.sequence)) as untold`.execute(queries);
-  return rows[0] ?? { review: 0, orphans: 0, untold: 0 };
+        (select 1 from callbacks later where later.subject_id = c.subject_id and later.sequence > c.sequence)) as "deadCallbacks"`.execute(
+    queries,
+  );
+  return rows[0] ?? { review: 0, orphans: 0, deadCallbacks: 0 };
 }
