@@ -11,7 +11,7 @@ import { lastTransaction } from './last-transaction.ts';
 import { pay } from './pay.ts';
 import { refund } from './refund.ts';
 import { doubtAmount, doubtApproval } from './rules.ts';
-import { reopenBankDay, reviveDocument, settleBankDay, voidDocument } from './store.ts';
+import { findCloseOf, reopenBankDay, reviveDocument, settleBankDay, voidDocument } from './store.ts';
 
 type WithoutDeps<Call> = Call extends (deps: CardsDeps, request: infer Request) => infer Result ? (request: Request) => Result : never;
 
@@ -45,8 +45,10 @@ export function createCards(deps: CardsDeps): Cards {
 
   /** Says what cannot be undone [D143]. An invoice that a void cancelled stays Cancelled. */
   async function revive(queries: Queries, paymentId: string | null, from: 'closed' | 'voided'): Promise<string | undefined> {
-    const to = paymentId === null ? undefined : await reviveDocument(deps.database.engine, queries, paymentId, from);
-    return to === 'open' ? undefined : 'The terminal has gone on since: the document of the payment stays closed.';
+    if (paymentId === null) return undefined;
+    const to = await reviveDocument(deps.database.engine, queries, paymentId, from);
+    const isClosedByTerminal = (await findCloseOf(queries, paymentId))?.state === 'done';
+    return to === 'open' || isClosedByTerminal ? undefined : 'The terminal has gone on since: the document of the payment stays closed.';
   }
 
   ledger.define({

@@ -147,19 +147,24 @@ export async function settleBankDay(queries: Queries, { deviceId, issuedAtMs }: 
     .execute();
 }
 
-/** A close of the bank day turns out not to have been made: payments that no later close holds can be refunded again. */
+/** A close of the bank day turns out not to have been made: payments that no other close holds can be refunded again. */
 export async function reopenBankDay(queries: Queries, { id, name, deviceId, issuedAtMs }: Command): Promise<void> {
-  const otherClose = queries.selectFrom('commands').select('issued_at').where('device_id', '=', deviceId).where('name', '=', name);
-  const done = otherClose.where('id', '!=', id).where('state', '=', 'done');
-  const later = await done.where('issued_at', '>', issuedAtMs).limit(1).executeTakeFirst();
-  if (later) return;
-  const before = await done.orderBy('issued_at', 'desc').limit(1).executeTakeFirst();
+  const newest = await queries
+    .selectFrom('commands')
+    .select('issued_at')
+    .where('device_id', '=', deviceId)
+    .where('name', '=', name)
+    .where('id', '!=', id)
+    .where('state', '=', 'done')
+    .orderBy('issued_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
   await queries
     .updateTable('commands')
     .set({ bank_day_closed_at: null })
     .where('device_id', '=', deviceId)
     .where('issued_at', '<=', issuedAtMs)
-    .where('issued_at', '>', before?.issued_at ?? 0)
+    .where('issued_at', '>', newest?.issued_at ?? 0)
     .where(paymentsOnly)
     .execute();
 }

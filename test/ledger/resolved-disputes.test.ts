@@ -43,6 +43,11 @@ async function paidOn(deviceId: string, isClosed: boolean) {
   return { id: String(oid), named, token: String(report?.['token']), rrn: String(report?.['rrn']) };
 }
 const find = async (id: string) => await world.ledger.find(id);
+const stepsOf = async (id: string) => {
+  await world.clock.advance(10_000);
+  const rows = await world.database.queries.selectFrom('command_events').select('step').where('command_id', '=', id).execute();
+  return rows.map(({ step }) => step);
+};
 
 describe('a CloseDoc', () => {
   it('that was called refused and was made closes the document when the terminal says so: the terminal is free', async () => {
@@ -96,6 +101,20 @@ describe('a void', () => {
     expect(await world.database.queries.selectFrom('receipt_payments').selectAll().execute()).toEqual([printed]);
     expect(await find(sale.id)).toMatchObject({ documentState: 'closed' });
     expect(await statusOf({ oid: sale.id })).toMatchObject({ code: 0, state: 'Closed' });
+    // Its CloseDoc was made before the void: nothing remains to be said.
+    expect(await stepsOf(id)).not.toContain('not undone');
+  });
+
+  it('of a payment whose terminal has gone on closes its document, and the timeline says what could not be undone', async () => {
+    const terminal = await world.terminal();
+    const sale = await paidOn(terminal.id, false);
+    const no = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
+    const id = await decisionsToConfirm(terminal.id, () => voidOf(sale), 'done', no);
+    world.onAnswer = (answer) => answer;
+    await paidOn(terminal.id, true);
+    await decide(id, 'refused', true);
+    expect(await find(sale.id)).toMatchObject({ documentState: 'closed' });
+    expect(await stepsOf(id)).toContain('not undone');
   });
 });
 

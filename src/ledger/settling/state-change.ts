@@ -40,16 +40,18 @@ export function createStateChanges({ database, timeline, kinds, onSettled }: Dep
     const kind = kinds[command.name];
     const onState = kind?.onState?.[to];
     if (!onState && !alongside && together) return together();
-    return database.transaction(async (queries) => {
+    let remains: string | undefined;
+    const written = await database.transaction(async (queries) => {
       if (onState) await kind?.hold?.(queries, command);
       const changed = await update(queries);
       if (!changed) return undefined;
-      const remains = reverses ? await kind?.onReversed?.(queries, changed) : undefined;
-      if (remains) timeline.add({ commandId: changed.id, step: 'not undone', detail: remains });
+      remains = reverses ? await kind?.onReversed?.(queries, changed) : undefined;
       await onState?.(queries, changed);
       await alongside?.(queries, changed);
       return changed;
     });
+    if (remains) timeline.add({ commandId: command.id, step: 'not undone', detail: remains });
+    return written;
   }
 
   return async (change) => {
