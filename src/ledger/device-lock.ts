@@ -88,9 +88,16 @@ export async function dayClosedAfter(queries: Queries, { deviceId, issuedAtMs }:
   return close?.settled_at ?? null;
 }
 
-/** Something else locks the terminal by now, or was paid on it since: the document of an earlier payment is not opened again. */
+/**
+ * Something else locks the terminal by now, or was paid on it since: the document of an earlier payment is not opened again. Its own CloseDoc
+ * or void, still open, ends the document when it is done.
+ */
 async function hasGoneOn(queries: Queries, lock: DeviceLock, { id, deviceId, issuedAtMs }: Command): Promise<boolean> {
-  if (lock.commandId !== null || (lock.documentId !== null && lock.documentId !== id)) return true;
+  if (lock.documentId !== null && lock.documentId !== id) return true;
+  if (lock.commandId !== null) {
+    const holder = await queries.selectFrom('commands').select('target_id').where('id', '=', lock.commandId).executeTakeFirst();
+    if (holder?.target_id !== id) return true;
+  }
   const later = await queries
     .selectFrom('commands')
     .select('id')

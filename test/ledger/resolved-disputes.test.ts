@@ -134,9 +134,14 @@ it('a payment that was called done and was not made frees its terminal at once, 
   expect(refused.report).toBeUndefined();
 });
 
-it.each(['CloseDoc', 'CancelTransaction'] as const)(
-  'a payment that is denied while its %s is under way is resolved as executed with its document as that has left it: the terminal is free',
-  async (follower) => {
+it.each([
+  ['CloseDoc', 'after'],
+  ['CloseDoc', 'before'],
+  ['CancelTransaction', 'after'],
+  ['CancelTransaction', 'before'],
+] as const)(
+  'a payment that is denied while its %s is under way, and resolved as executed %s that has ended, has its document as that leaves it',
+  async (follower, when) => {
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
     world.onAnswer = () => undefined;
@@ -159,9 +164,13 @@ it.each(['CloseDoc', 'CancelTransaction'] as const)(
     const [payment] = await world.commands();
     await world.meanwhile(world.ledger.askDevice(payment as NonNullable<typeof payment>, 'ana'));
     expect((await world.commands()).map(({ state }) => state)).toEqual(['disputed', 'sent']);
+    if (when === 'before') {
+      await decide(id, 'done', true);
+      expect(await find(id)).toMatchObject({ state: 'done', documentState: 'open' });
+    }
     await world.clock.advance(10_000);
     expect((await following).code).toBe(0);
-    await decide(id, 'done', true);
+    if (when === 'after') await decide(id, 'done', true);
     expect(await find(id)).toMatchObject({ state: 'done', documentState: follower === 'CloseDoc' ? 'closed' : 'voided' });
     world.onAnswer = (answer) => answer;
     expect((await world.run(world.pay(terminal.id, 5))).code).toBe(0);
