@@ -315,11 +315,13 @@ export const ledgerBugs: readonly PlantedBug[] = [
   {
     name: 'keeps the number of what was refused',
     kind: 'locks',
-    harm: 'stuck',
+    harm: 'lie',
     edits: [
       { room: ledger, find: '    release: rows.some(givesBack),\n', instead: '    release: false,\n' },
       { room: ledger, find: '  if (!wasNotDone(holder)) return holder;', instead: '  return holder;' },
     ],
+    // Tills of the simulation take a new number after a refusal.
+    tests: ['test/cards/pay.test.ts'],
   },
   {
     name: 'gives back the number of what was done',
