@@ -1,4 +1,4 @@
-// Tests run in child processes (worker threads and native handles are part of what is tested), five at a time, because many of them mostly
+// Tests run in child processes (worker threads and native handles are part of what is tested), four at a time, because many of them mostly
 // wait. A process runs one file after the other and keeps the modules: loading them anew doubled the processor time of quick files [D231].
 // Files that need real servers are named *.server.test.ts; `npm run test:embedded` leaves them out.
 import { configDefaults, defineConfig } from 'vitest/config';
@@ -23,7 +23,7 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, ...(isEmbedded ? ['test/**/*.server.test.ts'] : []), ...excludedBy(selection)],
     pool: 'forks',
     sequence: { sequencer: Mixed },
-    maxWorkers: 5,
+    maxWorkers: 4,
     isolate: false,
     testTimeout: 20_000,
     hookTimeout: 60_000,
