@@ -177,6 +177,17 @@ it.each([
   },
 );
 
+it('a payment that is resolved as executed while another one runs on its terminal opens no document', async () => {
+  const terminal = await world.terminal();
+  const id = await decisionsToConfirm(terminal.id, () => world.pay(terminal.id, 10, world.random.uuid()), 'refused');
+  const running = world.told(world.pay(terminal.id, 5, world.random.uuid()));
+  await world.clock.advance(10);
+  await decide(id, 'done', true);
+  expect(await find(id)).toMatchObject({ state: 'done', documentState: 'closed' });
+  await world.clock.advance(60_000);
+  expect(await running).toMatchObject({ code: 0, state: 'Done' });
+});
+
 it('a payment whose bank day was closed while it was disputed is resolved as executed into that day: no document, no refund', async () => {
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
