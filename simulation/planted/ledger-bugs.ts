@@ -283,7 +283,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     kind: 'journal rules',
     harm: 'double charge',
     edits: [
-      { room: ledger, find: 'confirmedUntilMs: await hearing.confirmWithDevice(request)', instead: 'confirmedUntilMs: undefined' },
+      { room: ledger, find: 'confirmedUntilMs: await confirmation.confirmWithDevice(request)', instead: 'confirmedUntilMs: undefined' },
       { room: ledger, find: '    sql`coalesce("lock"."decided_at", 0) <= "given"."confirmed_until"`,\n', instead: '' },
     ],
   },

@@ -46,9 +46,9 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
     return abort(deps, request, earlier);
   }
   const abortHash = abortHashOf(request);
-  const unheard =
+  const undelivered =
     abortHash === undefined ? undefined : await findUndeliveredAbort(queries, { merchantId, deviceId, documentNr, abortHash });
-  if (unheard && !(await triedAgain(deps, unheard, documentNr))) return abort(deps, request, unheard);
+  if (undelivered && !(await triedAgain(deps, undelivered, documentNr))) return abort(deps, request, undelivered);
   const { paymentId } = request;
   const payment = await findOperation(queries, { paymentId, merchantId, deviceId, operationId, documentNr });
   if (payment) deps.ledger.outcomeDelivery.inferred(payment);

@@ -9,11 +9,12 @@ import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { type Bani, baniToLei, formatLei, parseAmount } from '../kernel/money.ts';
+import { operationOf, takesMoneyBack } from '../kernel/operations.ts';
 import { cardElementsOf, type Receipt } from '../kernel/receipt.ts';
 import { disputed, fieldsOf } from '../ledger/answers.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
 import { requireKept } from '../ledger/removed.ts';
-import { remainderOf, standingOf, takesMoneyBack } from '../ledger/standing.ts';
+import { remainderOf, standingOf } from '../ledger/standing.ts';
 import { followersOf, lockCommand } from '../ledger/store.ts';
 import type { JsonObject } from '../link/protocol.ts';
 import { findPayment, findPrintOfPayment, linkPayment } from './store.ts';
@@ -50,7 +51,7 @@ async function judgePayment(queries: Queries, payment: Command, element: { index
   const standing = standingOf(payment, followers);
   if (standing === 'disputed') throw disputed(fieldsOf(payment, followers));
   if (standing === 'open') throw busy(payment, `The card payment of ${place} is not over yet.`);
-  if (followers.some((follower) => takesMoneyBack(follower) && isOpen(follower)))
+  if (followers.some((follower) => takesMoneyBack(operationOf(follower.name)) && isOpen(follower)))
     throw busy(payment, `A void or refund of the card payment of ${place} is not over yet.`);
   requireKept(payment);
   if (standing === 'voided') throw cannotApply(payment, `The card payment of ${place} was voided.`);

@@ -77,14 +77,19 @@ export function namesWhere(condition: (operation: Operation) => boolean): Operat
   return operationNames.filter((name) => condition(operations[name]));
 }
 
+/** It takes the money of a payment back. */
+export function takesMoneyBack({ effect }: Partial<Operation>): boolean {
+  return effect === 'refund' || effect === 'void';
+}
+
 /** It moves money on a card: a payment, or what takes its money back. */
-export function movesCardMoney({ isPayment, effect }: Partial<Operation>): boolean {
-  return isPayment === true || effect === 'refund' || effect === 'void';
+export function movesCardMoney(operation: Partial<Operation>): boolean {
+  return operation.isPayment === true || takesMoneyBack(operation);
 }
 
 /** It takes money out: of the merchant's account, or of the drawer. */
-export function takesMoneyOut({ effect, cash }: Partial<Operation>): boolean {
-  return effect === 'refund' || effect === 'void' || cash === 'out';
+export function takesMoneyOut(operation: Partial<Operation>): boolean {
+  return takesMoneyBack(operation) || operation.cash === 'out';
 }
 
 /** What a row of the ledger says of its operation, for statements and indexes. */

@@ -1,7 +1,7 @@
 // The standing of operations as SQL conditions, for lists and sums that read many rows: the same rules as standing.ts, and a test compares
 // the two over every state. States are literals: both engines use a partial index only where the statement itself shows that it applies.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
-import { movesCardMoney, namesWhere } from '../kernel/operations.ts';
+import { movesCardMoney, namesWhere, takesMoneyBack } from '../kernel/operations.ts';
 
 type Condition = RawBuilder<SqlBool>;
 
@@ -29,7 +29,7 @@ export function kindConditions(row: string) {
 }
 
 const refunds = namesWhere(({ effect }) => effect === 'refund');
-const takingBack = namesWhere(({ effect }) => effect === 'refund' || effect === 'void');
+const takingBack = namesWhere(takesMoneyBack);
 
 /** Payments whose refund or void is disputed: few, because a dispute is on the review list, which has an index. */
 const disputedPayments = sql`(select back.target_id from commands back where back.review_since is not null and back.reviewed_at is null

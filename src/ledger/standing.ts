@@ -1,7 +1,7 @@
 // The standing of an operation: what it means now, from its row and from the operations that refer to it. The only place that reads these
 // columns together: answers, repeats, Operation/Status, notices, the cabinet and the day close all start from it [D140].
 import type { Bani } from '../kernel/money.ts';
-import { type OperationName, operationOf } from '../kernel/operations.ts';
+import { type OperationName, operationOf, takesMoneyBack } from '../kernel/operations.ts';
 import type { Command } from './command.ts';
 
 export const standings = ['open', 'done', 'closed', 'voided', 'refunded', 'refused', 'never', 'disputed'] as const;
@@ -45,7 +45,7 @@ export function standingOf(command: Facts, followers: readonly Follower[] = []):
 
 function standingWhenDone({ documentState, amountBani }: Facts, followers: readonly Follower[]): Standing {
   // Whether the money is with the shop is not known while a refund or void of it is disputed.
-  if (followers.some((follower) => follower.state === 'disputed' && takesMoneyBack(follower))) return 'disputed';
+  if (followers.some((follower) => follower.state === 'disputed' && takesMoneyBack(operationOf(follower.name)))) return 'disputed';
   if (documentState === 'voided') return 'voided';
   if (documentState !== null && amountBani !== null && refundedBaniOf(followers) >= amountBani) return 'refunded';
   return documentState === 'closed' ? 'closed' : 'done';
@@ -99,12 +99,6 @@ function refundedOf(followers: readonly Follower[], counts: (follower: Follower)
 /** Of a payment: a refund of it was made, or may have been. */
 export function mayBeRefunded(followers: readonly Follower[]): boolean {
   return followers.some((follower) => operationOf(follower.name).effect === 'refund' && mayHaveHappened(follower));
-}
-
-/** Its payment may be gone or smaller than it was. */
-export function takesMoneyBack({ name }: Pick<Follower, 'name'>): boolean {
-  const { effect } = operationOf(name);
-  return effect === 'refund' || effect === 'void';
 }
 
 /** It is open, done or disputed. */

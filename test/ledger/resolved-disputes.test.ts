@@ -16,7 +16,7 @@ const statusOf = (names: { oid: string } | { documentNr: string }) =>
   world.told(operationStatus(world.life, { merchantId: world.merchantId, modules: new Set(['POS', 'Fiscal'] as const), ...names }));
 
 /** Charged or printed, with the answer lost and the device away; a person decides, and the device is back. */
-async function decisionsToConfirm(
+async function decideWhileAway(
   deviceId: string,
   begin: () => ReturnType<typeof world.pay>,
   state: 'done' | 'refused',
@@ -53,7 +53,7 @@ describe('a CloseDoc', () => {
   it('that was called refused and was made closes the document when the terminal says so: the terminal is free', async () => {
     const terminal = await world.terminal();
     const { id, named } = await paidOn(terminal.id, false);
-    await decisionsToConfirm(terminal.id, () => world.cards.closeDoc(named), 'refused');
+    await decideWhileAway(terminal.id, () => world.cards.closeDoc(named), 'refused');
     expect(await world.lastCommand('CloseDoc')).toMatchObject({ state: 'done', disputedFrom: null });
     expect(await find(id)).toMatchObject({ documentState: 'closed' });
     expect((await world.run(world.pay(terminal.id, 5))).code).toBe(0);
@@ -63,7 +63,7 @@ describe('a CloseDoc', () => {
     const terminal = await world.terminal();
     const { id, named } = await paidOn(terminal.id, false);
     const no = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
-    const close = await decisionsToConfirm(terminal.id, () => world.cards.closeDoc(named), 'done', no);
+    const close = await decideWhileAway(terminal.id, () => world.cards.closeDoc(named), 'done', no);
     expect(await find(close)).toMatchObject({ state: 'disputed', disputedFrom: 'done' });
     expect(await world.run(world.cards.closeDoc(named))).toMatchObject({ code: 3, oid: close, state: 'Disputed' });
     await decide(close, 'refused', true);
@@ -81,7 +81,7 @@ describe('a void', () => {
   it('that was called refused and was made voids the payment when it is resolved as executed', async () => {
     const terminal = await world.terminal();
     const sale = await paidOn(terminal.id, true);
-    const id = await decisionsToConfirm(terminal.id, () => voidOf(sale), 'refused');
+    const id = await decideWhileAway(terminal.id, () => voidOf(sale), 'refused');
     expect(await statusOf({ oid: sale.id })).toMatchObject({ code: 3, state: 'Disputed' });
     await decide(id, 'done', true);
     expect(await find(sale.id)).toMatchObject({ documentState: 'voided' });
@@ -94,7 +94,7 @@ describe('a void', () => {
     const no = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
     const printed = { payment_id: sale.id, print_id: world.random.uuid(), amount_bani: 1_000, voided_at: null };
     await world.database.queries.insertInto('receipt_payments').values(printed).execute();
-    const id = await decisionsToConfirm(terminal.id, () => voidOf(sale), 'done', no);
+    const id = await decideWhileAway(terminal.id, () => voidOf(sale), 'done', no);
     expect(await statusOf({ oid: sale.id })).toMatchObject({ code: 3 });
     await decide(id, 'refused', true);
     // Attention lists no payment that stands on a receipt and was not voided after all.
@@ -109,7 +109,7 @@ describe('a void', () => {
     const terminal = await world.terminal();
     const sale = await paidOn(terminal.id, false);
     const no = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
-    const id = await decisionsToConfirm(terminal.id, () => voidOf(sale), 'done', no);
+    const id = await decideWhileAway(terminal.id, () => voidOf(sale), 'done', no);
     world.onAnswer = (answer) => answer;
     await paidOn(terminal.id, true);
     await decide(id, 'refused', true);
@@ -122,7 +122,7 @@ it('a payment that was called done and was not made frees its terminal at once, 
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
   const never = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
-  const id = await decisionsToConfirm(terminal.id, () => world.pay(terminal.id, 10.61, documentNr), 'done', never);
+  const id = await decideWhileAway(terminal.id, () => world.pay(terminal.id, 10.61, documentNr), 'done', never);
   expect(await find(id)).toMatchObject({ state: 'disputed', documentState: null });
   world.onAnswer = (answer) => answer;
   expect((await world.run(world.pay(terminal.id, 5, world.random.uuid()))).code).toBe(0);
@@ -179,7 +179,7 @@ it.each([
 
 it('a payment that is resolved as executed while another one runs on its terminal opens no document', async () => {
   const terminal = await world.terminal();
-  const id = await decisionsToConfirm(terminal.id, () => world.pay(terminal.id, 10, world.random.uuid()), 'refused');
+  const id = await decideWhileAway(terminal.id, () => world.pay(terminal.id, 10, world.random.uuid()), 'refused');
   const running = world.told(world.pay(terminal.id, 5, world.random.uuid()));
   await world.clock.advance(10);
   await decide(id, 'done', true);
@@ -191,7 +191,7 @@ it('a payment that is resolved as executed while another one runs on its termina
 it('a payment whose bank day was closed while it was disputed is resolved as executed into that day: no document, no refund', async () => {
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
-  const id = await decisionsToConfirm(terminal.id, () => world.pay(terminal.id, 10, documentNr), 'refused');
+  const id = await decideWhileAway(terminal.id, () => world.pay(terminal.id, 10, documentNr), 'refused');
   expect(await find(id)).toMatchObject({ state: 'disputed' });
   expect((await world.run(world.cards.closeDay({ merchantId: world.merchantId, deviceId: terminal.id }))).code).toBe(0);
   await decide(id, 'done', true);
@@ -206,7 +206,7 @@ it('a payment whose bank day was closed while it was disputed is resolved as exe
 it('a payment that is disputed cannot be cancelled as if it had ended: its caller is answered 3 with its OID', async () => {
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
-  const id = await decisionsToConfirm(terminal.id, () => world.pay(terminal.id, 10, documentNr), 'refused');
+  const id = await decideWhileAway(terminal.id, () => world.pay(terminal.id, 10, documentNr), 'refused');
   const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: 'none', token: 'none' };
   const cancelled = await world.run(world.cards.cancelTransaction({ ...named, amountBani: 1_000 }));
   expect(cancelled).toMatchObject({ code: 3, oid: id, state: 'Disputed' });
@@ -221,7 +221,7 @@ describe('a close of the bank day that was called done and was not made', () => 
     const before = await paidOn(terminal.id, true);
     expect((await world.run(closeDay(terminal.id))).code).toBe(0);
     const { id: paymentId } = await paidOn(terminal.id, true);
-    const id = await decisionsToConfirm(terminal.id, () => closeDay(terminal.id), 'done', never);
+    const id = await decideWhileAway(terminal.id, () => closeDay(terminal.id), 'done', never);
     expect((await find(paymentId))?.bankDayClosedAtMs).not.toBeNull();
     await decide(id, 'refused', true);
     expect([(await find(before.id))?.bankDayClosedAtMs, (await find(paymentId))?.bankDayClosedAtMs]).toEqual([expect.any(Number), null]);
@@ -230,7 +230,7 @@ describe('a close of the bank day that was called done and was not made', () => 
   it('gives back none that a later close holds', async () => {
     const terminal = await world.terminal();
     const { id: paymentId } = await paidOn(terminal.id, true);
-    const id = await decisionsToConfirm(terminal.id, () => closeDay(terminal.id), 'done', never);
+    const id = await decideWhileAway(terminal.id, () => closeDay(terminal.id), 'done', never);
     world.onAnswer = (answer) => answer;
     await paidOn(terminal.id, true);
     expect((await world.run(closeDay(terminal.id))).code).toBe(0);
@@ -245,7 +245,7 @@ it('a refund that was called done and was not made gives its amount back when it
   const refund = (amountBani: number, key?: string) =>
     world.cards.refund({ ...named, rrn, amountBani, currency: undefined, idempotency: key ? { key, requestHash: key } : undefined });
   const never = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
-  const id = await decisionsToConfirm(terminal.id, () => refund(1_000), 'done', never);
+  const id = await decideWhileAway(terminal.id, () => refund(1_000), 'done', never);
   await decide(id, 'refused', true);
   world.onAnswer = (answer) => answer;
   expect(await statusOf({ oid: paymentId })).toMatchObject({ code: 0, state: 'Closed' });
@@ -276,7 +276,7 @@ describe('completion notices', () => {
     const callbackUri = 'https://erp.example/?oid=#OID#&state=#State#';
     const cashIn = () =>
       world.fiscal.cashIn({ merchantId: world.merchantId, deviceId: register.id, amountBani: 500, callbackUri, hashRequest: () => 'in' });
-    const id = await decisionsToConfirm(register.id, cashIn, 'refused');
+    const id = await decideWhileAway(register.id, cashIn, 'refused');
     expect(await find(id)).toMatchObject({ state: 'disputed' });
     expect((await world.run(cashIn())).code).toBe(31);
     await decide(id, 'done', true);

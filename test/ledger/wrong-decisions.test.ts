@@ -22,7 +22,7 @@ const statusOf = (names: { oid: string } | { documentNr: string }) =>
   world.told(operationStatus(world.life, { merchantId: world.merchantId, modules: new Set(['POS', 'Fiscal'] as const), ...names }));
 
 /** Charged or printed, with the answer lost and the device away; a person decides, and the device is back. */
-async function decisionsToConfirm(
+async function decideWhileAway(
   deviceId: string,
   begin: () => ReturnType<typeof world.pay>,
   state: 'done' | 'refused',
@@ -53,7 +53,7 @@ describe.each([
       what === 'a payment'
         ? world.pay(device.id, 50, documentNr)
         : world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId: device.id, receipt });
-    const id = await decisionsToConfirm(device.id, begin, 'refused');
+    const id = await decideWhileAway(device.id, begin, 'refused');
     const deeds = () => (what === 'a payment' ? device.bank.charges() : device.fiscalMemory().documents()).length;
     return { id, begin, deeds };
   }
@@ -97,7 +97,7 @@ it('what is settled, and what a person has reviewed already, is refused with tha
   await world.stop();
   world = await createSaleWorld();
   const other = await world.terminal();
-  const id = await decisionsToConfirm(other.id, () => world.pay(other.id, 50, world.random.uuid()), 'refused');
+  const id = await decideWhileAway(other.id, () => world.pay(other.id, 50, world.random.uuid()), 'refused');
   await decide(id, 'done', true);
   await expect(decide(id, 'refused')).rejects.toThrow(/settled already: done by person\.$/);
 });
@@ -105,7 +105,7 @@ it('what is settled, and what a person has reviewed already, is refused with tha
 it('a decision from a page that still shows it as open closes no contradiction that the operator has not seen', async () => {
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
-  const id = await decisionsToConfirm(terminal.id, () => world.pay(terminal.id, 50, documentNr), 'refused');
+  const id = await decideWhileAway(terminal.id, () => world.pay(terminal.id, 50, documentNr), 'refused');
   await expect(decide(id, 'refused')).rejects.toThrow('look at it again');
   expect((await world.run(world.pay(terminal.id, 50, documentNr))).code).toBe(3);
 });
@@ -139,7 +139,7 @@ it('a refund that was called refused and was made counts as made: the rest is al
   };
   await world.run(world.cards.closeDoc(named));
   const refund = (amountBani: number) => world.cards.refund({ ...named, amountBani, currency: undefined });
-  const id = await decisionsToConfirm(terminal.id, () => refund(600), 'refused');
+  const id = await decideWhileAway(terminal.id, () => refund(600), 'refused');
   expect((await world.run(refund(400))).code).toBe(3);
   await decide(id, 'done', true);
   expect((await world.run(refund(500))).code).toBe(40);
@@ -154,7 +154,7 @@ it('a void that was called refused and was made counts as made: nothing more is 
   const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: String(operationId) };
   await world.run(world.cards.closeDoc(named));
   const cancel = () => world.cards.cancelTransaction({ ...named, amountBani: 1_000, token: String(token) });
-  const id = await decisionsToConfirm(terminal.id, cancel, 'refused');
+  const id = await decideWhileAway(terminal.id, cancel, 'refused');
   expect(terminal.bank.netBani()).toBe(0);
   expect((await world.run(cancel())).code).toBe(3);
   await decide(id, 'done', true);
@@ -173,7 +173,7 @@ it('an unnamed payment equal to a disputed one is 31 and charges nothing, howeve
     call.catch(() => {});
     return call;
   };
-  const id = await decisionsToConfirm(terminal.id, pay, 'refused');
+  const id = await decideWhileAway(terminal.id, pay, 'refused');
   for (let times = 0; times < 3; times += 1) {
     expect(await world.run(pay())).toMatchObject({ code: 31, oid: id });
     await world.clock.advance(1_000);
@@ -230,7 +230,7 @@ it('a register that is at it when it is back keeps the receipt from being printe
   const other = await world.register();
   const sale = { ...receipt, Items: [{ Name: 'Coat', Quantity: 1, Price: 100.93 }], Payments: [{ PaymentCode: 1, Amount: 100.93 }] };
   const print = (deviceId: string) => world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId, receipt: sale });
-  const id = await decisionsToConfirm(register.id, () => print(register.id), 'refused');
+  const id = await decideWhileAway(register.id, () => print(register.id), 'refused');
   expect(await world.ledger.find(id)).toMatchObject({
     state: 'disputed',
     reviewReason: expect.stringContaining('carrying the command out'),
@@ -244,7 +244,7 @@ it('the status by a documentNr is that of the try that was made after all, not t
   const terminal = await world.terminal();
   const other = await world.terminal();
   const documentNr = world.random.uuid();
-  const id = await decisionsToConfirm(terminal.id, () => world.pay(terminal.id, 50, documentNr), 'refused', nothingOfIt);
+  const id = await decideWhileAway(terminal.id, () => world.pay(terminal.id, 50, documentNr), 'refused', nothingOfIt);
   world.onAnswer = ({ report, ...answer }) =>
     answer.outcome === 'done' ? { ...answer, outcome: 'refused' } : { ...answer, ...(report && { report }) };
   expect((await world.run(world.pay(other.id, 50, documentNr))).code).toBe(50);
@@ -256,7 +256,7 @@ it('the status by a documentNr is that of the try that was made after all, not t
 it('a payment that was called done without its numbers gets them from its terminal, once, and can then be closed', async () => {
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
-  const id = await decisionsToConfirm(terminal.id, () => world.pay(terminal.id, 10, documentNr), 'done', nothingOfIt);
+  const id = await decideWhileAway(terminal.id, () => world.pay(terminal.id, 10, documentNr), 'done', nothingOfIt);
   expect(await world.ledger.find(id)).toMatchObject({ state: 'done', operationId: null, rrn: null });
   world.onAnswer = (answer) => answer;
   await ask(id);

@@ -26,7 +26,7 @@ const livingInstance = keptStatement((queries, { id }: { id: string }) =>
     .compile(),
 );
 
-const untold = keptStatement((queries, { id }: { id: string }) =>
+const undelivered = keptStatement((queries, { id }: { id: string }) =>
   sql`select 1 from "commands" as "equal" where "equal"."id" = ${id} and ${isOutcomeUndelivered}`.compile(queries),
 );
 
@@ -75,7 +75,7 @@ async function hasSoldSince(queries: Queries, close: Command): Promise<boolean> 
 export async function findEqual(queries: Queries, content: Content): Promise<Equal | undefined> {
   const command = await findByContent(queries, content);
   if (command?.state === 'disputed') return { command, isInstanceLiving: false };
-  if (!command || (await untold(queries, { id: command.id })).length === 0) return undefined;
+  if (!command || (await undelivered(queries, { id: command.id })).length === 0) return undefined;
   if (isClose(command) && (await hasSoldSince(queries, command))) return undefined;
   return { command, isInstanceLiving: (await livingInstance(queries, { id: command.instanceId })).length > 0 };
 }

@@ -67,7 +67,7 @@ interface Deps {
 export function createRunOrJoin(deps: Deps): RunOrJoin {
   const { database, link, clock, logger, timeline, repeats, keyedCalls, inFlight, recall, outcomeWaits } = deps;
   const { joinersPerCommand = defaultJoiners } = deps;
-  const hearing = createConfirmation(deps);
+  const confirmation = createConfirmation(deps);
 
   async function run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran> {
     return recheckBeforeRefusal(call, (await tryAtOnce(call, plan)) ?? (await joinOrBegin(call, plan)));
@@ -119,7 +119,7 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     const holder = await findHolder(database.queries, request.deviceId);
     if (holder && (request.beside === undefined || holder.id !== request.targetId)) throw busyWith(holder);
     if ((await link.locate(request.deviceId, request.preferredChannel)) === undefined) throw deviceOffline();
-    const command = await inFlight.run({ ...request, confirmedUntilMs: await hearing.confirmWithDevice(request) });
+    const command = await inFlight.run({ ...request, confirmedUntilMs: await confirmation.confirmWithDevice(request) });
     if (!command) throw busyWith(await findHolder(database.queries, request.deviceId));
     return { command, isEarlier: false, isRepeated: false };
   }

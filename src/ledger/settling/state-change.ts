@@ -50,7 +50,7 @@ export function createStateChanges({ database, timeline, kinds, onSettled }: Dep
       await alongside?.(queries, changed);
       return changed;
     });
-    if (remains) timeline.add({ commandId: command.id, step: 'not undone', detail: remains });
+    if (written && remains) timeline.add({ commandId: command.id, step: 'not undone', detail: remains });
     return written;
   }
 
