@@ -11,7 +11,7 @@ import { lastTransaction } from './last-transaction.ts';
 import { pay } from './pay.ts';
 import { refund } from './refund.ts';
 import { doubtAmount, doubtApproval } from './rules.ts';
-import { findCloseOf, reopenBankDay, reviveDocument, settleBankDay, voidDocument } from './store.ts';
+import { findCloseOf, markVoidedOnReceipt, reopenBankDay, reviveDocument, settleBankDay, voidDocument } from './store.ts';
 
 type WithoutDeps<Call> = Call extends (deps: CardsDeps, request: infer Request) => infer Result ? (request: Request) => Result : never;
 
@@ -24,6 +24,8 @@ export interface Cards {
   cancelTransaction: WithoutDeps<typeof cancelTransaction>;
   closeDocumentByHand: WithoutDeps<typeof closeDocumentByHand>;
 }
+
+const wasVoided = 'The card payment was voided.';
 
 export function createCards(deps: CardsDeps): Cards {
   const { ledger, invoices, callbacks } = deps;
@@ -58,9 +60,16 @@ export function createCards(deps: CardsDeps): Cards {
       reportOfDecision: ({ amountBani }, found) => ({ ...found, amount: baniToLei(amountBani ?? 0), source: 'person' }),
       extract: (report) => ({ operationId: report['operationId'] as string, rrn: report['rrn'] as string }),
       onState: { refused: cancelIfAborted, never: cancelIfAborted },
-      afterState({ state, abortRequestedAtMs }) {
+      /** Its void was done while it was disputed: that could neither mark it nor cancel its invoice. */
+      async onExecuted(queries, payment) {
+        if (payment.documentState !== 'voided') return;
+        await markVoidedOnReceipt(queries, payment.id);
+        await cancelInvoiceOf(queries, payment, wasVoided);
+      },
+      afterState({ state, abortRequestedAtMs, documentState }) {
+        const isAborted = abortRequestedAtMs !== null && (state === 'refused' || state === 'never');
         // Only then an invoice may have been cancelled.
-        if (abortRequestedAtMs !== null && (state === 'refused' || state === 'never')) callbacks.wake();
+        if (isAborted || documentState === 'voided') callbacks.wake();
       },
     },
     CloseDoc: {
@@ -81,7 +90,7 @@ export function createCards(deps: CardsDeps): Cards {
       onState: {
         async done(queries, command) {
           const payment = command.targetId === null ? undefined : await voidDocument(queries, command.targetId);
-          if (payment) await cancelInvoiceOf(queries, payment, 'The card payment was voided.');
+          if (payment) await cancelInvoiceOf(queries, payment, wasVoided);
         },
       },
       afterState({ state }) {

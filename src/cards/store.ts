@@ -125,12 +125,12 @@ export async function voidDocument(queries: Queries, paymentId: string): Promise
     .executeTakeFirst();
   if (!row) return undefined;
   await endDocument(queries, { id: paymentId, deviceId: row.device_id });
-  await markOnReceipt(queries, paymentId, nowMs);
+  await markVoidedOnReceipt(queries, paymentId);
   return toCommand(row);
 }
 
 /** A receipt with this payment may be printed: then a person has to look [D146]. */
-async function markOnReceipt(queries: Queries, paymentId: string, voidedAt: typeof nowMs | null): Promise<void> {
+export async function markVoidedOnReceipt(queries: Queries, paymentId: string, voidedAt: typeof nowMs | null = nowMs): Promise<void> {
   await queries.updateTable('receipt_payments').set({ voided_at: voidedAt }).where('payment_id', '=', paymentId).execute();
 }
 
@@ -189,7 +189,7 @@ export async function reviveDocument(
     .returning('id')
     .executeTakeFirst();
   if (row && to === 'open') await openDocument(queries, payment);
-  if (row && from === 'voided') await markOnReceipt(queries, paymentId, null);
+  if (row && from === 'voided') await markVoidedOnReceipt(queries, paymentId, null);
   return row && to;
 }
 

@@ -11,8 +11,10 @@ export interface CommandKind {
   extract?(report: JsonObject): Extracted;
   /** What the caller gets when a person decides that it was done: no device reported it, but later calls need these fields. */
   reportOfDecision?(command: Command, found: { operationId?: string | undefined; rrn?: string | undefined }): JsonObject;
-  /** Locks what `onState` writes to, in the same transaction and before the command is changed [D142]. */
+  /** Locks what `onState` and `onExecuted` write to, in the same transaction and before the command is changed [D142]. */
   hold?(queries: Queries, command: Command): Promise<void>;
+  /** A dispute was resolved as executed: what was done to the command while it was disputed takes effect. Same transaction. */
+  onExecuted?(queries: Queries, command: Command): Promise<void>;
   /** The effects of `done` are undone, because a dispute was resolved as not executed: returns what cannot be undone. Same transaction. */
   onReversed?(queries: Queries, command: Command): Promise<string | undefined>;
   /** By the state that the command enters: runs in the same transaction. */

@@ -1,5 +1,6 @@
 // Payments and invoices check each other [D142], through the HTTP API, in real time, on both engines. An invoice is paid by card when the
 // documentNr of a Pay is its OID.
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Queries } from '../../src/database/database.ts';
 import { systemClock } from '../../src/kernel/system.ts';
@@ -217,6 +218,21 @@ describe.each(engines)('an invoice and card payments on %s', (engine) => {
       expect(await withdraw(oid, { operationId, token })).toMatchObject({ errorCode: 0 });
       expect(await stateOf(qr)).toBe(cancelled);
       expect(await callbacksOf(oid)).toEqual(['Cancelled']);
+    });
+
+    it('is done by a void made while its payment was disputed, once that is resolved as executed', async () => {
+      const { oid, qr } = await create();
+      await markBegun(oid);
+      const payment = await disputed(oid);
+      const done = { state: 'done', settled_at: Date.now(), settled_by: 'answer' } as const;
+      await seedCommand(database.queries, world.merchantId, terminal.id, { name: 'CancelTransaction', target_id: payment.id, ...done });
+      const printed = { payment_id: payment.id, print_id: randomUUID(), amount_bani: 1_000, voided_at: null };
+      await database.queries.insertInto('receipt_payments').values(printed).execute();
+      await world.life.ledger.decide(payment.id, { state: 'done', reason: 'In the list.', actor: 'ana', closesReview: true });
+      expect(await stateOf(qr)).toBe(cancelled);
+      expect(await callbacksOf(oid)).toEqual(['Cancelled']);
+      const marked = await database.queries.selectFrom('receipt_payments').select('voided_at').execute();
+      expect(marked).toEqual([{ voided_at: expect.any(Number) as number }]);
     });
   });
 

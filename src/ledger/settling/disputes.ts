@@ -20,7 +20,7 @@ import { compareWithSettled, contradictionOf, type Finding, secondOperation } fr
 import type { Extracted } from '../settle-batch.ts';
 import { closeDocument, completeDecision, confirmDecision, correctToDone, latestOf } from '../store.ts';
 import type { Timeline } from '../timeline.ts';
-import type { Alongside, ChangeState } from './state-change.ts';
+import type { Alongside, ChangeState, StateChange } from './state-change.ts';
 
 export interface Disputes {
   /** Returns the command as it stands afterwards. `extracted`: of a report of `done` that can be taken as it is. */
@@ -123,12 +123,17 @@ export function createDisputes({ database, logger, timeline, changeState }: Deps
           return resolved?.command;
         },
         alongside,
-        reverses: resolution.state === 'refused' && disputed.disputedFrom === 'done',
+        resolvedAs: effectOf(disputed, resolution),
       });
       return command && { command, isDisplaced };
     },
     count: () => count,
   };
+}
+
+function effectOf({ disputedFrom }: Command, { state }: disputeStore.Resolution): StateChange['resolvedAs'] {
+  if (state === 'done') return 'executed';
+  return disputedFrom === 'done' ? 'reversed' : undefined;
 }
 
 /** It moves no money, so that nothing is left to decide [D143]. In a transaction. */

@@ -21,8 +21,8 @@ export interface StateChange {
   /** The same with other commands in one commit: taken when nothing else is written. */
   together?: (() => Promise<Command | undefined>) | undefined;
   alongside?: Alongside | undefined;
-  /** The effects of an earlier `done` are undone: a dispute is resolved as not executed. */
-  reverses?: boolean | undefined;
+  /** A dispute is resolved: what happened meanwhile to the command takes effect, or the effects of an earlier `done` are undone. */
+  resolvedAs?: 'executed' | 'reversed' | undefined;
 }
 
 /** The command as it stands afterwards; undefined when nothing was changed. */
@@ -36,16 +36,18 @@ interface Deps {
 }
 
 export function createStateChanges({ database, timeline, kinds, onSettled }: Deps): ChangeState {
-  async function write({ command, to, update, together, alongside, reverses }: StateChange): Promise<Command | undefined> {
+  async function write({ command, to, update, together, alongside, resolvedAs }: StateChange): Promise<Command | undefined> {
     const kind = kinds[command.name];
     const onState = kind?.onState?.[to];
+    const onExecuted = resolvedAs === 'executed' ? kind?.onExecuted : undefined;
     if (!onState && !alongside && together) return together();
     let remains: string | undefined;
     const written = await database.transaction(async (queries) => {
-      if (onState) await kind?.hold?.(queries, command);
+      if (onState || onExecuted) await kind?.hold?.(queries, command);
       const changed = await update(queries);
       if (!changed) return undefined;
-      remains = reverses ? await kind?.onReversed?.(queries, changed) : undefined;
+      remains = resolvedAs === 'reversed' ? await kind?.onReversed?.(queries, changed) : undefined;
+      await onExecuted?.(queries, changed);
       await onState?.(queries, changed);
       await alongside?.(queries, changed);
       return changed;
