@@ -32,7 +32,7 @@ function everythingSaid(exam: Exam): Said[] {
 export const allAlongChecks: readonly Check[] = [
   {
     id: 'own-numbers',
-    clause: on.commands('each payment and each refund has an `rrn` and an `operationId` of its own.'),
+    clause: on.commands('each payment and each refund has its own `rrn` and `operationId`.'),
     kind: 'terminal',
     does: 'compares the numbers of all payments and refunds of the run',
     mustSee: 'no rrn and no operationId twice',
@@ -51,7 +51,7 @@ export const allAlongChecks: readonly Check[] = [
   },
   {
     id: 'no-card-number',
-    clause: on.commands('No report holds a full card number: `maskedCard` has at most the first six and the last four digits.'),
+    clause: on.commands('No report contains a full card number: `maskedCard` has at most the first six and the last four digits.'),
     does: 'looks for card numbers in every answer of the run',
     mustSee: 'none',
     async run(exam) {
@@ -77,7 +77,7 @@ export const allAlongChecks: readonly Check[] = [
   },
   {
     id: 'ends-known',
-    clause: on.promise(6, 'After a power cut, what was begun and has no answer is looked up at the bank or in the fiscal memory.'),
+    clause: on.promise(6, 'After a power cut, a command that was begun and has no answer is looked up at the bank or in the fiscal memory.'),
     does: 'looks for commands of the run that ended unknown',
     mustSee: 'none: bank and fiscal memory could be asked all the while',
     async run(exam) {
@@ -106,7 +106,7 @@ export const allAlongChecks: readonly Check[] = [
   },
   {
     id: 'one-journal',
-    clause: on.answer('names your [journal](#the-seven-promises); leave it out if you keep none'),
+    clause: on.answer('id of your [journal](#the-seven-promises); leave it out if you keep none'),
     does: 'compares the journalId of every message of the run',
     mustSee: 'one journalId',
     async run(exam) {
@@ -133,7 +133,7 @@ export const allAlongChecks: readonly Check[] = [
   },
   {
     id: 'one-ending',
-    clause: on.promise(1, 'Every ending is written and then final, also `busy`, `expired` and `never`'),
+    clause: on.promise(1, 'Every outcome is written and then final, also `busy`, `expired` and `never`'),
     does: 'compares all answers to each command of the run',
     mustSee: 'one ending a command, however often it is said, no accepted after it, and no answer to what was never sent',
     async run(exam) {
@@ -150,7 +150,7 @@ export const allAlongChecks: readonly Check[] = [
   },
   {
     id: 'nothing-dropped',
-    clause: on.answer('A message that names another one than the wire it came on is dropped'),
+    clause: on.answer('A message that names another device than its login is dropped'),
     does: 'looks at what of the device had to be dropped during the run',
     mustSee: 'nothing',
     async run(exam) {

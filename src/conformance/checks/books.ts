@@ -56,7 +56,7 @@ export const openingChecks: readonly Check[] = [
   },
   {
     id: 'totals-open',
-    clause: on.commands('**Report**: `fiscal` true makes a Z, which closes the day; false an X.'),
+    clause: on.commands('**Report**: `fiscal` true prints a Z, which closes the day; false an X.'),
     kind: 'register',
     does: 'makes an X report, so that what follows can be counted',
     mustSee: 'done, with number and totals',

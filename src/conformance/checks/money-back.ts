@@ -6,7 +6,7 @@ import { missingFields } from '../report-fields.ts';
 import { must, untested } from '../verdict.ts';
 import { carryOut, doneOf, lastDone, plainWork } from '../work.ts';
 
-const unknownOperation = 'An `operationId` that you never reported is `refused`, and so is a Refund above what is left of the payment.';
+const unknownOperation = 'An `operationId` that you never reported is `refused`, and so is a Refund above the remaining amount of the payment.';
 
 /** The payment that was made before, as the bank knows it. */
 function paymentOf(exam: Exam): { order: Order; documentNr: unknown; operationId: unknown; rrn: unknown } {
@@ -32,7 +32,7 @@ export async function payToVoid(exam: Exam) {
 export const moneyBackChecks: readonly Check[] = [
   {
     id: 'close-doc',
-    clause: on.commands('**CloseDoc**: the document of this payment is closed; `done`, also if your bank knows no documents.'),
+    clause: on.commands('**CloseDoc**: closes the document of this payment; `done`, also if your bank has no documents.'),
     kind: 'terminal',
     does: 'closes the document of the payment that was made',
     mustSee: 'accepted, then done',
@@ -45,7 +45,7 @@ export const moneyBackChecks: readonly Check[] = [
   {
     id: 'last-payment',
     clause: on.commands(
-      'If that was no Pay, Refund or CancelTransaction, a terminal may add `lastPayment`, the same fields of the last one that was: that is what the API returns.',
+      'If it was not a Pay, Refund or CancelTransaction, a terminal may add `lastPayment`, the same fields of the last such command, which the API then returns.',
     ),
     kind: 'terminal',
     does: 'asks for the last transaction after CloseDoc',
@@ -100,7 +100,7 @@ export const moneyBackChecks: readonly Check[] = [
   },
   {
     id: 'void',
-    clause: on.commands('**CancelTransaction**: takes a whole payment back; after `done` no CloseDay counts it.'),
+    clause: on.commands('**CancelTransaction**: voids a whole payment; after `done` no CloseDay counts it.'),
     kind: 'terminal',
     does: 'makes a second payment and voids it',
     mustSee: 'done with operationId and amount; the bank day at the end shows whether it is true',

@@ -19,7 +19,7 @@ async function endsAtOnce(exam: Exam, order: Order, outcome: string): Promise<vo
 export const neverRunChecks: readonly Check[] = [
   {
     id: 'wrong-arguments',
-    clause: on.commands('is `refused` with a `reason`, without `accepted`; that is its ending, written and final'),
+    clause: on.commands('is `refused` with a `reason`, without `accepted`; that is its outcome, written and final'),
     does: 'sends ledger commands without an amount, with an amount below zero and with a third decimal',
     mustSee: 'refused, the same when it is sent again, and Recall: final refused',
     async run(exam) {
@@ -32,7 +32,7 @@ export const neverRunChecks: readonly Check[] = [
   },
   {
     id: 'unsupported-is-written',
-    clause: on.commands('`unsupported` is its ending, written into the journal, and final'),
+    clause: on.commands('`unsupported` is its outcome, written into the journal, and final'),
     does: 'sends a ledger command of the other kind of device',
     mustSee: 'unsupported, the same when it is sent again, and Recall: final unsupported',
     async run(exam) {
@@ -53,7 +53,7 @@ export const neverRunChecks: readonly Check[] = [
   },
   {
     id: 'recall-unknown',
-    clause: on.promise(3, 'For an unknown id the tombstone `never` is written first and said afterwards'),
+    clause: on.promise(3, 'For an unknown id the tombstone `never` is written first and answered afterwards'),
     does: 'recalls an id that was never sent, twice',
     mustSee: 'never, both times',
     async run(exam) {
@@ -66,7 +66,7 @@ export const neverRunChecks: readonly Check[] = [
   },
   {
     id: 'recalled-then-sent',
-    clause: on.promise(3, 'if the command turns up after all, `never` is its answer'),
+    clause: on.promise(3, 'if the command arrives later, `never` is its answer'),
     does: 'recalls an id, then sends the command, on every channel',
     mustSee: 'never, and nothing runs',
     async run(exam) {
@@ -78,7 +78,7 @@ export const neverRunChecks: readonly Check[] = [
   },
   {
     id: 'abort-unknown',
-    clause: on.commands('An id that you never saw is buried as by Recall, and the Abort is `done`'),
+    clause: on.commands('For an unknown id write a tombstone as for Recall; the Abort is then `done`.'),
     does: 'aborts an id that was never sent, then sends the command',
     mustSee: 'done, then never; Recall: never',
     async run(exam) {
@@ -93,7 +93,7 @@ export const neverRunChecks: readonly Check[] = [
   },
   {
     id: 'no-target',
-    clause: on.commands('as often as it is asked; only one without a `target` is `refused`'),
+    clause: on.commands('It is always `done`, with the `state`, and may be repeated; only a Recall without a `target` is `refused`'),
     does: 'sends Recall and Abort without a target',
     mustSee: 'refused',
     async run(exam) {

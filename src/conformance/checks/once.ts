@@ -51,7 +51,7 @@ export const onceChecks: readonly Check[] = [
   },
   {
     id: 'report',
-    clause: on.answer('Fields that the table asks for, and whatever else you like'),
+    clause: on.answer('It has the fields of the table and any others'),
     does: 'looks at the report of what was done',
     mustSee: 'every field of the table, and the amount that was asked for',
     async run(exam) {
@@ -85,7 +85,7 @@ export const onceChecks: readonly Check[] = [
   },
   {
     id: 'doubled-late',
-    clause: on.promise(1, 'It is asked first, before `startBy` and before `busy` are looked at.'),
+    clause: on.promise(1, 'It is read first, before `startBy` and `busy` are checked.'),
     does: 'sends a command that has ended a second time, with a startBy that has passed',
     mustSee: 'the same ending, and not expired',
     async run(exam) {
@@ -125,7 +125,7 @@ export const onceChecks: readonly Check[] = [
   },
   {
     id: 'abort-of-what-is-over',
-    clause: on.commands('Too late, because the bank is being asked or it is over: the Abort is `refused`.'),
+    clause: on.commands('If the bank is already being asked or the Pay has ended, the Abort is `refused`.'),
     does: 'aborts a command that has ended done',
     mustSee: 'refused, and Recall: still final done',
     async run(exam) {

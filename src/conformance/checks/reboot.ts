@@ -41,7 +41,7 @@ async function restart(exam: Exam): Promise<Restart> {
 export const rebootChecks: readonly Check[] = [
   {
     id: 'restart',
-    clause: on.presence('`journalId` is made new whenever the journal starts empty, and at no other time.'),
+    clause: on.presence('Make a new `journalId` whenever the journal starts empty, and at no other time.'),
     does: 'has the plug pulled while nothing runs, then looks for what was written: an ending, a buried id, a late one',
     mustSee: 'a new bootId, the same journalId, the same endings, and nothing runs again',
     async run(exam) {
@@ -75,7 +75,7 @@ export const rebootChecks: readonly Check[] = [
   },
   {
     id: 'restart-while-it-runs',
-    clause: on.promise(6, 'What was not begun has touched nothing: `refused`.'),
+    clause: on.promise(6, 'A command that was not begun had no effect: `refused`.'),
     does: 'has the plug pulled while a command waits for the card',
     mustSee: 'the command ends refused, as its answer or by Recall, and does not run on',
     async run(exam) {
@@ -95,7 +95,7 @@ export const rebootChecks: readonly Check[] = [
   },
   {
     id: 'restart-at-the-bank',
-    clause: on.promise(6, 'After a power cut, what was begun and has no answer is looked up at the bank or in the fiscal memory.'),
+    clause: on.promise(6, 'After a power cut, a command that was begun and has no answer is looked up at the bank or in the fiscal memory.'),
     kind: 'terminal',
     does: 'voids a payment and has the plug pulled as soon as the void was accepted, while the bank is asked',
     mustSee: 'done or refused, as its answer and by Recall; the bank day at the end shows whether it is true',

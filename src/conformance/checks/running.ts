@@ -7,7 +7,7 @@ import { letWait, plainWork, stillRunning } from '../work.ts';
 export const runningChecks: readonly Check[] = [
   {
     id: 'doubled-while-it-runs',
-    clause: on.promise(1, 'while it is under way say `accepted`, later repeat the ending that was written'),
+    clause: on.promise(1, 'answer `accepted` while it runs, later repeat the written outcome'),
     does: 'sends a running command again, on every channel',
     mustSee: 'accepted, each time',
     async run(exam) {
@@ -33,7 +33,7 @@ export const runningChecks: readonly Check[] = [
   },
   {
     id: 'questions-while-it-runs',
-    clause: on.promise(4, 'The four other commands are served all the while.'),
+    clause: on.promise(4, 'The four other commands are always served.'),
     does: 'asks Status and LastTransaction while a command runs',
     mustSee: 'done both times; the last transaction is the running one',
     async run(exam) {
@@ -98,7 +98,7 @@ export const runningChecks: readonly Check[] = [
   },
   {
     id: 'recaller-gets-the-ending',
-    clause: on.promise(7, 'The ending is sent to the gateway that sent the command and to every gateway that recalled it meanwhile'),
+    clause: on.promise(7, 'The final answer is sent to the gateway that sent the command and to every gateway that recalled it meanwhile'),
     does: 'recalls a running command in the name of another gateway, over MQTT, and aborts it',
     mustSee: "the answer to Recall and the ending at that gateway's address",
     async run(exam) {
@@ -119,7 +119,7 @@ export const runningChecks: readonly Check[] = [
   },
   {
     id: 'answers-travel',
-    clause: on.promise(7, 'If none does, it is sent as soon as one is back.'),
+    clause: on.promise(7, 'If none works, it is sent as soon as one is back.'),
     does: 'keeps the device off every channel while a command ends by answerBy',
     mustSee: 'the device is back by itself, with the same bootId and presence first, and sends the ending unasked',
     async run(exam) {

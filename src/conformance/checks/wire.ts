@@ -44,7 +44,7 @@ export const wireChecks: readonly Check[] = [
   },
   {
     id: 'status',
-    clause: on.commands('**Status**: the body of the device, now.'),
+    clause: on.commands('**Status**: the physical state of the device.'),
     does: 'sends Status on every channel that the device uses',
     mustSee: 'done, once, with online, battery, paper and signal',
     async run(exam) {
@@ -94,7 +94,7 @@ export const wireChecks: readonly Check[] = [
   },
   {
     id: 'broken-messages',
-    clause: on.messages('Either side silently drops, and counts, what it cannot parse, what is larger, and what has another number in `v`'),
+    clause: on.messages('Either side silently drops and counts a message that it cannot parse, that is larger, or that has another number in `v`'),
     does: 'sends commands of version 2, of version "1", with an id that is no UUID, and one that is no object',
     mustSee: 'no answer to any of them, and Status answered afterwards',
     async run(exam) {
@@ -127,7 +127,7 @@ export const wireChecks: readonly Check[] = [
   },
   {
     id: 'no-limits',
-    clause: on.command('A ledger command (below) without `startBy` or `answerBy` is broken: drop it.'),
+    clause: on.command('A ledger command (below) without `startBy` or `answerBy` is invalid: drop it.'),
     does: 'sends a ledger command without startBy and one without answerBy',
     mustSee: 'no answer, and Recall: never',
     async run(exam) {
