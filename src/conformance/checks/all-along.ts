@@ -77,7 +77,10 @@ export const allAlongChecks: readonly Check[] = [
   },
   {
     id: 'ends-known',
-    clause: on.promise(6, 'After a power cut, a command that was begun and has no answer is looked up at the bank or in the fiscal memory.'),
+    clause: on.promise(
+      6,
+      'After a power cut, a command that was begun and has no answer is looked up at the bank or in the fiscal memory.',
+    ),
     does: 'looks for commands of the run that ended unknown',
     mustSee: 'none: bank and fiscal memory could be asked all the while',
     async run(exam) {

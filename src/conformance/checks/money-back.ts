@@ -6,7 +6,8 @@ import { missingFields } from '../report-fields.ts';
 import { must, untested } from '../verdict.ts';
 import { carryOut, doneOf, lastDone, plainWork } from '../work.ts';
 
-const unknownOperation = 'An `operationId` that you never reported is `refused`, and so is a Refund above the remaining amount of the payment.';
+const unknownOperation =
+  'An `operationId` that you never reported is `refused`, and so is a Refund above the remaining amount of the payment.';
 
 /** The payment that was made before, as the bank knows it. */
 function paymentOf(exam: Exam): { order: Order; documentNr: unknown; operationId: unknown; rrn: unknown } {

@@ -95,7 +95,10 @@ export const rebootChecks: readonly Check[] = [
   },
   {
     id: 'restart-at-the-bank',
-    clause: on.promise(6, 'After a power cut, a command that was begun and has no answer is looked up at the bank or in the fiscal memory.'),
+    clause: on.promise(
+      6,
+      'After a power cut, a command that was begun and has no answer is looked up at the bank or in the fiscal memory.',
+    ),
     kind: 'terminal',
     does: 'voids a payment and has the plug pulled as soon as the void was accepted, while the bank is asked',
     mustSee: 'done or refused, as its answer and by Recall; the bank day at the end shows whether it is true',

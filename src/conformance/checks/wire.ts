@@ -94,7 +94,9 @@ export const wireChecks: readonly Check[] = [
   },
   {
     id: 'broken-messages',
-    clause: on.messages('Either side silently drops and counts a message that it cannot parse, that is larger, or that has another number in `v`'),
+    clause: on.messages(
+      'Either side silently drops and counts a message that it cannot parse, that is larger, or that has another number in `v`',
+    ),
     does: 'sends commands of version 2, of version "1", with an id that is no UUID, and one that is no object',
     mustSee: 'no answer to any of them, and Status answered afterwards',
     async run(exam) {
