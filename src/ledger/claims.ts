@@ -26,7 +26,7 @@ export function sameNumber(number: string): string {
 
 /** The numbers that the command may have taken. */
 export function numbersOf({ name, documentNr, receiptUid }: Pick<Named, 'name' | 'documentNr' | 'receiptUid'>) {
-  const charged = operationOf(name).isPayment ? documentNr : receiptUid === null ? null : sameNumber(receiptUid);
+  const charged = operationOf(name).isPayment ? documentNr : receiptUid && sameNumber(receiptUid);
   return { document: charged, receipt: receiptUid };
 }
 

@@ -95,8 +95,8 @@ export async function dayClosedAfter(queries: Queries, { deviceId, issuedAtMs }:
 async function hasGoneOn(queries: Queries, lock: DeviceLock, { id, deviceId, issuedAtMs }: Command): Promise<boolean> {
   if (lock.documentId !== null && lock.documentId !== id) return true;
   if (lock.commandId !== null) {
-    const holder = await queries.selectFrom('commands').select('target_id').where('id', '=', lock.commandId).executeTakeFirst();
-    if (holder?.target_id !== id) return true;
+    const ofIt = queries.selectFrom('commands').select('id').where('id', '=', lock.commandId).where('target_id', '=', id);
+    if ((await ofIt.executeTakeFirst()) === undefined) return true;
   }
   const later = await queries
     .selectFrom('commands')

@@ -29,7 +29,8 @@ export async function putOnReview(
       review_reason: why,
       reviewed_at: null,
       ...(isEnded ? { ended_unknown_at: sql<number>`coalesce(ended_unknown_at, now_ms())` } : {}),
-      ...(contradiction === undefined ? {} : { contradiction }),
+      // Undefined: it stays as it is.
+      contradiction,
     })
     .where('id', '=', id)
     .$if(unless === 'settled', (query) => query.where(openOnly))

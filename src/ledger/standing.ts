@@ -47,7 +47,8 @@ function standingWhenDone({ documentState, amountBani }: Facts, followers: reado
   // Whether the money is with the shop is not known while a refund or void of it is disputed.
   if (followers.some((follower) => follower.state === 'disputed' && takesMoneyBack(operationOf(follower.name)))) return 'disputed';
   if (documentState === 'voided') return 'voided';
-  if (documentState !== null && amountBani !== null && refundedBaniOf(followers) >= amountBani) return 'refunded';
+  const refundedBani = refundedBaniOf(followers);
+  if (refundedBani > 0 && refundedBani >= (amountBani ?? 0)) return 'refunded';
   return documentState === 'closed' ? 'closed' : 'done';
 }
 

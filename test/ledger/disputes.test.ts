@@ -1,10 +1,12 @@
 // What a device says after the settlement, case by case: what is written, what an operator sees, and what is counted [D143].
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { findEqual } from '../../src/ledger/calls/content-store.ts';
-import { findClaimant } from '../../src/ledger/claims.ts';
+import { findClaimant, type NumberKind } from '../../src/ledger/claims.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import type { CommandEvent } from '../../src/ledger/command-event.ts';
+import type { CommandKinds } from '../../src/ledger/command-kind.ts';
+import { documentNow } from '../../src/ledger/device-lock.ts';
 import type { Finding } from '../../src/ledger/rules.ts';
 import { createDisputes, type Disputes } from '../../src/ledger/settling/disputes.ts';
 import { createStateChanges } from '../../src/ledger/settling/state-change.ts';
@@ -15,21 +17,34 @@ import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { insertSent, settle } from '../support/ledger-statements.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
-import { createVirtualClock } from '../support/virtual-clock.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
+let clock: VirtualClock;
 let database: Database;
 let disputes: Disputes;
 let steps: Omit<CommandEvent, 'atMs'>[];
+/** Names of operations whose effects were undone. */
+let reversed: string[];
 let merchantId: string;
 let deviceId: string;
 
 beforeEach(async () => {
-  database = await memoryDatabase(createVirtualClock(1_000_000));
+  clock = createVirtualClock(1_000_000);
+  database = await memoryDatabase(clock);
   merchantId = (await seedMerchant(database.queries)).id;
   deviceId = (await seedDevice(database.queries, merchantId)).id;
   steps = [];
+  reversed = [];
   const timeline = { add() {}, addCounted: (event: CommandEvent) => steps.push(event) } as unknown as Timeline;
-  const kinds = { CloseDoc: {} } as const;
+  const kinds: CommandKinds = {
+    CloseDoc: {},
+    Pay: {
+      onReversed: async (_queries, { name }) => {
+        reversed.push(name);
+        return undefined;
+      },
+    },
+  };
   const changeState = createStateChanges({ database, timeline, kinds, onSettled() {} });
   disputes = createDisputes({ database, logger: quietLogger, timeline, changeState });
 });
@@ -51,6 +66,8 @@ const says = (outcome: Finding['outcome'], report?: Finding['report']): Finding 
 });
 const compare = (command: Command, finding: Finding, extracted?: object) => disputes.compare(command, finding, 'recall', extracted);
 const stepNames = () => steps.map(({ step }) => step);
+const unconfirmed = async () => (await decisionsToConfirm(database.queries, 'me', 1, deviceId, 1_000)).map(({ id }) => id);
+const holderOf = async (kind: NumberKind, number: string) => (await findClaimant(database.queries, merchantId, kind, number))?.id;
 
 describe('a device that says that it is carrying out what was settled as not done', () => {
   it('disputes it, once', async () => {
@@ -73,7 +90,6 @@ describe('a device that says that it is carrying out what was settled as not don
 
 describe('a device that agrees', () => {
   it('completes what an operator decided without it, once, after which it is not asked any more; and nothing else', async () => {
-    const unconfirmed = async () => (await decisionsToConfirm(database.queries, 'me', 1, deviceId, 1_000)).map(({ id }) => id);
     const decided = await settled(refused);
     expect(await unconfirmed()).toEqual([decided.id]);
     expect(await compare(decided, says('unknown'))).toMatchObject({ outcome: 'unknown' });
@@ -84,6 +100,16 @@ describe('a device that agrees', () => {
     const answered = await settled({ ...refused, settled_by: 'answer' });
     expect(await compare(answered, says('refused'))).toBe(answered);
     expect([disputes.count(), new Set(stepNames())]).toEqual([0, new Set(['answered again'])]);
+  });
+
+  it('with what it reported itself, or has confirmed already, or the gateway knew, costs no transaction, however often it does', async () => {
+    const begun = vi.spyOn(database, 'transaction');
+    await compare(await settled({ ...refused, settled_by: 'answer', outcome: 'refused' }), says('refused'));
+    await compare(await settled({ ...refused, outcome: 'refused' }), says('refused'));
+    await compare(await settled({ state: 'never', settled_by: 'gateway' }), says('never'));
+    expect(begun).not.toHaveBeenCalled();
+    await compare(await settled(refused), says('refused'));
+    expect(begun).toHaveBeenCalledTimes(1);
   });
 
   it('adds the numbers that the operator did not know, if its report can be taken as it is', async () => {
@@ -108,19 +134,23 @@ describe('a device that contradicts', () => {
     expect(now).toMatchObject({ state: 'disputed', disputedFrom: state, outcome: 'done', operationId: '2', rrn: '3' });
     expect(now).toMatchObject({ report: '{"operationId":"2"}', reviewSinceMs: 1_000_000, reviewedAtMs: null, outcomeReceivedAtMs: null });
     expect(now.reviewReason).toBe(`The device now says "done", but the command was settled as "${state}".`);
+    // That it did it, not that it is at it.
+    expect(now.acceptedAtMs).toBeNull();
     expect([disputes.count(), stepNames()]).toEqual([1, ['contradiction']]);
   });
 
   it('an operator’s `done` disputes it: the report of the operator stays, and the terminal is free', async () => {
-    const decided = await settled({ ...done, document_state: 'open', report: '{"source":"person"}' });
-    const now = await compare(decided, says('never'));
+    const decided = await settled({ ...done, document_state: 'open', document_nr: 'n', report: '{"source":"person"}' });
+    const now = await compare(decided, says('never', { screen: 'ready' }));
     expect(now).toMatchObject({ state: 'disputed', disputedFrom: 'done', documentState: null, report: '{"source":"person"}' });
+    expect(now.reviewReason).toBe('The device now says "never", but the command was settled as "done".');
     const closed = await compare(await settled(done), says('refused'));
     expect(closed).toMatchObject({ state: 'disputed', documentState: 'closed', outcome: 'refused' });
   });
 
   it.each([
     ['denies what it reported itself', says('refused'), 'now says "refused", but the command was settled as "done"'],
+    ['denies it with another number', says('refused', { operationId: '2' }), 'now says "refused", but the command was settled as "done"'],
     ['reports a second operation', says('done', { operationId: '2' }), 'a second operation, 2, for a command that was settled with 1'],
   ])('and %s: that stays done, and is flagged', async (_what, finding, why) => {
     const command = await settled({ ...done, settled_by: 'answer', outcome: 'done', report: '{"operationId":"1"}' });
@@ -134,10 +164,34 @@ describe('a device that contradicts', () => {
     const command = await settled({ ...refused, name: 'CloseDoc', target_id: payment.id });
     expect(await compare(command, says('done', {}))).toMatchObject({ state: 'done', settledBy: 'recall', disputedFrom: null });
     expect((await latest(payment)).documentState).toBe('closed');
+    expect(await unconfirmed(), 'the terminal is not asked about it any more').toEqual([payment.id]);
+    // Another gateway that has read the row before.
+    expect(await compare(command, says('done', {}))).toMatchObject({ state: 'done', settledBy: 'recall' });
     expect([disputes.count(), await disputes.compare(await latest(command), says('done', {}), 'recall')]).toMatchObject([
       0,
       { state: 'done' },
     ]);
+  });
+
+  it('a close of a document that an operator called done disputes it, and saying then that it was made leaves that to the operator', async () => {
+    const payment = await settled({ ...done, document_state: 'closed' });
+    const denied = await compare(
+      await settled({ ...done, document_state: null, name: 'CloseDoc', target_id: payment.id }),
+      says('refused'),
+    );
+    expect(denied).toMatchObject({ state: 'disputed', disputedFrom: 'done' });
+    expect(await compare(denied, says('done', {}))).toMatchObject({ state: 'disputed', disputedFrom: 'done', contradiction: 'done' });
+  });
+
+  it('again and again, each time with another number: what was settled first stays named, and no further record is written', async () => {
+    const first = await compare(await settled(refused), says('done', { operationId: '2' }));
+    const records = () => database.queries.selectFrom('settlements').select('settled_at').execute();
+    const before = await records();
+    await clock.advance(500);
+    const second = await compare(first, says('done', { operationId: '3' }));
+    expect(second).toMatchObject({ state: 'disputed', disputedFrom: 'refused', contradiction: 'done 3' });
+    expect(second.reviewReason).toBe('The device now says "done", but the command was settled as "refused".');
+    expect(await records()).toEqual(before);
   });
 
   it('and repeats it changes nothing, before and after an operator has resolved it', async () => {
@@ -145,6 +199,7 @@ describe('a device that contradicts', () => {
     const command = await settled(refused);
     const disputed = await compare(command, said);
     expect(await compare(disputed, said)).toBe(disputed);
+    expect(stepNames()).toEqual(['contradiction', 'answered again']);
     // Another gateway that has read the row before the dispute.
     expect(await compare(command, said)).toEqual(disputed);
     const resolved = (await disputes.resolve(disputed, { state: 'refused', reason: 'Paid back.', report: undefined, isPayment: true }))
@@ -176,6 +231,22 @@ describe('a device that contradicts', () => {
       document_nr: 'n',
     });
     expect((await compare(command, says('done'))).reviewReason).toContain(`(${id}): it may be done twice`);
+  });
+
+  it('about a receipt takes its Uid back, and the documentNr only if it charged a card, whatever the letter case', async () => {
+    const print = { ...refused, name: 'PrintReceipt', document_nr: null } as const;
+    const [inCash, byCard] = ['C0FFEE00-0000-4000-8000-000000000001', 'C0FFEE00-0000-4000-8000-000000000002'] as const;
+    await compare(await settled({ ...print, receipt_uid: inCash, cash_bani: 1_000 }), says('done'));
+    const charged = await compare(await settled({ ...print, receipt_uid: byCard, card_bani: 1_000 }), says('done'));
+    expect(await holderOf('document', inCash.toLowerCase())).toBeUndefined();
+    expect([await holderOf('receipt', byCard), await holderOf('document', byCard.toLowerCase())]).toEqual([charged.id, charged.id]);
+    await disputes.resolve(charged, { state: 'refused', reason: 'why', report: undefined, isPayment: false });
+    expect([await holderOf('receipt', byCard), await holderOf('document', byCard.toLowerCase())]).toEqual([undefined, undefined]);
+  });
+
+  it('a call that is not known by its content leaves none behind', async () => {
+    await compare(await settled(refused), says('done'));
+    expect(await database.queries.selectFrom('claims').selectAll().where('kind', '=', 'content').execute()).toEqual([]);
   });
 
   it('what was removed after its time is flagged: nothing is left of it that could be resolved', async () => {
@@ -269,6 +340,56 @@ describe('a resolution', () => {
     expect(await holder()).toBe(command.id);
     await disputes.resolve(command, as('refused'));
     expect(await holder()).toBeUndefined();
+  });
+
+  it('as executed of one that another waits for keeps the number, and later calls find the payment by its bank number', async () => {
+    const second = await settled({ ...refused, document_nr: 'n' });
+    const first = await settled({ ...done, document_nr: 'n' });
+    const waiting = await compare(second, says('done', { operationId: '2' }));
+    const denied = await compare(first, says('never'));
+    expect(await disputes.resolve(denied, as('done', { operationId: '1' }))).toMatchObject({ isDisplaced: false });
+    expect(await holderOf('document', 'n')).toBe(first.id);
+    const named = await database.queries.selectFrom('bank_operations').select(['payment_id', 'operation_id']).execute();
+    expect(named).toEqual([{ payment_id: first.id, operation_id: '1' }]);
+    expect(await disputes.resolve(waiting, as('done'))).toMatchObject({ isDisplaced: true });
+  });
+
+  it('as executed of what has no number is displaced by none', async () => {
+    const cashIn = await disputed({ name: 'MoneyIn', document_nr: null });
+    expect(await disputes.resolve(cashIn, { ...as('done'), isPayment: false })).toMatchObject({ isDisplaced: false });
+  });
+
+  it('of its CloseDoc a second time finds the document open, as the first one left it', async () => {
+    const payment = await settled({ ...done, document_state: 'open' });
+    expect(await documentNow(database.queries, { commandId: null, documentId: payment.id, decidedAtMs: null }, payment)).toBe('open');
+  });
+
+  it('as executed of a payment that was voided meanwhile is in no close of the bank day', async () => {
+    const payment = await disputed({ issued_at: 1_000 });
+    await settled({ state: 'done', name: 'CancelTransaction', target_id: payment.id, issued_at: 2_000 });
+    await settled({ state: 'done', name: 'CloseDay', issued_at: 3_000 });
+    const { command } = (await disputes.resolve(payment, as('done'))) ?? {};
+    expect(command).toMatchObject({ state: 'done', documentState: 'voided', bankDayClosedAtMs: null });
+  });
+
+  it.each([
+    ['refused', 'done', []],
+    ['refused', 'refused', []],
+    ['done', 'done', []],
+    ['done', 'refused', ['Pay']],
+  ] as const)(
+    'of what was settled as %s, resolved as %s, undoes the effects only of what turns out not to be done',
+    async (from, to, undone) => {
+      await disputes.resolve(await disputed({ disputed_from: from }), as(to));
+      expect(reversed).toEqual(undone);
+    },
+  );
+
+  it('as not executed leaves no document, and the request is still known by its content', async () => {
+    const command = await disputed({ disputed_from: 'done', document_state: 'closed', request_hash: 'h', settled_at: 1_000_000 });
+    expect(await disputes.resolve(command, as('refused'))).toMatchObject({ command: { state: 'refused', documentState: null } });
+    expect(await holderOf('document', 'n')).toBeUndefined();
+    expect((await findEqual(database.queries, { merchantId, deviceId, requestHash: 'h' }))?.command.id).toBe(command.id);
   });
 
   it('as not executed frees the number; the device is not asked about it any more', async () => {

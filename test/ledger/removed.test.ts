@@ -2,9 +2,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { wasRemoved } from '../../src/ledger/answers.ts';
+import { findByContent, releaseContent } from '../../src/ledger/claims.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import { newestUnder } from '../../src/ledger/operation-status.ts';
 import { requireKept } from '../../src/ledger/removed.ts';
+import { findCommand } from '../../src/ledger/store.ts';
 import { findHolderOfNumber } from '../../src/ledger/tried-before.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { lockAsSeeded, seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -75,4 +77,17 @@ it('of several tries under one number the one that is open or done is meant, els
   await database.queries.updateTable('commands').set({ state: 'done' }).where('id', '=', first).execute();
   await lockAsSeeded(database.queries, first);
   expect(await under()).toMatchObject({ id: first });
+});
+
+it('is not found by its content any more; a newer one with the same content is', async () => {
+  const known = async () => (await findByContent(database.queries, { merchantId, deviceId, requestHash: 'h' }))?.id;
+  const forget = async ({ id }: { id: string }) => releaseContent(database.queries, (await findCommand(database.queries, id)) as Command);
+  const older = await seed({ ...refused, request_hash: 'h' });
+  const newer = await seed({ ...refused, request_hash: 'h' });
+  await forget(older);
+  expect(await known()).toBe(newer.id);
+  await forget(await seed(refused));
+  expect(await known()).toBe(newer.id);
+  await forget(newer);
+  expect(await known()).toBeUndefined();
 });

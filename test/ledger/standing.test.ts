@@ -44,9 +44,15 @@ it.each(standings)('%s', (standing) => {
   expect(standingOf(...examples[standing])).toBe(standing);
 });
 
+it('what has no amount is not refunded, and a payment of which more was refunded than paid is', () => {
+  expect(standingOf(payment(null, { name: 'CloseDay', amountBani: null }))).toBe('done');
+  expect(standingOf(payment('closed'), [refund(600), refund(500)])).toBe('refunded');
+});
+
 it('a dispute about the close of a document leaves the payment as it is', () => {
   expect(standingOf(payment('closed'), [{ name: 'CloseDoc', state: 'disputed', amountBani: null }])).toBe('closed');
   expect(standingOf(payment(null, { state: 'disputed' }))).toBe('disputed');
+  expect(standingOf(payment('closed'))).toBe('closed');
 });
 
 describe('the answer', () => {
@@ -88,6 +94,7 @@ describe('the answer', () => {
         answerOf(command, { followers, question: 'number' });
       } catch (error) {
         expect((error as Error).message).not.toMatch(/new (documentNr|number|key)/i);
+        expect((error as Error).message, standing).not.toBe('');
       }
     }
   });

@@ -74,7 +74,7 @@ export function createDisputes({ database, logger, timeline, changeState }: Deps
   }
 
   async function flag(settled: Command, finding: Finding, contradiction: string): Promise<Command> {
-    const second = settled.state === 'done' && finding.outcome === 'done' ? secondOperation(settled, finding) : undefined;
+    const second = finding.outcome === 'done' ? secondOperation(settled, finding) : undefined;
     const why = second
       ? `The device reports a second operation, ${second.reported}, for a command that was settled with ${second.settled}.`
       : sentenceOf(settled, finding);
@@ -108,24 +108,23 @@ export function createDisputes({ database, logger, timeline, changeState }: Deps
         const update = (on: Queries) => closeAfterAll(database.engine, on, settled, finding, by);
         return (await changeState({ command: settled, to: 'done', update })) ?? latestOf(queries, settled);
       }
-      const report = isDone && finding.report ? JSON.stringify(finding.report) : undefined;
+      const report = isDone ? JSON.stringify(finding.report) : undefined;
       const found = { ...extracted, contradiction, outcome: finding.outcome, report };
       return raise(settled, finding.outcome, found, sentenceOf(settled, finding), finding.report);
     },
     async resolve(disputed, resolution, alongside) {
-      let isDisplaced = false;
-      const command = await changeState({
+      let resolved: disputeStore.Resolved | undefined;
+      await changeState({
         command: disputed,
         to: resolution.state,
         async update(on) {
-          const resolved = await disputeStore.resolve(database.engine, on, disputed, resolution);
-          isDisplaced = resolved?.isDisplaced === true;
+          resolved = await disputeStore.resolve(database.engine, on, disputed, resolution);
           return resolved?.command;
         },
         alongside,
         resolvedAs: effectOf(disputed, resolution),
       });
-      return command && { command, isDisplaced };
+      return resolved;
     },
     count: () => count,
   };
@@ -147,8 +146,9 @@ async function closeAfterAll(
   const settlement = { state: 'done', by, outcome: 'done', report: report && JSON.stringify(report), reason } as const;
   await lockDevice(engine, queries, settled.deviceId);
   const done = await correctToDone(queries, settled, settlement);
-  if (done?.targetId != null) await closeDocument(queries, done.targetId);
-  if (done) await confirmDecision(queries, done);
+  if (!done) return undefined;
+  if (done.targetId !== null) await closeDocument(queries, done.targetId);
+  await confirmDecision(queries, done);
   return done;
 }
 
