@@ -1,21 +1,17 @@
 // Databases for tests: fresh, migrated, on each engine that is at hand. now_ms() follows the clock that is given, or real time plus a shift,
 // on both engines, so that the same virtual-time tests run on both.
-import { createHash, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FunctionNode, type KyselyPlugin, OperationNodeTransformer, type RawNode, sql } from 'kysely';
-import pg from 'pg';
 import type { Database } from '../../src/database/database.ts';
 import type { Engine } from '../../src/database/dialect.ts';
-import { migrationsDir, readMigrations } from '../../src/database/migration-files.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { createMemoryStorage, type MemoryStorage } from '../../src/database/sqlite/memory.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { systemClock } from '../../src/kernel/system.ts';
+import { createEmpty, dropDatabase, postgresUrl, returnDatabase, takeDatabase, urlOf } from './postgres-databases.ts';
 import { quietLogger } from './quiet-logger.ts';
-
-const postgresUrl = process.env['TILLGATE_TEST_POSTGRES_URL'];
 
 export const engines: Engine[] = postgresUrl ? ['sqlite', 'postgres'] : ['sqlite'];
 
@@ -83,8 +79,7 @@ export async function emptyPlace(engine: Engine): Promise<{ options: { url?: str
     const dataDir = mkdtempSync(join(tmpdir(), 'tillgate-db-'));
     return { options: { dataDir }, remove: async () => rmSync(dataDir, { recursive: true, force: true }) };
   }
-  const name = newName();
-  await asAdmin((admin) => admin.query(`create database ${name}`));
+  const name = await createEmpty();
   return { options: { url: urlOf(name) }, remove: () => dropDatabase(name) };
 }
 
@@ -115,9 +110,7 @@ async function openTestSqlite(clock: Clock = systemClock): Promise<TestDatabase>
 }
 
 async function openTestPostgres(clock?: Clock): Promise<TestDatabase> {
-  const name = newName();
-  const migrated = await preparedTemplate();
-  await asAdmin((admin) => admin.query(`create database ${name} template ${migrated}`));
+  const name = await takeDatabase();
   const shift = { ms: 0 };
   const plugin = createClockPlugin(clock, shift);
   const url = urlOf(name);
@@ -140,7 +133,7 @@ async function openTestPostgres(clock?: Clock): Promise<TestDatabase> {
       },
     };
   }
-  return open(() => dropDatabase(name));
+  return open(() => returnDatabase(name));
 }
 
 /** Writes the test's time in the place of now_ms(): the server's own clock cannot be moved, and this reaches every connection of the pool. */
@@ -162,63 +155,4 @@ function createClockPlugin(clock: Clock | undefined, shift: { ms: number }): Kys
     transformQuery: ({ node }) => (clock || shift.ms !== 0 ? transformer.transformNode(node) : node),
     transformResult: async ({ result }) => result,
   };
-}
-
-let template: Promise<string> | undefined;
-
-/** One migrated database that the others are copied from; asked for once by each test process. */
-function preparedTemplate(): Promise<string> {
-  template ??= prepareTemplate();
-  return template;
-}
-
-/** Test processes that start together take turns. */
-async function prepareTemplate(): Promise<string> {
-  const checksums = readMigrations(migrationsDir).map((migration) => migration.checksum);
-  const name = `tillgate_template_${createHash('sha256').update(checksums.join()).digest('hex').slice(0, 16)}`;
-  await asAdmin(async (admin) => {
-    await admin.query('select pg_advisory_lock(20260102)');
-    try {
-      const { rows } = await admin.query('select 1 from pg_database where datname = $1', [name]);
-      if (rows.length > 0) return;
-      // Under another name until it is whole: a test process that dies in the middle leaves no half-made template.
-      const draft = `${name}_draft`;
-      await admin.query(`drop database if exists ${draft} with (force)`);
-      await admin.query(`create database ${draft}`);
-      const database = await openDatabase({ url: urlOf(draft), role: 'gateway', clock: systemClock, logger: quietLogger });
-      await database.close();
-      await admin.query(`alter database ${draft} rename to ${name}`);
-    } finally {
-      await admin.query('select pg_advisory_unlock(20260102)');
-    }
-  });
-  return name;
-}
-
-function newName(): string {
-  return `tillgate_test_${randomUUID().replaceAll('-', '')}`;
-}
-
-async function dropDatabase(name: string): Promise<void> {
-  await asAdmin((admin) => admin.query(`drop database if exists ${name} with (force)`));
-}
-
-function urlOf(databaseName: string): string {
-  const url = new URL(postgresUrl ?? '');
-  url.pathname = `/${databaseName}`;
-  return url.href;
-}
-
-let admins: pg.Pool | undefined;
-
-/** Connections are kept, because every one is a process of the server; they do not keep the test process alive. */
-async function asAdmin<Result>(work: (admin: pg.ClientBase) => Promise<Result>): Promise<Result> {
-  // An idle connection that breaks is replaced by the next call.
-  admins ??= new pg.Pool({ connectionString: postgresUrl, allowExitOnIdle: true }).on('error', () => {});
-  const admin = await admins.connect();
-  try {
-    return await work(admin);
-  } finally {
-    admin.release();
-  }
 }

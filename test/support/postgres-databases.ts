@@ -1,0 +1,159 @@
+// The databases of tests on PostgreSQL. A test process copies them from a migrated template, and empties those that its tests return: to copy
+// and drop a database costs the server 150 ms of processor time, to empty it some 15.
+import { createHash, randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { migrationsDir, readMigrations } from '../../src/database/migration-files.ts';
+import { openDatabase } from '../../src/database/open.ts';
+import { systemClock } from '../../src/kernel/system.ts';
+import { quietLogger } from './quiet-logger.ts';
+
+export const postgresUrl = process.env['TILLGATE_TEST_POSTGRES_URL'];
+
+const emptied: string[] = [];
+/** The catalogue as the template has it. */
+let shape: string | undefined;
+
+/** A migrated database without rows. */
+export async function takeDatabase(): Promise<string> {
+  const migrated = await preparedTemplate();
+  const ready = emptied.pop();
+  if (ready !== undefined) return ready;
+  const name = newName();
+  await asAdmin((admin) => admin.query(`create database ${name} template ${migrated}`));
+  shape ??= await inDatabase(name, readShape);
+  return name;
+}
+
+/** A later test gets it, unless its catalogue or statistics have changed, it has grown, or something is still connected. */
+export async function returnDatabase(name: string): Promise<void> {
+  const isEmpty = await inDatabase(name, async (client) => {
+    if ((await readShape(client)) !== shape || (await isLarge(client)) || (await hasOtherClients(client))) return false;
+    await deleteRows(client);
+    return true;
+  }).catch(() => false);
+  if (isEmpty) emptied.push(name);
+  else await dropDatabase(name);
+}
+
+async function inDatabase<Result>(name: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = new pg.Client({ connectionString: urlOf(name) });
+  // The server may be stopped by its test.
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** Tables, columns, indexes, functions, triggers, statistics, settings, and the rows that the migrations wrote. A change gives a row a new xmin. */
+async function readShape(client: pg.Client): Promise<string> {
+  const catalogues = [
+    'pg_class',
+    'pg_attribute',
+    'pg_constraint',
+    'pg_index',
+    'pg_proc',
+    'pg_statistic',
+    'pg_trigger',
+    'applied_migrations',
+    'migration_promises',
+  ];
+  const sums = catalogues.map((table) => `(select concat(count(*), ':', max(xmin::text::bigint)) from ${table})`);
+  const settings = `(select count(*) from pg_db_role_setting where setdatabase = (select oid from pg_database where datname = current_database()))`;
+  const { rows } = await client.query<{ shape: string }>(`select concat_ws(' ', ${[...sums, settings].join(', ')}) as shape`);
+  return rows[0]?.shape ?? '';
+}
+
+/** Deleted rows keep their space, which slows down what reads a table as a whole. */
+async function isLarge(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ bytes: string }>('select pg_database_size(current_database()) as bytes');
+  return Number(rows[0]?.bytes) > 16 * 2 ** 20;
+}
+
+/** Sessions of clients that have just left end within milliseconds. */
+async function hasOtherClients(client: pg.Client): Promise<boolean> {
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    const { rowCount } = await client.query(`
+      select 1 from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`);
+    if (rowCount === 0) return false;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return true;
+}
+
+/** All but the record of the migrations. Without triggers, so that the order of the tables does not matter. */
+async function deleteRows(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ statement: string }>(`
+    select case relkind when 'S' then format('select setval(%L, 1, false)', oid::regclass) else format('delete from %I', relname) end as statement
+    from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'S') and relname not in ('applied_migrations', 'migration_promises')`);
+  await client.query(`set session_replication_role = replica; ${rows.map(({ statement }) => statement).join('; ')}`);
+}
+
+let template: Promise<string> | undefined;
+
+/** One migrated database that the others are copied from; asked for once by each test process. */
+function preparedTemplate(): Promise<string> {
+  template ??= prepareTemplate();
+  return template;
+}
+
+/** Test processes that start together take turns. */
+async function prepareTemplate(): Promise<string> {
+  const checksums = readMigrations(migrationsDir).map((migration) => migration.checksum);
+  const name = `tillgate_template_${createHash('sha256').update(checksums.join()).digest('hex').slice(0, 16)}`;
+  await asAdmin(async (admin) => {
+    await admin.query('select pg_advisory_lock(20260102)');
+    try {
+      const { rows } = await admin.query('select 1 from pg_database where datname = $1', [name]);
+      if (rows.length > 0) return;
+      // Under another name until it is whole: a test process that dies in the middle leaves no half-made template.
+      const draft = `${name}_draft`;
+      await admin.query(`drop database if exists ${draft} with (force)`);
+      await admin.query(`create database ${draft}`);
+      const database = await openDatabase({ url: urlOf(draft), role: 'gateway', clock: systemClock, logger: quietLogger });
+      await database.close();
+      await admin.query(`alter database ${draft} rename to ${name}`);
+    } finally {
+      await admin.query('select pg_advisory_unlock(20260102)');
+    }
+  });
+  return name;
+}
+
+function newName(): string {
+  return `tillgate_test_${randomUUID().replaceAll('-', '')}`;
+}
+
+export async function createEmpty(): Promise<string> {
+  const name = newName();
+  await asAdmin((admin) => admin.query(`create database ${name}`));
+  return name;
+}
+
+export async function dropDatabase(name: string): Promise<void> {
+  await asAdmin((admin) => admin.query(`drop database if exists ${name} with (force)`));
+}
+
+export function urlOf(databaseName: string): string {
+  const url = new URL(postgresUrl ?? '');
+  url.pathname = `/${databaseName}`;
+  return url.href;
+}
+
+let admins: pg.Pool | undefined;
+
+/** Connections are kept, because every one is a process of the server; they do not keep the test process alive. */
+async function asAdmin<Result>(work: (admin: pg.ClientBase) => Promise<Result>): Promise<Result> {
+  // An idle connection that breaks is replaced by the next call.
+  admins ??= new pg.Pool({ connectionString: postgresUrl, allowExitOnIdle: true }).on('error', () => {});
+  const admin = await admins.connect();
+  try {
+    return await work(admin);
+  } finally {
+    admin.release();
+  }
+}
