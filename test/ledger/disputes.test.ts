@@ -315,6 +315,13 @@ describe('a resolution', () => {
       expect(await found()).toBe(second.id);
     });
 
+    it('is found while it is disputed, although it closes a day and something was sold on its device since', async () => {
+      const close = await settled({ ...equal, name: 'CloseDay', issued_at: 1_000 });
+      await compare(close, says('done', { count: 1 }));
+      await settled({ ...done, issued_at: 2_000 });
+      expect(await found()).toBe(close.id);
+    });
+
     it('is found while it is disputed, although an equal one was begun under a key', async () => {
       const first = await settled({ ...equal, outcome_received_at: 1 });
       const disputed = await compare(first, says('done', { operationId: '2' }));
