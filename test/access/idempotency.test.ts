@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimKey, findKey, type KeyClaim, releaseKey, sweepKeys } from '../../src/access/idempotency.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { engines, openQuickDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -10,7 +10,7 @@ describe.each(engines)('idempotency keys on %s', (engine) => {
   let merchantId: string;
 
   beforeEach(async () => {
-    database = await openTestDatabase(engine);
+    database = await openQuickDatabase(engine);
     merchantId = (await seedMerchant(database.queries)).id;
   });
   afterEach(() => database.close());

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createKeyUses, type KeyUses } from '../../src/access/key-uses.ts';
 import { listKeys } from '../../src/access/keys.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { engines, openQuickDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedKey, seedMerchant } from '../support/fixtures.ts';
 import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
 import { until } from '../support/until.ts';
@@ -16,7 +16,7 @@ describe.each(engines)('the last use of keys on %s', (engine) => {
   let merchantId: string;
 
   beforeEach(async () => {
-    database = await openTestDatabase(engine, clock);
+    database = await openQuickDatabase(engine, clock);
     logger = recordingLogger();
     uses = createKeyUses({ database, clock, logger });
     merchantId = (await seedMerchant(database.queries)).id;

@@ -19,7 +19,7 @@ import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { createLedger } from '../../src/ledger/ledger.ts';
 import type { Link } from '../../src/link/link.ts';
 import { createFakeLink, type FakeLink } from '../devices/fake-link.ts';
-import { openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { openQuickDatabase, type TestDatabase } from '../support/engines.ts';
 import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
 import { createTestServer } from '../support/test-server.ts';
 
@@ -79,7 +79,7 @@ const fiscal = { createReport: notPlayed };
 
 export async function openCabinet(engine: Engine, options: OfficeOptions = {}): Promise<RunningCabinet> {
   const { clock = systemClock, isSandbox = false } = options;
-  const database = options.database ?? (await openTestDatabase(engine, options.clock));
+  const database = options.database ?? (await openQuickDatabase(engine, options.clock));
   const logger = recordingLogger();
   const random = systemRandom;
   const link = createFakeLink();

@@ -7,7 +7,7 @@ import { databaseDown } from '../../src/database/errors.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
 import { findCommand } from '../../src/ledger/store.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { engines, openQuickDatabase, type TestDatabase } from '../support/engines.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { seedCommand, seedDevice, seedInvoice, seedMerchant } from '../support/fixtures.ts';
 import { settle } from '../support/ledger-statements.ts';
@@ -259,7 +259,7 @@ describe.each(engines)('the mark on %s', (engine) => {
   let id: string;
 
   beforeEach(async () => {
-    database = await openTestDatabase(engine);
+    database = await openQuickDatabase(engine);
     const merchant = await seedMerchant(database.queries);
     const device = await seedDevice(database.queries, merchant.id);
     id = (await seedCommand(database.queries, merchant.id, device.id)).id;

@@ -6,7 +6,7 @@ import { lockUndisputed, settleBankDay, voidDocument } from '../../src/cards/sto
 import type { Command } from '../../src/ledger/command.ts';
 import * as reviews from '../../src/ledger/review-store.ts';
 import * as ledger from '../../src/ledger/store.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { engines, openQuickDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { settle } from '../support/ledger-statements.ts';
 
@@ -23,7 +23,7 @@ describe.each(engines)('on %s', (engine) => {
   let merchantId: string;
 
   beforeEach(async () => {
-    database = await openTestDatabase(engine);
+    database = await openQuickDatabase(engine);
     merchantId = (await seedMerchant(database.queries)).id;
   });
   afterEach(() => database.close());

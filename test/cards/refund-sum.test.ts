@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { lockUndisputed } from '../../src/cards/store.ts';
 import { insertWithin } from '../../src/ledger/insert-batch.ts';
-import { engines, openTestDatabase } from '../support/engines.ts';
+import { engines, openQuickDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 
@@ -30,7 +30,7 @@ it('a refund that was overtaken by another one is judged by what is left then', 
 });
 
 it.each(engines)('a second sum waits until the first refund is committed, however long that takes, on %s', async (engine) => {
-  const database = await openTestDatabase(engine);
+  const database = await openQuickDatabase(engine);
   const { id: merchantId } = await seedMerchant(database.queries);
   const { id: deviceId } = await seedDevice(database.queries, merchantId);
   const settled = { state: 'done', document_state: 'closed', settled_at: 1, settled_by: 'answer' } as const;

@@ -8,7 +8,7 @@ import { createDevices } from '../../src/devices/devices.ts';
 import { readCode } from '../../src/devices/pairing.ts';
 import { createPresenceKeeper } from '../../src/devices/presence-keeper.ts';
 import { countStatements } from '../invoices/shop.ts';
-import { engines, openTestDatabase } from '../support/engines.ts';
+import { engines, openQuickDatabase } from '../support/engines.ts';
 import { seedMerchant } from '../support/fixtures.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { seededRandom } from '../support/seeded-random.ts';
@@ -20,7 +20,7 @@ const nobody = '3b241101-e2bb-4255-8caf-4136c566a962';
 describe.each(engines)('devices on %s', (engine) => {
   async function setUp() {
     const clock = createVirtualClock();
-    const database = await openTestDatabase(engine, clock);
+    const database = await openQuickDatabase(engine, clock);
     onTestFinished(() => database.close());
     const devices = createDevices({
       database,

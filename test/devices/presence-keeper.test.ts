@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Queries } from '../../src/database/database.ts';
 import { databaseDown } from '../../src/database/errors.ts';
 import { createPresenceKeeper } from '../../src/devices/presence-keeper.ts';
-import { engines, openTestDatabase, untilIdle } from '../support/engines.ts';
+import { engines, openQuickDatabase, untilIdle } from '../support/engines.ts';
 import { seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { recordingLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -15,7 +15,7 @@ describe.each(engines)('presence on %s', (engine) => {
   async function setUp() {
     let settle = async () => {};
     const clock = createVirtualClock(undefined, { settle: () => settle() });
-    const database = await openTestDatabase(engine, clock);
+    const database = await openQuickDatabase(engine, clock);
     settle = () => untilIdle(database);
     onTestFinished(() => database.close());
     const link = createFakeLink();

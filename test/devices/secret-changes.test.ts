@@ -6,7 +6,7 @@ import { createDevices, type Devices } from '../../src/devices/devices.ts';
 import { readLoginState } from '../../src/devices/registry.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
 import type { DeviceLogins } from '../../src/link/brokers/mosquitto-logins.ts';
-import { engines, memoryDatabase, openTestDatabase } from '../support/engines.ts';
+import { engines, memoryDatabase, openQuickDatabase } from '../support/engines.ts';
 import { seedMerchant } from '../support/fixtures.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -109,7 +109,7 @@ describe.each(engines)('two changes of a login at once on %s', (engine) => {
     ['newSecret', 'disable', 'new'],
   ])('%s and %s of a device that was %s, in every order', async (first, second, state) => {
     const clock = createVirtualClock();
-    const database = engine === 'sqlite' ? await memoryDatabase(clock) : await openTestDatabase(engine, clock);
+    const database = await openQuickDatabase(engine, clock);
     onTestFinished(() => database.close());
     const { id: merchantId } = await seedMerchant(database.queries);
     let stage = createStage();

@@ -1,7 +1,7 @@
 // Device/Device/Status: the device's own report, or why there is none [D6, D11].
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { askStatus } from '../../src/devices/status.ts';
-import { engines, openTestDatabase } from '../support/engines.ts';
+import { engines, openQuickDatabase } from '../support/engines.ts';
 import { seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { createFakeLink, snapshot } from './fake-link.ts';
@@ -9,7 +9,7 @@ import { createFakeLink, snapshot } from './fake-link.ts';
 describe.each(engines)('status on %s', (engine) => {
   async function setUp() {
     const clock = createVirtualClock();
-    const database = await openTestDatabase(engine, clock);
+    const database = await openQuickDatabase(engine, clock);
     onTestFinished(() => database.close());
     const link = createFakeLink();
     const { id: merchantId } = await seedMerchant(database.queries);

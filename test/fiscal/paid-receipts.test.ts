@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { printReceipt } from '../../src/fiscal/print-receipt.ts';
 import type { FiscalDeps } from '../../src/fiscal/register.ts';
 import { systemClock } from '../../src/kernel/system.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { engines, openQuickDatabase, type TestDatabase } from '../support/engines.ts';
 import { createSaleWorld, type SaleWorld, type Told } from '../support/sale-world.ts';
 import { until } from '../support/until.ts';
 
@@ -14,7 +14,7 @@ describe.each(engines)('a receipt of a card sale on %s', (engine) => {
   let register: Awaited<ReturnType<SaleWorld['register']>>;
 
   beforeEach(async () => {
-    database = await openTestDatabase(engine);
+    database = await openQuickDatabase(engine);
     world = await createSaleWorld({ database, clock: systemClock });
     terminal = await world.terminal({ hasMagic: false, timing: { customerMs: 1, bankMs: 1 } });
     register = await world.register({ hasMagic: false, timing: { customerMs: 1, bankMs: 1, printMs: 1 } });

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Queries } from '../../src/database/database.ts';
 import { systemClock } from '../../src/kernel/system.ts';
 import { type CabinetWorld, createCabinetWorld } from '../cabinet/views/cabinet-world.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { engines, openQuickDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedCommand, seedKey } from '../support/fixtures.ts';
 import { until } from '../support/until.ts';
 
@@ -20,7 +20,7 @@ describe.each(engines)('an invoice and card payments on %s', (engine) => {
   let terminal: Awaited<ReturnType<CabinetWorld['terminal']>>;
 
   beforeEach(async () => {
-    database = await openTestDatabase(engine);
+    database = await openQuickDatabase(engine);
     world = await createCabinetWorld({ database, clock: systemClock });
     terminal = await addTerminal(10);
   });

@@ -10,14 +10,20 @@ import { quietLogger } from './quiet-logger.ts';
 export const postgresUrl = process.env['TILLGATE_TEST_POSTGRES_URL'];
 
 const emptied: string[] = [];
+/** Some tests close a database twice. */
+const inUse = new Set<string>();
 /** The catalogue as the template has it. */
 let shape: string | undefined;
 
 /** A migrated database without rows. */
 export async function takeDatabase(): Promise<string> {
   const migrated = await preparedTemplate();
-  const ready = emptied.pop();
-  if (ready !== undefined) return ready;
+  const name = emptied.pop() ?? (await copyOf(migrated));
+  inUse.add(name);
+  return name;
+}
+
+async function copyOf(migrated: string): Promise<string> {
   const name = newName();
   await asAdmin((admin) => admin.query(`create database ${name} template ${migrated}`));
   shape ??= await inDatabase(name, readShape);
@@ -26,6 +32,7 @@ export async function takeDatabase(): Promise<string> {
 
 /** A later test gets it, unless its catalogue or statistics have changed, it has grown, or something is still connected. */
 export async function returnDatabase(name: string): Promise<void> {
+  if (!inUse.delete(name)) return;
   const isEmpty = await inDatabase(name, async (client) => {
     if ((await readShape(client)) !== shape || (await isLarge(client)) || (await hasOtherClients(client))) return false;
     await deleteRows(client);

@@ -4,7 +4,7 @@ import { checkUse, insertLink, type LinkUse, type NewLink, readLink, useLink } f
 import { insertSession } from '../../../src/access/people/sessions.ts';
 import { insertRow } from '../../../src/access/people/users.ts';
 import { systemRandom } from '../../../src/kernel/system.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
+import { engines, openQuickDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedMerchant } from '../../support/fixtures.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 
@@ -16,7 +16,7 @@ describe.each(engines)('links on %s', (engine) => {
   let merchantId: string;
   beforeEach(async () => {
     clock = createVirtualClock();
-    database = await openTestDatabase(engine, clock);
+    database = await openQuickDatabase(engine, clock);
     merchantId = (await seedMerchant(database.queries)).id;
   });
   afterEach(() => database.close());

@@ -4,7 +4,7 @@ import { createPeople } from '../../../src/access/people/people.ts';
 import { deleteUser, insertRow } from '../../../src/access/people/users.ts';
 import { adminViewer } from '../../../src/http/viewer.ts';
 import { systemRandom } from '../../../src/kernel/system.ts';
-import { engines, openTestDatabase, type TestDatabase, waitsForLock } from '../../support/engines.ts';
+import { engines, openQuickDatabase, type TestDatabase, waitsForLock } from '../../support/engines.ts';
 import { recordingLogger } from '../../support/quiet-logger.ts';
 import { until } from '../../support/until.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
@@ -14,7 +14,7 @@ const origin = { address: '127.0.0.1', agent: 'test' };
 describe.each(engines)('sessions on %s', (engine) => {
   async function setUp({ sessionIdleMs = 2 * 3_600_000 } = {}) {
     const clock = createVirtualClock();
-    const database = await openTestDatabase(engine, clock);
+    const database = await openQuickDatabase(engine, clock);
     onTestFinished(() => database.close());
     const logger = recordingLogger();
     const start = (own: TestDatabase) => {

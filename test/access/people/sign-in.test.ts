@@ -8,7 +8,7 @@ import { createTries } from '../../../src/access/people/tries.ts';
 import { insertRow } from '../../../src/access/people/users.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { systemRandom } from '../../../src/kernel/system.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
+import { engines, openQuickDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedMerchant } from '../../support/fixtures.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 
@@ -34,7 +34,7 @@ describe.each(engines)('on %s', (engine) => {
   let deps: Parameters<typeof signIn>[0];
   beforeEach(async () => {
     clock = createVirtualClock();
-    database = await openTestDatabase(engine, clock);
+    database = await openQuickDatabase(engine, clock);
     merchantId = (await seedMerchant(database.queries)).id;
     userId = await insertRow(database.queries, systemRandom, {
       email: 'ana@shop.md',

@@ -17,7 +17,7 @@ import {
 } from '../../../src/access/people/users.ts';
 import { adminViewer, type Viewer } from '../../../src/http/viewer.ts';
 import { systemRandom } from '../../../src/kernel/system.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
+import { engines, openQuickDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedMerchant } from '../../support/fixtures.ts';
 
 describe('an e-mail', () => {
@@ -47,7 +47,7 @@ describe.each(engines)('users on %s', (engine) => {
   let shop: string;
   let other: string;
   beforeEach(async () => {
-    database = await openTestDatabase(engine);
+    database = await openQuickDatabase(engine);
     shop = (await seedMerchant(database.queries)).id;
     other = (await seedMerchant(database.queries)).id;
   });

@@ -6,7 +6,7 @@ import { closeWithinMs, readAttention } from '../../../src/cabinet/views/figures
 import { createMismatches } from '../../../src/cabinet/views/figures/mismatches.ts';
 import { writeNote } from '../../../src/cabinet/views/figures/notes.ts';
 import { kindOf, type OperationName } from '../../../src/kernel/operations.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
+import { engines, openQuickDatabase, type TestDatabase } from '../../support/engines.ts';
 import { recordSeeded, seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
 
 const nowMs = Date.UTC(2026, 0, 20, 12);
@@ -17,7 +17,7 @@ describe.each(engines)('what needs attention on %s', (engine) => {
   let merchantId: string;
   let otherId: string;
   beforeEach(async () => {
-    database = await openTestDatabase(engine);
+    database = await openQuickDatabase(engine);
     merchantId = (await seedMerchant(database.queries)).id;
     otherId = (await seedMerchant(database.queries)).id;
   });

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ChangeReader, createChangeReader } from '../../../src/cabinet/views/changes.ts';
 import { listCommands } from '../../../src/cabinet/views/lists/commands-list.ts';
 import { nowMs } from '../../../src/database/dialect.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
+import { engines, openQuickDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
 
 describe.each(engines)('changes on %s', (engine) => {
@@ -13,7 +13,7 @@ describe.each(engines)('changes on %s', (engine) => {
   let commandId: string;
   let timeMs = 1_000_000;
   beforeEach(async () => {
-    database = await openTestDatabase(engine);
+    database = await openQuickDatabase(engine);
     reader = createChangeReader();
     merchantId = (await seedMerchant(database.queries)).id;
     const device = await seedDevice(database.queries, merchantId);

@@ -8,7 +8,7 @@ import type { Place } from '../../../src/cabinet/views/lists/cursor.ts';
 import { search } from '../../../src/cabinet/views/lists/search.ts';
 import { shownStates } from '../../../src/cabinet/views/shown-state.ts';
 import { operationOf } from '../../../src/kernel/operations.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
+import { engines, openQuickDatabase, type TestDatabase } from '../../support/engines.ts';
 import { fillLedger, type MonthOfWork, startMs } from './ledger-of-a-month.ts';
 
 const all = { merchantId: undefined };
@@ -21,7 +21,7 @@ describe.each(engines)('the list of commands on %s', (engine) => {
   let work: MonthOfWork;
   let everything: ListedCommand[];
   beforeAll(async () => {
-    database = await openTestDatabase(engine);
+    database = await openQuickDatabase(engine);
     work = await fillLedger(database.queries);
     await fillTerms(database, 'command');
     everything = await read({}, 200);

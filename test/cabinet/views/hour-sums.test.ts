@@ -4,7 +4,7 @@ import { createHourKeeper } from '../../../src/cabinet/overview/hour-keeper.ts';
 import { addUp, readFigures } from '../../../src/cabinet/views/figures/hour-figures.ts';
 import { createHourSums, type HourSums, hourMs, sumIdleHours } from '../../../src/cabinet/views/figures/hour-sums.ts';
 import { modesOf } from '../../../src/cabinet/views/figures/overview-figures.ts';
-import { engines, memoryDatabase, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
+import { engines, memoryDatabase, openQuickDatabase, type TestDatabase } from '../../support/engines.ts';
 import { recordSeeded, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
 import { quietLogger } from '../../support/quiet-logger.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
@@ -23,7 +23,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
   let register: string;
   beforeEach(async () => {
     clock = createVirtualClock(noonMs);
-    database = await openTestDatabase(engine, clock);
+    database = await openQuickDatabase(engine, clock);
     sums = createHourSums();
     merchantId = (await seedMerchant(database.queries)).id;
     terminal = (await seedDevice(database.queries, merchantId)).id;
@@ -212,7 +212,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
 describe('the keeper of hours', () => {
   it.each(engines)('on %s keeps those before the first operation of any kind at once, as empty, and no other', async (engine) => {
     const clock = createVirtualClock(noonMs);
-    const database = await openTestDatabase(engine, clock);
+    const database = await openQuickDatabase(engine, clock);
     const { id: merchantId } = await seedMerchant(database.queries);
     const { id: deviceId } = await seedDevice(database.queries, merchantId);
     const hours = [4, 3, 2, 1].map((ago) => noonMs - ago * hourMs);

@@ -13,7 +13,7 @@ import { shownStates } from '../../../src/cabinet/views/shown-state.ts';
 import { keepsMoney, standingOf, wasDone } from '../../../src/ledger/standing.ts';
 import { contactLostSteps, deviceSpokeSteps, standingConditions } from '../../../src/ledger/standing-sql.ts';
 import { listEvents } from '../../../src/ledger/timeline.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
+import { engines, openQuickDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
 
 const nowMs = Date.UTC(2026, 0, 20, 12);
@@ -66,7 +66,7 @@ describe.each(engines)('every state of an operation on %s', (engine) => {
   }
 
   beforeAll(async () => {
-    database = await openTestDatabase(engine);
+    database = await openQuickDatabase(engine);
     merchantId = (await seedMerchant(database.queries)).id;
     for (const name of ['Pay', 'Refund', 'CancelTransaction', 'CloseDoc', 'PrintReceipt', 'MoneyIn']) await seedStates(name);
     // Payments with what refers to them, in each state that this can have.

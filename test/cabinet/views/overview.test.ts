@@ -5,7 +5,7 @@ import { createOverviewBook } from '../../../src/cabinet/views/figures/overview.
 import { percentilesOf } from '../../../src/cabinet/views/figures/overview-figures.ts';
 import { isZone, periodOf, startOfDay } from '../../../src/cabinet/views/figures/period.ts';
 import { addEvents } from '../../../src/ledger/timeline.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
+import { engines, openQuickDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
 
 describe('a day', () => {
@@ -81,7 +81,7 @@ describe.each(engines)('the overview on %s', (engine) => {
   let one: string;
   let other: string;
   beforeAll(async () => {
-    database = await openTestDatabase(engine);
+    database = await openQuickDatabase(engine);
     const { queries } = database;
     one = (await seedMerchant(queries)).id;
     other = (await seedMerchant(queries)).id;
