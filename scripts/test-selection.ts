@@ -82,14 +82,23 @@ export function leftOutLine(absent: readonly AbsentServer[], leftOut: readonly L
 /** Where tests mostly wait: for processes, servers that come back, and browsers. */
 const waiting = ['test/faults/', 'test/e2e/', 'test/deploy/', 'test/browser/', 'test/conformance/', 'test/clients/', 'test/contract/'];
 
+/** Short files that compute for long: sorted by size they would run last, when fewer processes are left than cores. */
+const lengthy = [
+  'test/cabinet/views/scale.test.ts',
+  'test/conformance-run/planted-faults.test.ts',
+  'test/simulation/simulation.test.ts',
+  'test/static.test.ts',
+];
+
 /**
  * Files that wait among files that compute, so that the cores have work all the time; those that wait are all begun well before the end,
  * because one that begins last keeps the whole run waiting. Within both groups the order that Vitest has: by duration of an earlier run, or by size.
  */
 export function mixed<File>(files: readonly File[], pathOf: (file: File) => string): File[] {
-  const isWaiter = (file: File) => waiting.some((folder) => pathOf(file).includes(folder));
-  const waiters = files.filter(isWaiter);
-  const others = files.filter((file) => !isWaiter(file));
+  const isIn = (places: readonly string[], file: File) => places.some((place) => pathOf(file).includes(place));
+  const waiters = files.filter((file) => isIn(waiting, file));
+  const computing = files.filter((file) => !isIn(waiting, file));
+  const others = [...computing.filter((file) => isIn(lengthy, file)), ...computing.filter((file) => !isIn(lengthy, file))];
   const between = Math.floor((others.length * 0.6) / Math.max(1, waiters.length));
   const begun = waiters.flatMap((file, at) => [file, ...others.slice(at * between, (at + 1) * between)]);
   return [...begun, ...others.slice(waiters.length * between)];

@@ -27,6 +27,12 @@ describe('the order of files', () => {
   const waiters = names('faults', 4);
   const others = names('ledger', 20);
 
+  it('begins the short files that compute for long before the other files that compute', () => {
+    const files = ['test/kernel/a.test.ts', 'test/static.test.ts', 'test/kernel/b.test.ts', 'test/faults/c.test.ts'];
+    const order = mixed(files, (path) => path);
+    expect(order.indexOf('test/static.test.ts')).toBeLessThan(order.indexOf('test/kernel/a.test.ts'));
+  });
+
   it('spreads those that wait over the first part of the run, and keeps both groups in their order', () => {
     const order = mixed([...others, ...waiters], (path) => path);
     expect(order.flatMap((path, at) => (waiters.includes(path) ? [at] : []))).toEqual([0, 4, 8, 12]);
