@@ -62,8 +62,8 @@ export const disputeBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: ledger,
-        find: "effect === 'close' && settled.state !== 'disputed')",
-        instead: "effect === 'close' && settled.state === 'disputed')",
+        find: "isDone && operationOf(settled.name).effect === 'close')",
+        instead: "isDone && operationOf(settled.name).effect === 'close' && settled.state === 'disputed')",
       },
     ],
     tests: disputes,

@@ -5,7 +5,7 @@ import { parseUuid } from '../kernel/ids.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import { type DeviceAnswer, disputed, fieldsOf } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
-import { sameNumber } from '../ledger/claims.ts';
+import { findPaymentOfDocument, sameNumber } from '../ledger/claims.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
 import { newestUnder } from '../ledger/operation-status.ts';
 import { requireKept } from '../ledger/removed.ts';
@@ -16,7 +16,7 @@ import { abort, abortHashOf } from './abort.ts';
 import { findUndeliveredAbort } from './abort-store.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { cannotApply, checkVoid, noSuchOperation } from './rules.ts';
-import { findOperation, findPaymentOfDocument, isOperationKnown, lockUndisputed } from './store.ts';
+import { findOperation, isOperationKnown, lockUndisputed } from './store.ts';
 
 export interface CancelRequest extends DeviceCall {
   documentNr: string;
@@ -55,6 +55,8 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
   if (!payment && !earlier) {
     const previous = await withdraw(deps, request, documentNr);
     if (previous !== undefined && previous !== 'held') return { PreviousStatus: previous };
+    await requireDevice(deps, 'terminal', request);
+    if (previous === 'held') await requirePaidHere(deps, request, documentNr);
     return abort(deps, request, await requireRunning(deps, request, documentNr));
   }
   return runOnDevice(deps, 'terminal', request, {
@@ -85,6 +87,16 @@ async function withdraw(deps: CardsDeps, request: CancelRequest, documentNr: str
   const oid = parseUuid(documentNr);
   if (oid === undefined || (await isOperationKnown(deps.database.queries, request))) return undefined;
   return deps.invoices.withdraw({ oid, merchantId, by: origin?.caller, idempotency });
+}
+
+/** "No such payment" would be wrong for an invoice whose payment is on another terminal: a till would take cash on top of it [D245]. */
+async function requirePaidHere({ database }: CardsDeps, { merchantId, deviceId }: CancelRequest, documentNr: string): Promise<void> {
+  const payment = await findPaymentOfDocument(database.queries, merchantId, documentNr);
+  if (!payment || payment.deviceId === deviceId) return;
+  const fields = fieldsOf(payment, await followersOf(database.queries, payment));
+  const sentence =
+    'A card payment for this invoice is open or was made on another terminal, so the invoice cannot be cancelled; stop or void it there.';
+  throw new GatewayError('The_status_cannot_be_applied', sentence, { fields });
 }
 
 async function withdrawOnly(
@@ -127,7 +139,6 @@ function keyOfEarlierTry({ id }: Command): GatewayError {
 async function requireRunning(deps: CardsDeps, request: CancelRequest, documentNr: string): Promise<Command> {
   const { merchantId, deviceId, operationId } = request;
   const { queries } = deps.database;
-  await requireDevice(deps, 'terminal', request);
   if (await isOperationKnown(queries, { merchantId, deviceId, operationId })) throw noSuchOperation();
   const payment = await newestUnder(queries, merchantId, 'document_nr', documentNr);
   if (payment?.deviceId !== deviceId) throw noSuchOperation();

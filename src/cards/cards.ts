@@ -1,5 +1,6 @@
 // POS Mode: what card commands add to the ledger, and the six calls as one object.
 import type { Queries } from '../database/database.ts';
+import { nowMs } from '../database/dialect.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { baniToLei } from '../kernel/money.ts';
 import type { Command } from '../ledger/command.ts';
@@ -11,7 +12,7 @@ import { lastTransaction } from './last-transaction.ts';
 import { pay } from './pay.ts';
 import { refund } from './refund.ts';
 import { doubtAmount, doubtApproval } from './rules.ts';
-import { findCloseOf, markVoidedOnReceipt, reopenBankDay, reviveDocument, settleBankDay, voidDocument } from './store.ts';
+import { findCloseOf, markOnReceipt, reopenBankDay, reviveDocument, settleBankDay, voidDocument } from './store.ts';
 
 type WithoutDeps<Call> = Call extends (deps: CardsDeps, request: infer Request) => infer Result ? (request: Request) => Result : never;
 
@@ -50,7 +51,9 @@ export function createCards(deps: CardsDeps): Cards {
     if (paymentId === null) return undefined;
     const to = await reviveDocument(deps.database.engine, queries, paymentId, from);
     const isClosedByTerminal = (await findCloseOf(queries, paymentId))?.state === 'done';
-    return to === 'open' || isClosedByTerminal ? undefined : 'The terminal has gone on since: the document of the payment stays closed.';
+    return to === 'open' || to === null || isClosedByTerminal
+      ? undefined
+      : 'The terminal has gone on since: the document of the payment stays closed.';
   }
 
   ledger.define({
@@ -62,9 +65,13 @@ export function createCards(deps: CardsDeps): Cards {
       onState: { refused: cancelIfAborted, never: cancelIfAborted },
       /** Its void was done while it was disputed: that could neither mark it nor cancel its invoice. */
       async onExecuted(queries, payment) {
-        if (payment.documentState !== 'voided') return;
-        await markVoidedOnReceipt(queries, payment.id);
-        await cancelInvoiceOf(queries, payment, wasVoided);
+        const isVoided = payment.documentState === 'voided';
+        await markOnReceipt(queries, payment.id, isVoided ? nowMs : null);
+        if (isVoided) await cancelInvoiceOf(queries, payment, wasVoided);
+      },
+      async onReversed(queries, { id }) {
+        const isOnReceipt = await markOnReceipt(queries, id, nowMs);
+        return isOnReceipt ? 'A receipt was begun with this payment: if it was printed, it is to be corrected on the register.' : undefined;
       },
       afterState({ state, abortRequestedAtMs, documentState }) {
         const isAborted = abortRequestedAtMs !== null && (state === 'refused' || state === 'never');

@@ -8,7 +8,7 @@ import { sameNumber } from '../ledger/claims.ts';
 import { lockDevice } from '../ledger/device-lock.ts';
 import { requireKept } from '../ledger/removed.ts';
 import { runOnDevice, runOnDeviceAtOnce } from '../ledger/run-on-device.ts';
-import { stateNames } from '../ledger/standing.ts';
+import { stateNames, wasDone } from '../ledger/standing.ts';
 import { closeDocument } from '../ledger/store.ts';
 import { addEvents } from '../ledger/timeline.ts';
 import type { CardsDeps } from './cards-deps.ts';
@@ -39,7 +39,7 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
   if (atOnce) return atOnce;
   const payment = await findOperation(queries, { paymentId, merchantId, deviceId, operationId, documentNr });
   if (payment) deps.ledger.outcomeDelivery.inferred(payment);
-  if (payment?.documentState === 'closed' && !(await findCloseOf(queries, payment.id))) {
+  if (payment?.documentState === 'closed' && wasDone(payment) && !(await findCloseOf(queries, payment.id))) {
     // Closed by hand: there is no answer of the terminal to replay, and nothing left to do. A key that stands for something else is 22.
     await deps.ledger.findByKey(request);
     requireKept(payment);

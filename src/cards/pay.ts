@@ -11,7 +11,7 @@ import { runOnDevice } from '../ledger/run-on-device.ts';
 import { followersOf } from '../ledger/store.ts';
 import { findHolderOfNumber } from '../ledger/tried-before.ts';
 import type { CardsDeps } from './cards-deps.ts';
-import { chargedByRegister, checkRepeatedPay } from './rules.ts';
+import { chargedByRegister, checkRepeatedAmount, checkRepeatedDevice } from './rules.ts';
 
 export interface PayRequest extends DeviceCall {
   amountBani: Bani;
@@ -31,8 +31,10 @@ export async function pay(deps: CardsDeps, request: PayRequest): Promise<DeviceA
       const earlier = await findHolderOfNumber(deps.database, merchantId, 'document', documentNr);
       if (!earlier) return undefined;
       if (!operationOf(earlier.name).isPayment) throw chargedByRegister(earlier);
-      checkRepeatedPay(earlier, { deviceId, amountBani });
-      refuseEndedNumber(earlier, await followersOf(queries, earlier));
+      checkRepeatedAmount(earlier, amountBani);
+      const followers = await followersOf(queries, earlier);
+      refuseEndedNumber(earlier, followers);
+      checkRepeatedDevice(earlier, followers, deviceId);
       return earlier;
     },
     async plan() {

@@ -5,6 +5,7 @@ import { isLongerThan, isPlainText } from '../kernel/receipt.ts';
 import { fieldsOf } from '../ledger/answers.ts';
 import type { Command } from '../ledger/command.ts';
 import { requireKept } from '../ledger/removed.ts';
+import type { Follower } from '../ledger/standing.ts';
 import type { JsonObject } from '../link/protocol.ts';
 
 /** How long a terminal has to answer. */
@@ -14,12 +15,18 @@ export const lastTransactionTimeoutMs = 30_000;
 /** Characters that a bank's number may have. */
 export const maxLength = { operationId: 128, rrn: 64 };
 
-/** A repeat under a documentNr must be about the same payment [D13]. */
-export function checkRepeatedPay(earlier: Command, asked: { deviceId: string; amountBani: Bani }): void {
-  if (earlier.amountBani !== asked.amountBani || earlier.deviceId !== asked.deviceId) {
-    const sentence = 'This documentNr already stands for a payment of another amount or on another terminal.';
-    throw new GatewayError('The_status_cannot_be_applied', sentence, { fields: fieldsOf(earlier) });
-  }
+/** A repeat under a documentNr must be about the same amount [D13]. Without State: Closed would say that this amount is paid [D244]. */
+export function checkRepeatedAmount(earlier: Command, amountBani: Bani): void {
+  if (earlier.amountBani === amountBani) return;
+  const sentence = 'This documentNr already stands for a payment of another amount.';
+  throw new GatewayError('The_status_cannot_be_applied', sentence, { fields: { OID: earlier.id } });
+}
+
+/** And about the same terminal, unless what was paid on the other one has ended. */
+export function checkRepeatedDevice(earlier: Command, followers: readonly Follower[], deviceId: string): void {
+  if (earlier.deviceId === deviceId) return;
+  const sentence = 'This documentNr already stands for a payment on another terminal.';
+  throw new GatewayError('The_status_cannot_be_applied', sentence, { fields: fieldsOf(earlier, followers) });
 }
 
 /** A register charged, or is charging, a card for the receipt of this number [D146]. */

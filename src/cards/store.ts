@@ -3,12 +3,11 @@ import { type SqlBool, sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import type { Bani } from '../kernel/money.ts';
-import { operationOf } from '../kernel/operations.ts';
 import { disputed, fieldsOf } from '../ledger/answers.ts';
-import { findClaimant } from '../ledger/claims.ts';
-import { type Command, commandColumns, disputedOnly, isOpen, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
-import { documentNow, endDocument, lockDevice, openDocument } from '../ledger/device-lock.ts';
-import { committedRefundsOf, standingOf } from '../ledger/standing.ts';
+import { findPaymentOfDocument } from '../ledger/claims.ts';
+import { type Command, commandColumns, disputedOnly, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
+import { dayClosedAfter, documentNow, endDocument, lockDevice, openDocument } from '../ledger/device-lock.ts';
+import { committedRefundsOf, standingOf, wasDone } from '../ledger/standing.ts';
 import { findCommand, followersOf, lockCommand } from '../ledger/store.ts';
 import type { LedgerCommandName } from '../link/protocol.ts';
 import { noSuchOperation, wrongRrn } from './rules.ts';
@@ -16,11 +15,8 @@ import { noSuchOperation, wrongRrn } from './rules.ts';
 /** The caller that ends a document knows of the payment [D58]. */
 const receivedNow = sql<number>`coalesce(outcome_received_at, now_ms())`;
 
-/** The payment that has this documentNr: in flight, unresolved or approved. There is at most one [D13]. */
-export async function findPaymentOfDocument(queries: Queries, merchantId: string, documentNr: string): Promise<Command | undefined> {
-  const holder = await findClaimant(queries, merchantId, 'document', documentNr);
-  return holder && operationOf(holder.name).isPayment && (isOpen(holder) || holder.state === 'done') ? holder : undefined;
-}
+/** Approved, or disputed: then the bank may know it. */
+const isPaid = sql<SqlBool>`state in ('done', 'disputed')`;
 
 export interface OperationName {
   /** The payment itself, where the caller has selected it: then its numbers decide nothing. */
@@ -63,7 +59,7 @@ async function newestOperation(queries: Queries, name: OperationName, documentNr
     // The number that an operator gave it may have been corrected since.
     .where('commands.operation_id', '=', name.operationId)
     .where('document_nr', documentNr === null ? 'is' : '=', documentNr)
-    .where(sql<SqlBool>`state in ('done', 'disputed')`)
+    .where(isPaid)
     .$if(rrn !== undefined, (query) => query.where('rrn', '=', rrn as string))
     .orderBy('issued_at', 'desc')
     .limit(1)
@@ -71,7 +67,7 @@ async function newestOperation(queries: Queries, name: OperationName, documentNr
   return row && toCommand(row);
 }
 
-/** Whether any approved payment on this terminal has the number, under whatever documentNr. */
+/** Whether any approved or disputed payment on this terminal has the number, under whatever documentNr. */
 export async function isOperationKnown(queries: Queries, name: Omit<OperationName, 'documentNr' | 'rrn'>): Promise<boolean> {
   const row = await queries
     .selectFrom('bank_operations')
@@ -80,7 +76,7 @@ export async function isOperationKnown(queries: Queries, name: Omit<OperationNam
     .where('bank_operations.device_id', '=', name.deviceId)
     .where('bank_operations.operation_id', '=', name.operationId)
     .where('merchant_id', '=', name.merchantId)
-    .where('state', '=', sql.lit('done'))
+    .where(isPaid)
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;
@@ -92,11 +88,16 @@ export interface LockedPayment {
   refundedBani: Bani;
 }
 
-/** For a refund or void, in the transaction that commits it: 3 while the payment, or anything that takes its money back, is disputed [D143]. */
+/**
+ * For a refund or void, in the transaction that commits it: 3 while the payment, or anything that takes its money back, is disputed [D143];
+ * 20 if it was not made after all.
+ */
 export async function lockUndisputed(database: Database, queries: Queries, id: string): Promise<LockedPayment> {
   const payment = await lockCommand(database.engine, queries, id);
   const followers = await followersOf(queries, payment);
   if (standingOf(payment, followers) === 'disputed') throw disputed(fieldsOf(payment, followers));
+  // Disputed when it was looked for, and resolved as not executed since.
+  if (!wasDone(payment)) throw noSuchOperation();
   return { payment, refundedBani: committedRefundsOf(followers) };
 }
 
@@ -125,13 +126,14 @@ export async function voidDocument(queries: Queries, paymentId: string): Promise
     .executeTakeFirst();
   if (!row) return undefined;
   await endDocument(queries, { id: paymentId, deviceId: row.device_id });
-  await markVoidedOnReceipt(queries, paymentId);
+  await markOnReceipt(queries, paymentId, nowMs);
   return toCommand(row);
 }
 
-/** A receipt with this payment may be printed: then a person has to look [D146]. */
-export async function markVoidedOnReceipt(queries: Queries, paymentId: string, voidedAt: typeof nowMs | null = nowMs): Promise<void> {
-  await queries.updateTable('receipt_payments').set({ voided_at: voidedAt }).where('payment_id', '=', paymentId).execute();
+/** Voided, or not made after all: a receipt with this payment may be printed, and then a person has to look [D146]. False: there is none. */
+export async function markOnReceipt(queries: Queries, paymentId: string, voidedAt: typeof nowMs | null): Promise<boolean> {
+  const marked = queries.updateTable('receipt_payments').set({ voided_at: voidedAt }).where('payment_id', '=', paymentId);
+  return (await marked.returning('payment_id').executeTakeFirst()) !== undefined;
 }
 
 /** The bank has the payments of this terminal that were closed before: refunds of them are over [D16]. */
@@ -169,27 +171,32 @@ export async function reopenBankDay(queries: Queries, { id, name, deviceId, issu
     .execute();
 }
 
-/** A CloseDoc or void turns out not to have been made: its payment is open again, or closed where the terminal has gone on. Undefined: unchanged. */
+/**
+ * A CloseDoc or void turns out not to have been made: its payment is open again, or closed where the terminal has gone on or its day was closed.
+ * Null: the payment is disputed itself and locks no terminal; its own resolution tells. Undefined: unchanged.
+ */
 export async function reviveDocument(
   engine: Database['engine'],
   queries: Queries,
   paymentId: string,
   from: 'closed' | 'voided',
-): Promise<'open' | 'closed' | 'voided' | undefined> {
+): Promise<'open' | 'closed' | 'voided' | null | undefined> {
   const payment = await findCommand(queries, paymentId);
   if (payment?.documentState !== from) return undefined;
   const lock = await lockDevice(engine, queries, payment.deviceId);
-  const to = await documentNow(queries, lock, payment);
+  const bankDayClosedAtMs = payment.bankDayClosedAtMs ?? (await dayClosedAfter(queries, payment));
+  const document = await documentNow(queries, lock, { ...payment, bankDayClosedAtMs });
+  const to = document === 'open' && payment.state === 'disputed' ? null : document;
   if (to === from) return undefined;
   const row = await queries
     .updateTable('commands')
-    .set({ document_state: to })
+    .set({ document_state: to, ...(to === 'closed' && { bank_day_closed_at: bankDayClosedAtMs }) })
     .where('id', '=', paymentId)
     .where('document_state', '=', from)
     .returning('id')
     .executeTakeFirst();
   if (row && to === 'open') await openDocument(queries, payment);
-  if (row && from === 'voided') await markVoidedOnReceipt(queries, paymentId, null);
+  if (row && from === 'voided') await markOnReceipt(queries, paymentId, null);
   return row && to;
 }
 

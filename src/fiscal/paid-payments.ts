@@ -12,12 +12,13 @@ import { type Bani, baniToLei, formatLei, parseAmount } from '../kernel/money.ts
 import { operationOf, takesMoneyBack } from '../kernel/operations.ts';
 import { cardElementsOf, type Receipt } from '../kernel/receipt.ts';
 import { disputed, fieldsOf } from '../ledger/answers.ts';
+import { findPaymentOfDocument } from '../ledger/claims.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
 import { requireKept } from '../ledger/removed.ts';
-import { remainderOf, standingOf } from '../ledger/standing.ts';
+import { mayHaveHappened, remainderOf, standingOf } from '../ledger/standing.ts';
 import { followersOf, lockCommand } from '../ledger/store.ts';
 import type { JsonObject } from '../link/protocol.ts';
-import { findPayment, findPrintOfPayment, linkPayment } from './store.ts';
+import { findPrintOfPayment, linkPayment } from './store.ts';
 
 /** A card element of a receipt and the payment that it stands for. */
 export interface PaidElement {
@@ -33,11 +34,9 @@ export async function findPaidElements(queries: Queries, merchantId: string, rec
   for (const { index, documentNr, amount } of cards) {
     const number = documentNr ?? (cards.length === 1 ? receipt['Uid'] : undefined);
     if (typeof number !== 'string') continue;
-    const payment = await findPayment(queries, merchantId, parseUuid(number) ?? number);
+    const payment = await findPaymentOfDocument(queries, merchantId, parseUuid(number) ?? number);
     if (payment !== undefined) found.push({ index, payment, remainderBani: await judgePayment(queries, payment, { index, amount }) });
-    else if (documentNr !== undefined) {
-      throw new GatewayError('Record_not_exist', `No card payment was made under the documentNr of Receipt.Payments[${index}].`);
-    }
+    else if (documentNr !== undefined) throw notMade(index);
   }
   const twice = found.find(({ payment }, place) => found.findIndex((other) => other.payment.id === payment.id) < place);
   if (twice) throw invalidRequest(`Receipt.Payments[${twice.index}].documentNr names the payment of another element.`);
@@ -47,6 +46,8 @@ export async function findPaidElements(queries: Queries, merchantId: string, rec
 /** What may be printed of a payment; throws what its caller is answered otherwise. */
 async function judgePayment(queries: Queries, payment: Command, element: { index: number; amount: unknown }): Promise<Bani> {
   const place = `Receipt.Payments[${element.index}]`;
+  // Resolved as not executed since it was looked for.
+  if (!mayHaveHappened(payment)) throw notMade(element.index);
   const followers = await followersOf(queries, payment);
   const standing = standingOf(payment, followers);
   if (standing === 'disputed') throw disputed(fieldsOf(payment, followers));
@@ -58,6 +59,7 @@ async function judgePayment(queries: Queries, payment: Command, element: { index
   if (standing === 'refunded') throw cannotApply(payment, `The card payment of ${place} was refunded.`);
   const remainderBani = remainderOf(payment, followers) ?? payment.amountBani ?? 0;
   const print = await findPrintOfPayment(queries, payment.id);
+  if (print && standingOf(print) === 'disputed') throw disputed(fieldsOf(print));
   if (print && isOpen(print)) throw busy(print, `The card payment of ${place} is being printed on another receipt.`);
   if (print) throw cannotApply(print, `The card payment of ${place} is on a printed receipt already.`);
   if (element.amount !== undefined && element.amount !== null && parseAmount(element.amount) !== remainderBani) {
@@ -110,6 +112,10 @@ export function requirePaidFeature(features: readonly string[] | undefined): voi
       'This register would charge the card again: it cannot print a payment that was made on a terminal. Nothing was sent; print on another register, or with a PaymentCode that this one counts as paid elsewhere.',
     );
   }
+}
+
+function notMade(index: number): GatewayError {
+  return new GatewayError('Record_not_exist', `No card payment was made under the documentNr of Receipt.Payments[${index}].`);
 }
 
 function busy(command: Command, sentence: string): GatewayError {

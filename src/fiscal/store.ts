@@ -2,16 +2,8 @@
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import type { Bani } from '../kernel/money.ts';
-import { operationOf } from '../kernel/operations.ts';
-import { findClaimant } from '../ledger/claims.ts';
 import { type Command, commandColumns, toCommand } from '../ledger/command.ts';
 import { mayHaveHappened } from '../ledger/standing.ts';
-
-/** The card payment under a documentNr, unless it certainly was not made. */
-export async function findPayment(queries: Queries, merchantId: string, documentNr: string): Promise<Command | undefined> {
-  const holder = await findClaimant(queries, merchantId, 'document', documentNr);
-  return holder && operationOf(holder.name).isPayment && mayHaveHappened(holder) ? holder : undefined;
-}
 
 /** The receipt that a payment is on, or may be on. */
 export async function findPrintOfPayment(queries: Queries, paymentId: string): Promise<Command | undefined> {

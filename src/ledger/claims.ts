@@ -8,6 +8,7 @@ import type { Schema } from '../database/schema.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { operationOf } from '../kernel/operations.ts';
 import { type Command, commandColumns, toCommand } from './command.ts';
+import { mayHaveHappened } from './standing.ts';
 
 /** The numbers that a new command takes. */
 export interface Numbers {
@@ -52,6 +53,12 @@ const claimant = keptStatement((queries, { merchantId, value }: { merchantId: st
 export async function findClaimant(queries: Queries, merchantId: string, kind: NumberKind, number: string): Promise<Command | undefined> {
   const [row] = await claimant(queries, { merchantId, value: number }, kind);
   return row && toCommand(row);
+}
+
+/** The payment that has this documentNr, unless it certainly was not made. There is at most one [D13]. */
+export async function findPaymentOfDocument(queries: Queries, merchantId: string, documentNr: string): Promise<Command | undefined> {
+  const holder = await findClaimant(queries, merchantId, 'document', documentNr);
+  return holder && operationOf(holder.name).isPayment && mayHaveHappened(holder) ? holder : undefined;
 }
 
 function ofNumbers(command: Named) {

@@ -1,10 +1,11 @@
 // What a payment means for the invoice whose OID is its documentNr [D142]. All that asks whether an invoice has a payment asks here.
-//   in doubt ... open, or disputed: settled as not done, while its device says since that it did it.
+//   in doubt ... open, or disputed: its device contradicts how it, or a refund or void of it, was settled
 //   done ....... approved and not voided, or resolved as executed
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 import { openOnly, paymentsOnly } from './command.ts';
+import { standingConditions } from './standing-sql.ts';
 
 export interface StandingPayment {
   standing: 'in doubt' | 'done';
@@ -13,7 +14,7 @@ export interface StandingPayment {
 }
 
 const standing = sql<StandingPayment['standing'] | null>`case
-      when ${openOnly} or state = 'disputed' then 'in doubt'
+      when ${openOnly} or state = 'disputed' or (state = 'done' and ${standingConditions('commands').takenBackInDispute}) then 'in doubt'
       when state = 'done' and coalesce(document_state, '') <> 'voided' then 'done'
     end`;
 

@@ -164,6 +164,7 @@ export async function correctToDone(
   const row = await queries
     .updateTable('commands')
     .set({ state: 'done', settled_at: nowMs, settled_by: by, outcome: outcome ?? null, report: report ?? null, reason: reason ?? null })
+    .set({ reviewed_at: sql<number>`case when review_since is null then null else now_ms() end` })
     .where('id', '=', settled.id)
     .where('state', '=', settled.state)
     .where('removed_at', 'is', null)

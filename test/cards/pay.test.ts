@@ -67,6 +67,23 @@ describe('Pay', () => {
     expect(other.bank.charges()).toHaveLength(0);
   });
 
+  it('is not said to be closed when another amount was paid under its documentNr: that would be taken for paid', async () => {
+    const world = await createSaleWorld();
+    const [terminal, other] = [await world.terminal(), await world.terminal()];
+    const documentNr = world.random.uuid();
+    const { oid, report } = await world.run(world.pay(terminal.id, 10, documentNr));
+    const { operationId, rrn } = (report ?? {}) as { operationId: string; rrn: string };
+    const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId };
+    expect((await world.run(world.cards.closeDoc(named))).code).toBe(0);
+    for (const { id } of [terminal, other])
+      expect(await world.run(world.pay(id, 20, documentNr))).toMatchObject({ code: 22, oid, state: undefined });
+    // The same amount is paid, wherever it is asked for; and not any more once it was refunded.
+    expect(await world.run(world.pay(other.id, 10, documentNr))).toMatchObject({ code: 22, state: 'Closed', report });
+    expect((await world.run(world.cards.refund({ ...named, rrn, amountBani: 1_000, currency: undefined }))).code).toBe(0);
+    expect(await world.run(world.pay(other.id, 10, documentNr))).toMatchObject({ code: 22, state: 'Refunded' });
+    expect(other.bank.charges()).toEqual([]);
+  });
+
   it('makes a new attempt after a refusal', async () => {
     const world = await createSaleWorld();
     const terminal = await world.terminal();

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import {
   chargedByRegister,
   checkRefund,
-  checkRepeatedPay,
+  checkRepeatedAmount,
+  checkRepeatedDevice,
   checkVoid,
   doubtAmount,
   doubtApproval,
@@ -34,18 +35,21 @@ const status = (message: string) => refusal('The_status_cannot_be_applied', mess
 const invalid = (message: string) => refusal('Invalid_Request', message);
 
 describe('a repeat of Pay under its documentNr', () => {
-  const asked = { deviceId: 'terminal', amountBani: 1_000 };
-
   it.each(['open', null] as const)('is answered by a payment whose document is %s', (documentState) => {
-    expect(() => checkRepeatedPay(payment({ documentState }), asked)).not.toThrow();
+    expect(() => checkRepeatedAmount(payment({ documentState }), 1_000)).not.toThrow();
+    expect(() => checkRepeatedDevice(payment({ documentState }), [], 'terminal')).not.toThrow();
   });
 
-  it.each<[string, Partial<Command>, string]>([
-    ['another amount', { amountBani: 1_001 }, 'another amount or on another terminal'],
-    ['another terminal', { deviceId: 'other' }, 'another amount or on another terminal'],
-  ])('is 22 over %s, and says which', (_what, overrides, message) => {
-    expect(() => checkRepeatedPay(payment(overrides), asked)).toThrow(status(message));
-    expect(() => checkRepeatedPay(payment(overrides), asked)).toThrow(expect.objectContaining({ fields: { OID: 'p', State: 'Done' } }));
+  it('is 22 over another amount, without State: Closed would say that this amount is paid', () => {
+    const check = () => checkRepeatedAmount(payment({ amountBani: 1_001, documentState: 'closed' }), 1_000);
+    expect(check).toThrow(status('of another amount'));
+    expect(check).toThrow(expect.objectContaining({ fields: { OID: 'p' } }));
+  });
+
+  it('is 22 over another terminal, with the State of the payment', () => {
+    const check = () => checkRepeatedDevice(payment({ deviceId: 'other' }), [], 'terminal');
+    expect(check).toThrow(status('on another terminal'));
+    expect(check).toThrow(expect.objectContaining({ fields: { OID: 'p', State: 'Done' } }));
   });
 
   it('is 22 with the OID of the print where a register charged the card', () => {

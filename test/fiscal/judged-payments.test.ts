@@ -63,13 +63,15 @@ describe('a payment', () => {
     expect(await refusal(find(element('one')))).toMatchObject({ message: expect.stringContaining('has been removed') });
   });
 
-  it('on a receipt that is being printed has to wait; on a printed one it is refused; after a refusal it is free', async () => {
+  it('on a receipt that is being printed has to wait; on a printed one it is refused, on a disputed one 3; after a refusal it is free', async () => {
     await payment('one');
     const elements = await find(element('one'));
     const OID = await printOf(elements);
     expect(await refusal(find(element('one')))).toMatchObject({ errorName: 'Device_Busy', fields: { OID, State: 'Open' } });
     await printOf(elements, { ...settled, state: 'done' });
     expect(await refusal(find(element('one')))).toMatchObject({ errorName: 'The_status_cannot_be_applied' });
+    const disputed = await printOf(elements, { ...settled, state: 'disputed' });
+    expect(await refusal(find(element('one')))).toMatchObject({ errorName: 'Timeout_or_no_response', fields: { OID: disputed } });
     await printOf(elements, { ...settled, state: 'refused' });
     expect(await find(element('one'))).toHaveLength(1);
   });
@@ -98,6 +100,13 @@ describe('under the locks of its payments a receipt is judged once more', () => 
     await guard(elements);
     await refunded(id, 400);
     expect(await refusal(guard(elements))).toMatchObject({ message: expect.stringContaining('Receipt.Payments[0].Amount must be 6.00') });
+  });
+
+  it('a payment that was resolved as not executed since is 20', async () => {
+    const id = await payment('one');
+    const elements = await find(element('one'));
+    await database.queries.updateTable('commands').set({ state: 'refused', document_state: null }).where('id', '=', id).execute();
+    expect(await refusal(guard(elements))).toMatchObject({ errorName: 'Record_not_exist' });
   });
 
   it('in the order of the payments’ ids, so that two receipts cannot wait for each other', async () => {

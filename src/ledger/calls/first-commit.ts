@@ -7,7 +7,7 @@ import type { Database, Queries } from '../../database/database.ts';
 import type { Link } from '../../link/link.ts';
 import { callerIsGone } from '../answers.ts';
 import { claimContent } from '../claims.ts';
-import type { Command } from '../command.ts';
+import { type Command, isUnclear } from '../command.ts';
 import { lockDevice } from '../device-lock.ts';
 import { type InsertedCommand, type InsertGroup, insertWithin, isTaken } from '../insert-batch.ts';
 import { settleWithin } from '../settle-batch.ts';
@@ -53,7 +53,8 @@ export function createFirstCommits({ database, link, instanceId, outcomeDelivery
   async function refuseIfRepeat(queries: Queries, { merchantId, deviceId, requestHash, idempotency }: CommandRequest): Promise<void> {
     if (requestHash === undefined || idempotency) return;
     const equal = await findEqual(queries, { merchantId, deviceId, requestHash });
-    if (equal && outcomeDelivery.statusOf(equal.command.id) !== 'received') throw new LostRace();
+    // What its caller has received of a disputed one is not its outcome any more.
+    if (equal && (isUnclear(equal.command) || outcomeDelivery.statusOf(equal.command.id) !== 'received')) throw new LostRace();
   }
 
   function insertUnderLocks({ idempotency, ...fresh }: InsertedCommand, request: CommandRequest): Promise<Command | undefined> {
@@ -105,7 +106,12 @@ export function createFirstCommits({ database, link, instanceId, outcomeDelivery
         // Another gateway settled it, or it is to be aborted: then it is not to be tried again.
         if (settled?.abortRequestedAtMs !== null) throw new LostRace();
         const { idempotency, ...again } = freshCommand(request, id);
-        const fresh = { ...again, isOutcomeMissed: again.isOutcomeMissed || settled.outcomeMissedAtMs !== null };
+        // The first insert may have found the target by itself.
+        const found =
+          again.beside === 'the document it names'
+            ? ({ beside: 'its open document', targetId: settled.targetId ?? undefined } as const)
+            : {};
+        const fresh = { ...again, ...found, isOutcomeMissed: again.isOutcomeMissed || settled.outcomeMissedAtMs !== null };
         const command = await insertWithin(database.engine, queries, fresh);
         if (!command) throw new LostRace();
         if (!idempotency) await claimContent(queries, command);

@@ -104,7 +104,7 @@ export function createDisputes({ database, logger, timeline, changeState }: Deps
       // Of a removed command nothing is left that could be resolved.
       if (comparison === 'flag' || settled.removedAtMs !== null) return flag(settled, finding, contradiction);
       const isDone = finding.outcome === 'done';
-      if (isDone && operationOf(settled.name).effect === 'close' && settled.state !== 'disputed') {
+      if (isDone && operationOf(settled.name).effect === 'close') {
         const update = (on: Queries) => closeAfterAll(database.engine, on, settled, finding, by);
         return (await changeState({ command: settled, to: 'done', update })) ?? latestOf(queries, settled);
       }

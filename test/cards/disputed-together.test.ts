@@ -1,0 +1,247 @@
+// Disputes that meet [D143]: a payment and what refers to it are disputed together, or one of them changes while a call about it is under way.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { operationStatus } from '../../src/ledger/operation-status.ts';
+import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
+import { createSaleWorld } from '../support/sale-world.ts';
+
+let world: Awaited<ReturnType<typeof createSaleWorld>>;
+beforeEach(async () => {
+  world = await createSaleWorld();
+});
+afterEach(() => world.stop());
+
+const decide = (id: string, state: 'done' | 'refused', more: { closesReview?: boolean; operationId?: string; rrn?: string } = {}) =>
+  world.meanwhile(world.ledger.decide(id, { state, reason: 'It is said so.', actor: 'ana', ...more }));
+const resolve = (id: string, state: 'done' | 'refused') => decide(id, state, { closesReview: true });
+const find = (id: string) => world.ledger.find(id);
+const statusOf = (oid: string) =>
+  world.told(operationStatus(world.life, { merchantId: world.merchantId, modules: new Set(['POS', 'Fiscal'] as const), oid }));
+const isRecalled = (answer: AnswerMessage) => answer.report?.['state'] !== undefined;
+/** The device denies all that it is asked about. */
+const denies = (answer: AnswerMessage): AnswerMessage => (isRecalled(answer) ? { ...answer, report: { state: 'never' } } : answer);
+const asItIs = (answer: AnswerMessage): AnswerMessage => answer;
+
+/** The answer is lost and the device away: it is decided by an operator. */
+async function decided(deviceId: string, call: () => ReturnType<typeof world.pay>, state: 'done' | 'refused', numbers: object = {}) {
+  world.onAnswer = () => undefined;
+  expect((await world.run(call())).code).toBe(3);
+  world.setAway(deviceId, true);
+  await world.clock.advance(30 * 60_000);
+  const { id } = await world.lastCommand();
+  await decide(id, state, numbers);
+  return id;
+}
+/** It is back, and is asked about all that was decided. */
+async function isBack(deviceId: string, says: (answer: AnswerMessage) => AnswerMessage | undefined = asItIs) {
+  world.onAnswer = says;
+  world.setAway(deviceId, false);
+  await world.clock.advance(60_000);
+}
+/** Without a word about what was decided. */
+const isBackSilent = (deviceId: string) => isBack(deviceId, (answer) => (isRecalled(answer) ? undefined : answer));
+
+async function paidOn(deviceId: string, isClosed: boolean) {
+  const documentNr = world.random.uuid();
+  const { oid, report } = await world.run(world.pay(deviceId, 10, documentNr));
+  const named = { merchantId: world.merchantId, deviceId, documentNr, operationId: String(report?.['operationId']) };
+  if (isClosed) expect((await world.run(world.cards.closeDoc(named))).code).toBe(0);
+  return { id: String(oid), named, token: String(report?.['token']), rrn: String(report?.['rrn']) };
+}
+
+describe.each(['CloseDoc', 'CancelTransaction'] as const)('a payment and its %s that an operator called done', (follower) => {
+  it('and the terminal denies, and that are resolved as not executed one after the other, leave the terminal free', async () => {
+    const terminal = await world.terminal();
+    const documentNr = world.random.uuid();
+    const numbers = { operationId: '000077', rrn: '77' };
+    const paymentId = await decided(terminal.id, () => world.pay(terminal.id, 10.61, documentNr), 'done', numbers);
+    await isBackSilent(terminal.id);
+    const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: '000077' };
+    const follow = () =>
+      follower === 'CloseDoc' ? world.cards.closeDoc(named) : world.cards.cancelTransaction({ ...named, token: 't', amountBani: 1_061 });
+    const followerId = await decided(terminal.id, follow, 'done');
+    await isBack(terminal.id, denies);
+    expect([(await find(paymentId))?.state, (await find(followerId))?.state]).toEqual(['disputed', 'disputed']);
+    world.onAnswer = asItIs;
+
+    await resolve(followerId, 'refused');
+    expect(await find(paymentId)).toMatchObject({ state: 'disputed', documentState: null });
+    // A disputed payment locks no terminal.
+    const next = await paidOn(terminal.id, true);
+    await resolve(paymentId, 'refused');
+    expect(await find(paymentId)).toMatchObject({ state: 'refused', documentState: null });
+    expect(await statusOf(next.id)).toMatchObject({ code: 0, state: 'Closed' });
+    expect((await world.run(world.pay(terminal.id, 5))).code).toBe(0);
+  });
+});
+
+describe('a void that an operator called done, and that was not made,', () => {
+  it.each([true, false])(
+    'and whose bank day was closed since gives the payment back to that day (document closed: %s)',
+    async (isClosed) => {
+      const terminal = await world.terminal();
+      const sale = await paidOn(terminal.id, isClosed);
+      const voidId = await decided(
+        terminal.id,
+        () => world.cards.cancelTransaction({ ...sale.named, token: sale.token, amountBani: 1_000 }),
+        'done',
+      );
+      await isBackSilent(terminal.id);
+      expect((await world.run(world.cards.closeDay({ merchantId: world.merchantId, deviceId: terminal.id }))).code).toBe(0);
+      world.onAnswer = denies;
+      await world.meanwhile(world.ledger.askDevice((await find(voidId)) as never, 'ana'));
+      expect(await find(voidId)).toMatchObject({ state: 'disputed' });
+      world.onAnswer = asItIs;
+      await resolve(voidId, 'refused');
+      expect(await find(sale.id)).toMatchObject({ documentState: 'closed', bankDayClosedAtMs: expect.any(Number) as number });
+      const refund = world.cards.refund({ ...sale.named, rrn: sale.rrn, amountBani: 1_000, currency: undefined });
+      expect(await world.run(refund)).toMatchObject({ code: 22, message: expect.stringContaining('use CancelTransaction') as string });
+      expect((await world.run(world.pay(terminal.id, 5))).code).toBe(0);
+    },
+  );
+});
+
+describe('a payment that is resolved as not executed while a call about it waits for its terminal', () => {
+  it.each(['Refund', 'CancelTransaction'] as const)('is not taken back by that %s: nothing is sent', async (name) => {
+    const terminal = await world.terminal();
+    const documentNr = world.random.uuid();
+    const paymentId = await decided(terminal.id, () => world.pay(terminal.id, 10, documentNr), 'refused');
+    await isBack(terminal.id);
+    const { operationId, rrn, state } = (await find(paymentId)) ?? {};
+    expect(state).toBe('disputed');
+    // This gateway looks for the terminal a little longer.
+    const [isLooking, isFound] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slow = await world.startLife({
+      database: world.database,
+      alterLink: (link) => ({
+        ...link,
+        async locate(...asked) {
+          isLooking.resolve();
+          await isFound.promise;
+          return link.locate(...asked);
+        },
+      }),
+    });
+    await world.clock.advance(60_000);
+    const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: String(operationId) };
+    const call =
+      name === 'Refund'
+        ? slow.cards.refund({ ...named, rrn: String(rrn), amountBani: 1_000, currency: undefined })
+        : slow.cards.cancelTransaction({ ...named, token: 't', amountBani: 1_000 });
+    const answer = world.told(call);
+    await isLooking.promise;
+    await resolve(paymentId, 'refused');
+    isFound.resolve();
+    await world.clock.advance(120_000);
+    expect(world.sendsOf(name)).toEqual([]);
+    expect((await answer).code).toBe(20);
+  });
+});
+
+describe('a CancelTransaction under its own key or content', () => {
+  it.each(['key', 'content'] as const)(
+    'is not answered by an earlier try that it stopped while a later one is disputed (%s)',
+    async (by) => {
+      const terminal = await world.terminal({ timing: { customerMs: 5_000 } });
+      const documentNr = world.random.uuid();
+      const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: 'none' };
+      const recognised = by === 'key' ? { idempotency: { key: 'k', requestHash: 'h' } } : { hashRequest: () => 'h' };
+      const gone = { received: Promise.resolve(false), hasLeft: () => true, onLeft() {} };
+      const cancel = (recipient?: typeof gone) =>
+        world.cards.cancelTransaction({ ...named, ...recognised, token: 't', amountBani: 1_000, recipient });
+      const first = world.told(world.pay(terminal.id, 10, documentNr));
+      await world.clock.advance(500);
+      expect((await world.run(cancel(by === 'content' ? gone : undefined))).code).toBe(0);
+      expect((await first).code).toBe(50);
+
+      world.onAnswer = () => undefined;
+      expect((await world.run(world.pay(terminal.id, 10, documentNr))).code).toBe(3);
+      const { id } = await world.lastCommand();
+      expect(terminal.bank.charges()).toHaveLength(1);
+      await world.database.queries.updateTable('commands').set({ ended_unknown_at: world.clock.now() }).where('id', '=', id).execute();
+      world.setAway(terminal.id, true);
+      await decide(id, 'refused');
+      await isBack(terminal.id);
+      expect(await find(id)).toMatchObject({ state: 'disputed' });
+      expect((await world.run(cancel())).code).not.toBe(0);
+    },
+  );
+});
+
+describe('a CloseDoc that an operator called refused', () => {
+  it('and that the terminal is still at closes the document when the terminal has done it, without an operator', async () => {
+    const terminal = await world.terminal();
+    const sale = await paidOn(terminal.id, false);
+    const id = await decided(terminal.id, () => world.cards.closeDoc(sale.named), 'refused');
+    await isBack(terminal.id, (answer) => (isRecalled(answer) ? { ...answer, report: { state: 'running' } } : answer));
+    expect(await find(id)).toMatchObject({ state: 'disputed' });
+    world.onAnswer = asItIs;
+    await world.meanwhile(world.ledger.askDevice((await find(id)) as never, 'ana'));
+    expect(await find(id)).toMatchObject({ state: 'done', settledBy: 'recall', reviewedAtMs: expect.any(Number) as number });
+    expect(await find(sale.id)).toMatchObject({ documentState: 'closed' });
+    expect(await world.ledger.listReview(10)).toEqual([]);
+    expect((await world.run(world.pay(terminal.id, 5))).code).toBe(0);
+  });
+});
+
+describe('a payment that an operator called done and its terminal denies', () => {
+  const numbers = { operationId: '000077', rrn: '77' };
+  async function denied(isClosedByHand: boolean) {
+    const terminal = await world.terminal({ timing: { customerMs: 5_000 } });
+    const documentNr = world.random.uuid();
+    const id = await decided(terminal.id, () => world.pay(terminal.id, 10.61, documentNr), 'done', numbers);
+    const request = { commandId: id, actor: 'ana', reason: 'The terminal is away.' };
+    if (isClosedByHand) await world.meanwhile(world.cards.closeDocumentByHand(request));
+    await isBack(terminal.id, denies);
+    expect(await find(id)).toMatchObject({ state: 'disputed' });
+    world.onAnswer = asItIs;
+    return { id, terminal, named: { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: '000077' } };
+  }
+
+  it('is not said to be closed, although its document was closed by hand', async () => {
+    const { id, named } = await denied(true);
+    expect(await world.run(world.cards.closeDoc(named))).toMatchObject({ code: 3, oid: id, state: 'Disputed' });
+  });
+
+  it('is meant by its operationId: no other payment is stopped by it', async () => {
+    const { terminal, named } = await denied(false);
+    const documentNr = world.random.uuid();
+    const running = world.told(world.pay(terminal.id, 5, documentNr));
+    await world.clock.advance(500);
+    const cancel = world.cards.cancelTransaction({ ...named, documentNr, token: 't', amountBani: 500 });
+    expect(await world.run(cancel)).toMatchObject({ code: 20 });
+    await world.clock.advance(60_000);
+    expect((await running).code).toBe(0);
+  });
+});
+
+it('a payment that is resolved as not executed after its receipt was printed is listed, and no longer once it is executed after all', async () => {
+  const [terminal, register] = [await world.terminal(), await world.register()];
+  const documentNr = world.random.uuid();
+  const id = await decided(terminal.id, () => world.pay(terminal.id, 10.61, documentNr), 'done', { operationId: '000077', rrn: '77' });
+  world.onAnswer = asItIs;
+  const receipt = { Uid: 'another', Items: [{ Name: 'Tea', Quantity: 1, Price: 10.61 }], Payments: [{ PaymentCode: 1, documentNr }] };
+  const print = world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId: register.id, receipt });
+  expect((await world.run(print)).code).toBe(0);
+  const marks = async () =>
+    (await world.database.queries.selectFrom('receipt_payments').select('voided_at').execute()).map((row) => row.voided_at);
+  expect(await marks()).toEqual([null]);
+  await isBack(terminal.id, denies);
+  await resolve(id, 'refused');
+  expect(await marks()).toEqual([expect.any(Number)]);
+  expect(await world.steps(id)).toContain('not undone');
+
+  const journalId = String((await find(id))?.journalId);
+  const report = { rrn: '78', operationId: '000078', amount: 10.61 };
+  world.sayAs(terminal.id, {
+    v: 1,
+    id,
+    device: terminal.id,
+    clock: new Date(world.clock.now()).toISOString(),
+    journalId,
+    outcome: 'done',
+    report,
+  });
+  await world.clock.advance(1_000);
+  await resolve(id, 'done');
+  expect(await marks()).toEqual([null]);
+});

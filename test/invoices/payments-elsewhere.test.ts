@@ -1,0 +1,68 @@
+// What an invoice may not do because of a card payment that its caller does not see: one on another terminal, one whose refund or void is
+// disputed [D245]. Through the HTTP API, on both engines.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/kernel/system.ts';
+import { type CabinetWorld, createCabinetWorld } from '../cabinet/views/cabinet-world.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+import { seedCommand } from '../support/fixtures.ts';
+import { until } from '../support/until.ts';
+
+type Answer = Record<string, unknown> & { errorCode: number };
+
+describe.each(engines)('an invoice that was paid by card on %s', (engine) => {
+  let database: TestDatabase;
+  let world: CabinetWorld;
+  let terminal: Awaited<ReturnType<CabinetWorld['terminal']>>;
+  let invoice: { OID: string; QR: string };
+
+  beforeEach(async () => {
+    database = await openTestDatabase(engine);
+    world = await createCabinetWorld({ database, clock: systemClock });
+    terminal = await addTerminal();
+    const receipt = { Items: [{ Name: 'Coffee', Quantity: 1, Price: 10 }] };
+    invoice = (await post('/Invoice/Create', { Receipt: receipt })) as unknown as typeof invoice;
+    expect(await post('/Device/payment/Pay', { DeviceID: terminal.id, amount: 10, documentNr: invoice.OID })).toMatchObject({
+      errorCode: 0,
+    });
+  });
+  afterEach(async () => {
+    await world.close();
+    await database.close();
+  });
+
+  async function addTerminal() {
+    const added = await world.terminal({ hasMagic: false, timing: { customerMs: 10, bankMs: 5 } });
+    await until(() => world.life.link.presence.of(added.id) !== undefined);
+    return added;
+  }
+  async function post(path: string, payload: object): Promise<Answer> {
+    return (await world.server.app.inject({ method: 'POST', url: path, payload: { APIKey: world.key, ...payload } })).json<Answer>();
+  }
+  async function get(path: string): Promise<Answer> {
+    return (await world.server.app.inject({ method: 'GET', url: path, query: { QR: invoice.QR, APIKey: world.key } })).json<Answer>();
+  }
+
+  it('is not withdrawn on another terminal, which is answered 22 with the State of the payment, not 20 as if there were none', async () => {
+    const [payment] = await world.commands();
+    const cancel = { documentNr: invoice.OID, operationId: 'none', token: '', amount: 10 };
+    const other = await addTerminal();
+    for (const DeviceID of [terminal.id, other.id]) {
+      const answer = await post('/Device/payment/CancelTransaction', { ...cancel, DeviceID });
+      expect(answer).toMatchObject({ errorCode: 22, State: 'Done', OID: payment?.id });
+    }
+    expect(await get('/Invoice/Status')).toMatchObject({ errorCode: 0, Status: 0 });
+  });
+
+  it.each(['Refund', 'CancelTransaction'])('is not fetched while a %s of its payment is disputed', async (name) => {
+    const [payment] = await world.commands();
+    const back = { name, target_id: payment?.id ?? null, state: 'disputed', settled_at: Date.now(), settled_by: 'person' } as const;
+    const { id } = await seedCommand(database.queries, world.merchantId, terminal.id, {
+      ...back,
+      review_since: Date.now(),
+      review_reason: 'The device now says "done".',
+    });
+    expect(await get('/Invoice/Get')).toMatchObject({ errorCode: 22 });
+    await database.queries.updateTable('commands').set({ state: 'refused', reviewed_at: Date.now() }).where('id', '=', id).execute();
+    expect(await get('/Invoice/Get')).toMatchObject({ errorCode: 0 });
+  });
+});
