@@ -97,7 +97,7 @@ describe('the gateway', () => {
     expect(unused).not.toHaveProperty('lastUsedAt');
   });
 
-  it('lets no page of another name into the sandbox, nor to its key', async () => {
+  it('shows neither the sandbox nor its key to a page of another host name', async () => {
     const gateway = await start().started;
     gateway.setDemo({ apiKey: 'canary-key', devices: [] });
     const ask = (host: string, method: 'GET' | 'POST', path: string) =>
@@ -117,7 +117,7 @@ describe('the gateway', () => {
     await gateway.stop();
   });
 
-  it('does not open the data of a sandbox under serve, nor the other way round', async () => {
+  it('does not open the data of a sandbox under serve, nor the data of serve in a sandbox', async () => {
     const world = { clock: systemClock, random: systemRandom, logger: recordingLogger() };
     const serve = (directory: string) =>
       startGateway(

@@ -26,7 +26,7 @@ describe.each(engines)('idempotency keys on %s', (engine) => {
   const claim = (subjectId: string, overrides: Partial<KeyClaim> = {}) =>
     database.transaction((queries) => claimKey(queries, claimOf(subjectId, overrides)));
 
-  it('is new once, then the same for the same request and other for another', async () => {
+  it('is new once, then equal for the same request and different for another', async () => {
     expect(await claim('first')).toEqual({ kind: 'new' });
     expect(await claim('second')).toEqual({ kind: 'same', subjectKind: 'command', subjectId: 'first' });
     expect(await claim('third', { requestHash: 'hash-2' })).toEqual({ kind: 'other' });

@@ -21,7 +21,7 @@ describe.each(engines)('two instances on %s', (engine) => {
     return { here, there };
   }
 
-  it('a revoked key and a disabled device are shut out on the other one within a second', async () => {
+  it('a revoked key and a disabled device are refused on the other one within a second', async () => {
     const { here, there } = await setUp();
     // A clock that stands still: nothing runs out by itself, so only the wake-up can have done it.
     const clock = { ...systemClock, elapsed: () => 0 };

@@ -85,7 +85,7 @@ describe.each(engines)('keys on %s', (engine) => {
     expect(await shaky.findCaller(key)).toMatchObject({ merchantId });
   });
 
-  it('has a bound of active ones for each merchant, also for those who ask at once', async () => {
+  it('are bounded for each merchant, also under concurrent requests', async () => {
     const { access, clock, merchantId } = await setUp();
     const make = (expiresAtMs?: number) => access.createKey('test', { merchantId, name: 'ERP', modules: allModules, expiresAtMs });
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => make()));

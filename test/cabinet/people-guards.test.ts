@@ -42,7 +42,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     return { browser, answer: await browser.post('/session', { email, password, ...more }) };
   };
 
-  it('keeps one-time codes on when a password is set by a link, and asks for one', async () => {
+  it('keeps one-time codes on when a password is set by a link, and requires one', async () => {
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const { secret } = (await ana.post('/me/totp')) as unknown as { secret: string };
@@ -67,7 +67,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     expect(await bob.patch(`/users/${ana.id}`, { totp: false })).toMatchObject({ status: 403 });
   });
 
-  it('clears password, codes and sessions of a user who is allowed more than before, and gives a new link', async () => {
+  it('clears password, codes and sessions of a user who gets more rights, and returns a new link', async () => {
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const other = String((await cabinet.post('/merchants', { name: 'Other shop' })).id);
     const raises: [string, object, object][] = [
@@ -94,7 +94,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     expect((await again('lower@shop.md')).answer).toMatchObject({ errorCode: 0 });
   });
 
-  it('tells no merchant whether an e-mail is known to another, and the password decides which account opens', async () => {
+  it('reveals to no merchant whether an e-mail is known to another, and the password decides which account opens', async () => {
     const other = String((await cabinet.post('/merchants', { name: 'Other shop' })).id);
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
@@ -142,7 +142,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     expect(await cabinet.audit()).toContain('session.end-all');
   });
 
-  it('does not keep a known browser out by wrong tries of others, and a new one only until it has used a link', async () => {
+  it('does not block a known browser because of wrong attempts from elsewhere, and a new one only until it has used a link', async () => {
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     await ana.delete('/session');

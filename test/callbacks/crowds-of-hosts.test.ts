@@ -36,7 +36,7 @@ const forgetStatements = () => {
 describe('two thousand dead hosts', () => {
   const answersIfAlive = ({ url }: Call) => (url.includes('dead') ? undefined : answered(200));
 
-  it('do not keep one waiting that has answered before, and one that ends makes room for one', async () => {
+  it('do not delay a host that has answered before, and one that ends frees one slot', async () => {
     const { callbacks, calls } = begin(answersIfAlive);
     await clock.settle();
     await send(callbacks, 'healthy.example');

@@ -43,7 +43,7 @@ function begin(answer?: (call: Call) => AttemptResult | undefined, overrides: Pa
 const secondsOf = (calls: Call[]) => calls.map((call) => call.atMs / 1000);
 
 describe('the schedule', () => {
-  it('is one try at once and five retries; then the callback is dead', async () => {
+  it('is one immediate attempt and five retries; then the callback is dead', async () => {
     const { callbacks, calls } = begin(() => answered(500));
     await enqueue(database, callbacks, { merchantId });
     await clock.advance(3 * 24 * 3600 * 1000);

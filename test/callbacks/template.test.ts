@@ -94,7 +94,7 @@ describe('expanding a template', () => {
     else expect(expand()).toBe(url);
   });
 
-  it('gives each value back to a URL parser exactly, whatever the values are', () => {
+  it('lets a URL parser restore each value exactly', () => {
     fc.assert(
       fc.property(nastyText, nastyText, nastyText, nastyText, (OID, State, ReceiptID, DeviceID) => {
         const text = expandTemplate('https://erp.example:8443/cb/#OID#x?a=#State#&b=#ReceiptID#&c=#DeviceID#&d=end', {

@@ -102,7 +102,7 @@ describe('an abort', () => {
     expect((await world.run(world.pay(terminal.id, 5))).code).toBe(0);
   });
 
-  it('that comes too late is 22, and the payment stands', async () => {
+  it('that comes too late is 22, and the payment remains', async () => {
     const documentNr = world.random.uuid();
     const paying = world.pay(terminal.id, 10, documentNr);
     await world.clock.advance(165); // the customer is done, the bank is being asked

@@ -47,7 +47,7 @@ const refund = (payment: Payment, documentNr = payment.documentNr) =>
   world.run(world.cards.refund({ ...call(), ...payment, documentNr, amountBani: 100, currency: 'MDL' }));
 
 describe('a number that the bank gave twice', () => {
-  it('means the payment that the documentNr names, though a later one has none', async () => {
+  it('selects the payment of the documentNr, even if a later payment has none', async () => {
     const named = await sold(10, world.random.uuid());
     const unnamed = await sold(10);
     await restartNumbers(unnamed, named);

@@ -147,7 +147,7 @@ describe('built-in queue, beyond the contract', () => {
     await http.stop();
   });
 
-  it('reads nothing more of a device that was cut off and does not close its socket, and ends that after a second', async () => {
+  it('reads nothing more of a device that was cut off, and ends its socket after a second if the device does not', async () => {
     const http = await startHttp();
     const queue = http.use(new BuiltInQueue({ clock: systemClock, logger: quietLogger }));
     const recorder = createRecorder();

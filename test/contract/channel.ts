@@ -110,7 +110,7 @@ export function channelContract(title: string, createRig: () => Promise<ChannelR
       expect(times[20]).toBeLessThan(10);
     });
 
-    it('sends nothing later: not to a device that was away, not from a channel that was closed', async () => {
+    it('sends nothing later: not to a device that was offline, not from a channel that was closed', async () => {
       channel = rig.createChannel();
       expect(channel.isConnected).toBe(false);
       await expect(channel.send(deviceA.deviceId, command(), 60_000)).rejects.toMatchObject({ name: 'ChannelDown' });
@@ -171,7 +171,7 @@ export function channelContract(title: string, createRig: () => Promise<ChannelR
       await expect(rig.connectDevice({ deviceId: 'admin', secret: '' })).rejects.toThrow();
     });
 
-    it('lets a device neither speak for another nor hear its commands', async () => {
+    it('lets a device neither send in the name of another nor receive its commands', async () => {
       await open();
       const victim = await device(deviceB);
       const intruder = await rig.intrude();
@@ -237,7 +237,7 @@ export function channelContract(title: string, createRig: () => Promise<ChannelR
     });
 
     if (where === 'embedded') return;
-    it('survives the broker’s sudden end and its restart', async () => {
+    it('survives a crash and a restart of the broker', async () => {
       if (rig.broker === undefined) throw new Error('An outside broker can be killed.');
       await open();
       const before = await device();

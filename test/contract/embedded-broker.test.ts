@@ -68,7 +68,7 @@ describe('embedded broker, beyond the contract', () => {
     ['before the next turn', (cut: () => void) => process.nextTick(cut)],
     ['in the next turn', (cut: () => void) => void setImmediate(cut)],
     ['while its secret is judged', (cut: () => void) => cut()],
-  ])('does not keep a device that is cut off while it logs in, nor hear its will: %s', async (_when, soon) => {
+  ])('does not admit a device that is cut off while it logs in, nor publish its will: %s', async (_when, soon) => {
     let cuts = 0;
     const broker = create(async () => {
       cuts += 1;

@@ -50,7 +50,7 @@ describe.each(engines)('kill -9 on %s', (engine) => {
 });
 
 describe('one gateway for one file', () => {
-  it('refuses the second with a sentence that names the first, lets a reader in, and is free after kill -9', async () => {
+  it('refuses the second with a message that names the first, lets a reader in, and is free after kill -9', async () => {
     const place = await emptyPlace('sqlite');
     const options: OpenOptions = { ...place.options, role: 'gateway', clock: systemClock, logger: quietLogger };
     const child = startChild(place.options);

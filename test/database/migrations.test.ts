@@ -153,7 +153,7 @@ describe.each(engines.filter((engine) => engine === 'postgres'))('several instan
       await place.remove();
     });
 
-    it('are tried again when the database ends them for its sake, and leave it alone', async () => {
+    it('are retried when the database aborts them in its favour, and leave it alone', async () => {
       const gateway = await openDatabase({ ...place.options, role: 'gateway', clock: systemClock, logger: quietLogger });
       let migrated: Promise<unknown> | undefined;
       // As a gateway writes a line of the timeline: it holds the second table, and comes to need the first.

@@ -260,7 +260,7 @@ describe.each(engines)('devices on %s', (engine) => {
     expect(told).toEqual(['cut off', 'refused']);
   });
 
-  it('audits every change without a secret, and what changes nothing leaves no entry', async () => {
+  it('audits every change without a secret, and writes no entry for a call that changes nothing', async () => {
     const { devices, database, terminal, auditOf } = await setUp();
     const { id, pairingCode } = await devices.register('ana', terminal);
     const paired = await devices.pair(pairingCode, '192.0.2.1');

@@ -58,7 +58,7 @@ async function expectAllThere(): Promise<void> {
 }
 
 describe('PostgreSQL fails over', () => {
-  it('while a card is waited for: what was acknowledged is there, and the payment is charged once', slowTest, async () => {
+  it('while the terminal waits for a card: nothing acknowledged is lost, and the payment is charged once', slowTest, async () => {
     for (const amount of ['10.00', '11.00', '12.00']) {
       const body = newBody(amount);
       await close(body, await payUntilKnown(body));
@@ -75,7 +75,7 @@ describe('PostgreSQL fails over', () => {
     await expectAllThere();
   });
 
-  it('but first the standby hangs: nothing is acknowledged that it does not have', slowTest, async () => {
+  it('after the standby has hung: nothing is acknowledged that the standby does not have', slowTest, async () => {
     postgres.freezeStandby();
     const body = newBody('21.00');
     // The primary has it on its disk and waits for its standby: committed or not is not known, so nothing is sent.

@@ -130,7 +130,7 @@ describe('slow clients', () => {
     expectEnvelope(text, 408);
   });
 
-  it('in their hundreds do not keep a good one from its answer', async () => {
+  it('in their hundreds do not delay the answer of a normal one', async () => {
     const slow = await Promise.all(Array.from({ length: 300 }, () => openRaw(port)));
     for (const { socket } of slow) socket.write('GET / HTTP/1.1\r\nX');
     expect((await fetch(`http://127.0.0.1:${port}${base}/health/live`)).status).toBe(200);

@@ -45,7 +45,7 @@ describe('the cookie', () => {
     expect(read(undefined)).toBeUndefined();
   });
 
-  it('counts with HTTPS only by the name that no other host can set', () => {
+  it('is read with HTTPS only under the name that no other host can set', () => {
     const both = 'tillgate_session=planted; __Host-tillgate_session=mine';
     expect(read(both, 'https')).toBe('mine');
     expect(read(both, 'http', { basePath: '/tillgate', publicUrl: 'https://pay.example.md' })).toBe('mine');

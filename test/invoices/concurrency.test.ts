@@ -51,7 +51,7 @@ describe.each(engines)('many at once on %s', (engine) => {
     expect(await orphanRows(database, oid)).toEqual([]);
   });
 
-  it('of different Payd one wins and every other is 22 and on the board', async () => {
+  it('of different Payd one wins; every other is answered 22 and listed among the orphans', async () => {
     const { oid, qr } = await create();
     await shop.invoices.scan(qr, anybody);
     const names = hundred.slice(0, 40).map((index) => `F-${index}`);

@@ -258,7 +258,7 @@ async function checkModel(
   return executed;
 }
 
-describe('invoices live as the model says', () => {
+describe('invoices change their state as the model does', () => {
   it('in memory, at length', { timeout: 120_000 }, async () => {
     const executed = await checkModel(memoryDatabase, 'microtasks', 150, 60);
     expect(executed).toBeGreaterThan(1000);

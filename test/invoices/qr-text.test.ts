@@ -41,7 +41,7 @@ describe('the text of a QR', () => {
     expect(bytes.subarray(17).toString('hex')).toBe('4b34e1e97cc452a33d68fd5da6b67dd4');
   });
 
-  it('fits no other after any change of a single character', () => {
+  it('is invalid after any change of a single character', () => {
     const { qr } = drawQr(seededRandom(1), secret);
     for (let at = 0; at < qr.length; at += 1) {
       for (const character of `${base64}=-_ é#`) {

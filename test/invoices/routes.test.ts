@@ -238,7 +238,7 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
       ['open', { Status: 0, Get: 0, Payd: 0 }],
       ['payd', { Status: 0, Get: 0, Payd: 10 }],
       ['all', { Status: 10, Get: 10, Payd: 10 }],
-    ] as const)('mode %s decides who may come without a key', async (mode, withoutKey) => {
+    ] as const)('mode %s decides which calls need no key', async (mode, withoutKey) => {
       const { create, get } = serve(mode);
       const { QR, OID } = (await create()).body as unknown as { QR: string; OID: string };
       await get('Get', { QR, APIKey: qrKey });

@@ -159,7 +159,7 @@ describe.each(engines)('the sweep on %s, where the database refuses the callback
   };
   const complaints = () => shop.logger.lines.filter(({ level }) => level === 'error').map(({ fields }) => fields as { oid: string });
 
-  it('expires all others, and the log names the one with its error', async () => {
+  it('expires all others, and the log records that row with its error', async () => {
     const [before, bad, behind] = [await create(1_000), await createBad(2_000), await create(3_000)];
     await clock.advance(3_000);
     expect(await shop.invoices.expireOverdue()).toBe(2);

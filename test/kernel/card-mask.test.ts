@@ -89,7 +89,7 @@ describe('card numbers', () => {
     expect(maskCardNumbers(text)).toBe(masked);
   });
 
-  it('are masked whatever stands beside them, and however cards print them', () => {
+  it('are masked beside any text, and in every form printed on cards', () => {
     const separator = fc.constantFrom(' ', '  ', '-', '.', '\u00a0', '\u202f', '\u2009', ' - ', '\u2013');
     const before = fc.constantFrom(
       '',
@@ -174,7 +174,7 @@ describe('card numbers', () => {
     }
   });
 
-  it('are not seen in references, UUIDs, dates, amounts and barcodes, alone or in a row', () => {
+  it('are not found in references, UUIDs, dates, amounts and barcodes, alone or in sequence', () => {
     const digits = (length: number) => fc.stringMatching(new RegExp(`^[0-9]{${length}}$`));
     const barcode = fc
       .oneof(

@@ -39,7 +39,7 @@ describe('the limit on guesses', () => {
     expect(new Set(await Promise.all(Array.from({ length: 15 }, () => right('b'))))).toEqual(new Set(['in']));
   });
 
-  it('holds in all for those who have guessed wrong lately, and locks out no other network', async () => {
+  it('limits all networks with recent wrong guesses together, and locks out no other network', async () => {
     const { guess, right } = setUp();
     const first = await Promise.all(Array.from({ length: 30 }, (_, place) => guess(`address ${place}`)));
     expect(new Set(first)).toEqual(new Set(['wrong']));

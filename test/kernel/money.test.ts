@@ -54,7 +54,7 @@ describe('amounts', () => {
     expect(parseAmount(value)).toBeUndefined();
   });
 
-  it('come back exactly from every form they leave in', () => {
+  it('are read back exactly from every form in which they are written', () => {
     fc.assert(
       fc.property(anyAmount, (bani) => {
         // The last one is a JSON number that a device writes back. Plain comparisons: `expect` would take most of the time.

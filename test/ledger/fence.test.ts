@@ -41,7 +41,7 @@ describe('a gateway that is held up between commit and publish', () => {
     expect(terminal.bank.charges()).toHaveLength(1);
   });
 
-  it('does not publish what another one and a person have settled meanwhile: one charge, by the repeat, and both callers hear of it', async () => {
+  it('does not publish a command that another gateway and a person have settled meanwhile: one charge, by the repeat, and both callers hear of it', async () => {
     const { alterLink, goOn } = pausing();
     const paused = await world.startLife({ database: world.database, alterLink });
     const terminal = await world.terminal({ faults: { noJournal: true } });

@@ -48,7 +48,7 @@ describe.each(['a payment', 'a receipt'])('%s that was made, and that a person h
     return { id, begin, deeds: () => (isPayment ? device.bank.charges() : device.fiscalMemory().documents()).length };
   }
 
-  it('is not made again: its device is asked first, and the caller is answered 3', async () => {
+  it('is not executed again: its device is asked first, and the caller is answered 3', async () => {
     const { id, begin, deeds } = await settled();
     expect(await world.run(begin())).toMatchObject({ code: 3, oid: id, message: expect.stringContaining('has to resolve it') });
     expect(deeds()).toBe(1);

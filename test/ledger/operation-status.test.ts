@@ -38,7 +38,7 @@ describe('an operation', () => {
     expect(await status({ documentNr })).toMatchObject({ State: 'Done', Operation: 'Pay', OID: paid.oid });
   });
 
-  it('that was refused or never began is answered as that, and asking starts no new attempt', async () => {
+  it('that was refused or never began is answered so, and the query starts no new attempt', async () => {
     const documentNr = world.random.uuid();
     const refused = await world.run(world.pay(terminal.id, 10.61, documentNr));
     expect(refused.code).toBe(50);

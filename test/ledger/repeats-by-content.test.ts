@@ -248,7 +248,7 @@ describe('it holds', () => {
     expect(await world.run(cashIn({ callbackUri }))).toMatchObject({ code: 0, isRepeated: true });
   });
 
-  it('over the gateway’s death, in flight or with the outcome written', async () => {
+  it('when the gateway dies, in flight or with the outcome written', async () => {
     void world.told(pay({}, 10.64));
     await world.clock.advance(5_000);
     await world.crash();

@@ -40,7 +40,7 @@ describe.each(engines)('two gateways on %s', (engine) => {
     await close();
   });
 
-  it('find on one what was left unheard on the other: the caller gone, in flight or answered', async () => {
+  it('find on one the outcome that was not delivered on the other: the caller gone, in flight or answered', async () => {
     const { world, other, cashIn, deposits, close } = await openPair(engine);
     const caller = createFakeRecipient();
     const leaving = cashIn(world.life, { recipient: caller });

@@ -153,7 +153,7 @@ describe('a late answer of another device', () => {
   });
 });
 
-describe('what cannot be trusted', () => {
+describe('a report that cannot be trusted', () => {
   it.each<[string, (report: Record<string, unknown>) => void]>([
     ['without rrn', (report) => delete report['rrn']],
     ['without operationId', (report) => delete report['operationId']],
@@ -185,7 +185,7 @@ describe('what cannot be trusted', () => {
     expect(terminal.bank.charges()).toHaveLength(1);
   });
 
-  it('never from another journal is for review', async () => {
+  it('"never" from another journal: the command goes to the review list', async () => {
     world.weather = { ...world.weather, lossRate: 1 };
     const paying = world.run(world.pay(terminal.id, 10));
     await world.clock.advance(100);
@@ -257,7 +257,7 @@ describe('an answer that contradicts', () => {
     await world.clock.advance(1_000);
   }
 
-  it('is kept, put on review and counted; a person closes the review', async () => {
+  it('is stored, counted and put on the review list until a person closes it', async () => {
     const id = await refusedByPerson();
     await hear(id);
     expect(world.ledger.stats().contradictions).toBe(1);

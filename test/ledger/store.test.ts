@@ -76,7 +76,7 @@ describe.each(engines)('on %s', (engine) => {
       });
     });
 
-    it('on a device that is taken is none', async () => {
+    it('on a locked device is rejected', async () => {
       await insertSent(database, least());
       const second = least();
       expect(await insertSent(database, second)).toBeUndefined();

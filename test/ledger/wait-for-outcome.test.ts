@@ -94,7 +94,7 @@ describe('those who joined a payment', () => {
     expect(next?.told).toMatchObject({ code: 0 });
   });
 
-  it('wait no longer when they have hung up, and the payment goes on for the others', async () => {
+  it('wait no longer after they have disconnected, and the payment continues for the others', async () => {
     const [first, leaving, staying] = await askOften(3);
     leaving?.recipient.leave();
     await world.clock.advance(1);

@@ -102,7 +102,7 @@ it('what is settled, and what a person has reviewed already, is refused with tha
   await expect(decide(id, 'refused')).rejects.toThrow(/settled already: done by person\.$/);
 });
 
-it('a decision from a page that still shows it as open closes no contradiction that the operator has not seen', async () => {
+it('a decision from a stale page, which shows it as open, closes no contradiction that the operator has not seen', async () => {
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
   const id = await decideWhileAway(terminal.id, () => world.pay(terminal.id, 50, documentNr), 'refused');
@@ -280,7 +280,7 @@ it('a payment that was called done without its numbers gets them from its termin
   expect(await world.ledger.find(id)).toMatchObject({ ...known, reviewReason: expect.stringContaining('777777') });
 });
 
-it('a receipt whose card was charged is not called refused while its register waits for paper', async () => {
+it('a receipt whose card was charged is not settled as refused while its register waits for paper', async () => {
   const register = await world.register({ timing: { newRollMs: 20 * 60_000 } });
   const other = await world.register();
   // .73: the bank says yes, then the paper is out.

@@ -37,7 +37,7 @@ describe.each(engines)('removal on %s', (engine) => {
     (await database.queries.selectFrom('invoices').select('oid').where('removed_at', 'is not', null).execute()).map(({ oid }) => oid);
   const anotherDevice = async () => (await seedDevice(database.queries, merchantId)).id;
 
-  it('makes an old command small: its names, its amount and its end stay, all else goes', async () => {
+  it('reduces an old command to its names, its amount and its outcome', async () => {
     const documentNr = 'd-1';
     const id = await command({
       document_nr: documentNr,

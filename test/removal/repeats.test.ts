@@ -183,7 +183,7 @@ describe.each(engines)('in the moment of the removal on %s', (engine) => {
   const fresh = (merchantId: string, deviceId: string, id: string) =>
     ({ id, merchantId, deviceId, instanceId: 'i', args: {}, answerWithinMs: 1_000, journalId: undefined }) as const;
 
-  it('the index lets no repeat in: before, while and after', async () => {
+  it('the index admits no repeat before, during or after the removal', async () => {
     const { database, merchantId, devices, nowMs } = await open();
     for (let round = 0; round < 12; round += 1) {
       const documentNr = `d-${round}`;

@@ -5,7 +5,7 @@ import { checkPassword, hashPassword, isPassword, matchPassword } from '../../..
 import { systemRandom } from '../../../src/kernel/system.ts';
 
 describe('a password', () => {
-  it('is kept as argon2id with its parameters and a salt of its own', async () => {
+  it('is stored as argon2id with its parameters and its own salt', async () => {
     const one = await hashPassword(systemRandom, 'correct horse battery');
     const other = await hashPassword(systemRandom, 'correct horse battery');
     expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);

@@ -112,7 +112,7 @@ describe('guessing', () => {
     expect(all.filter((name) => name === 'Invalid_API_Key')).toHaveLength(10);
   });
 
-  it('of a user with a session does not block sign-ins: few of one person wait, and the lanes alternate', async () => {
+  it('of a user with a session does not block sign-ins: few of one user wait, and the queues alternate', async () => {
     const tries = createTries({ clock: createVirtualClock() });
     const order: string[] = [];
     const held = Promise.withResolvers<void>();

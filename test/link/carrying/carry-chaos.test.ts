@@ -121,7 +121,7 @@ const weathers: fc.Arbitrary<Weather> = fc.record({
 });
 
 describe('carry() in bad weather', () => {
-  it('tells the truth, once, and in time', async () => {
+  it('reports the true outcome, once and in time', async () => {
     await fc.assert(
       fc.asyncProperty(weathers, async (weather) => {
         const { result, device, bench, tookMs } = await run(weather);

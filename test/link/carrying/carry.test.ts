@@ -169,7 +169,7 @@ describe('no accepted', () => {
 });
 
 describe('answers', () => {
-  it('count only from the device that was asked', async () => {
+  it('count only from the addressed device', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
