@@ -22,7 +22,7 @@ export function shopsOf(devices: readonly OverviewDevice[]): { shop: string; dev
   return [...shops].map(([shop, own]) => ({ shop, devices: own }));
 }
 
-/** Without the hours of the night in which nothing was sold, now or then; a young day keeps its last eight. */
+/** Omits night hours without sales on both days; early in the day the last eight hours are kept. */
 export function sinceOpening(hours: readonly HourSums[], nowMs: number): HourSums[] {
   const isUsed = ({ card, qr, cash, before }: HourSums) => card + qr + cash + before > 0;
   const first = hours.findIndex(isUsed);

@@ -44,7 +44,7 @@ export function HourBars({ hours, label, nowWord, nowMs, wordOf }: HourBarsProps
   const { width, height, left, bottom, top } = bars;
   const most = niceTop(Math.max(1, ...hours.map(({ card, qr, cash, before }) => Math.max(card + qr + cash, before))));
   const y = (value: number) => bottom - (value / most) * (bottom - top);
-  // A young day keeps room for the hours to come.
+  // Early in the day there is space for the coming hours.
   const slot = (width - left) / Math.max(hours.length, 7, hours.length > 7 ? 12 : 0);
   const bar = Math.min(32, slot * 0.6);
   const nowIndex = hours.findLastIndex(({ at }) => Date.parse(at) <= nowMs);
@@ -118,7 +118,7 @@ function Stack({ hour, x, bar, y }: { hour: HourSums; x: number; bar: number; y:
 const line = { width: 250, height: 60 };
 const sumsOf = (values: readonly number[]) => values.reduce<number[]>((all, value) => [...all, (all.at(-1) ?? 0) + value], []);
 
-/** A sum that grows through the day, and how it grew the same day before, dashed. */
+/** A sum that grows through the day, and that of the same day a week before, dashed. */
 export function GrowingLine({ values, before, label }: { values: number[]; before: number[]; label: string }) {
   const { width, height } = line;
   const [sums, then] = [sumsOf(values), sumsOf(before)];

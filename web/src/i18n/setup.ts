@@ -1,4 +1,4 @@
-// Languages: one catalogue each, loaded when it is wanted, remembered in this browser. The code contains no text for people.
+// Languages: one catalogue each, loaded on demand; the browser stores the choice. The code contains no text for people.
 // Texts that the gateway sends are keys of the same catalogues with their values.
 import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
@@ -51,7 +51,7 @@ export async function useLanguage(language: Language): Promise<void> {
   if (!i18next.hasResourceBundle(language, 'translation')) {
     i18next.addResourceBundle(language, 'translation', (await catalogues[language]()).default);
   }
-  // Before the pages are drawn anew: amounts take their form from it.
+  // Before the pages are rendered again: amounts take their form from it.
   document.documentElement.lang = language;
   await i18next.changeLanguage(language);
 }

@@ -43,7 +43,7 @@ export function Audit() {
     { keepsPrevious: true },
   );
   const wordOf = (action: string) => t(`audit.action.${action.replaceAll('.', '-')}`, { defaultValue: action });
-  // From the newest entries without a filter, and what is chosen: a choice must not remove the others.
+  // From the newest entries without a filter, and the chosen ones: a choice must not remove the others.
   const recent = useRead<{ audit: Entry[] }>('/audit', { ...scope, limit: choiceEntries });
   const choicesOf = (field: 'actor' | 'action', word: (value: string) => string): Choice[] =>
     [...new Set([filters.get(field) ?? '', ...(recent.data?.audit ?? []).map((entry) => entry[field])])]

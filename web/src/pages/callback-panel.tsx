@@ -1,4 +1,4 @@
-// One callback: its address, every try with status, duration and the head of the ERP's answer, and the button to resend it.
+// One callback: its address, every attempt with status, duration and the beginning of the ERP's answer, and the button to resend it.
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Answers } from '../api/answers.ts';

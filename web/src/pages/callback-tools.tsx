@@ -1,4 +1,4 @@
-// Around callbacks: the merchant's signing secret, a test callback, code that verifies one, and sending many again.
+// Tools for callbacks: the merchant's signing secret, a test callback, code that verifies one, and resending many.
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Answers } from '../api/answers.ts';

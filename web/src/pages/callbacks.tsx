@@ -1,4 +1,4 @@
-// Callbacks: notices to the ERP, delivered or waiting, each try with its answer, and how an ERP verifies them.
+// Callbacks: notices to the ERP, delivered or waiting, each attempt with its answer, and how an ERP verifies them.
 import './callbacks.css';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';

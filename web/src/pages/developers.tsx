@@ -19,7 +19,7 @@ export function Developers() {
     staleTime: Infinity,
     queryFn: async ({ signal }) => (await (await fetch(`${basePath}/openapi.json`, { signal })).json()) as OpenApi,
   });
-  // A link may name the call that it means.
+  // A link may name a call.
   const [chosen, setChosen] = useState(() => new URLSearchParams(location.search).get('call') ?? '');
   return (
     <>
@@ -166,7 +166,7 @@ function Errors({ facts, api }: { facts: DeveloperFacts | undefined; api: OpenAp
   );
 }
 
-/** The same table stands in the document's own description. */
+/** Reads the table of errors in the document's description. */
 function errorsIn(description: string): { code: number; name: string; httpStatus: number; meaning: string }[] {
   return [...description.matchAll(/^\| (\d+) \| (\w+) \| (\d+) \| (.*) \|$/gm)].map(([, code, name = '', httpStatus, meaning = '']) => ({
     code: Number(code),

@@ -49,7 +49,7 @@ export interface Operation {
 
 const shownTags = ['POS Mode', 'QR Mode', 'Fiscal Mode', 'Terminal status', 'Operations'];
 
-/** Fields of fields of fields: a receipt has two levels. The bound also ends a schema that refers to itself. */
+/** The depth of nested fields; a receipt has two levels. The bound also ends a recursive schema. */
 const maxDepth = 4;
 
 export function operationsOf(api: OpenApi): Operation[] {
@@ -80,7 +80,7 @@ function toOperation(api: OpenApi, method: string, path: string, operation: ApiO
   };
 }
 
-/** The schema that a reference names, with what stands beside the reference. */
+/** The schema of a reference, with the properties beside the reference. */
 function resolve(api: OpenApi, schema: Schema = {}): Schema {
   const { $ref, allOf = [], ...own } = schema;
   const parts = [...($ref === undefined ? [] : [api.components?.schemas?.[$ref.split('/').at(-1) ?? ''] ?? {}]), ...allOf];

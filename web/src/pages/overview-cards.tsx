@@ -61,7 +61,7 @@ export function DevicesCard({ shops }: { shops: { shop: string; devices: Overvie
   const { t } = useTranslation();
   const all = shops.flatMap(({ devices }) => devices);
   const isOnline = ({ liveOn }: { liveOn: string[] }) => liveOn.length > 0;
-  // One or two shops would leave the card empty: their devices say more.
+  // For one or two shops the card would be nearly empty: list their devices instead.
   const isOneByOne = shops.length <= 2;
   return (
     <section className="card span-5">

@@ -1,4 +1,4 @@
-// "Is everything well, and what must I do?": the day in figures, each of which leads to the list behind it.
+// The figures of the day; each links to its list.
 import './overview.css';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
@@ -15,7 +15,7 @@ import { Moment, useNowMs } from '../parts/values.tsx';
 import { deferred } from '../shell/deferred.ts';
 import { BankTable, CallbackCard, DevicesCard, SettledCard } from './overview-cards.tsx';
 
-/** Of a new installation alone. */
+/** Only for a new installation. */
 const FirstSteps = deferred(() => import('./first-steps.tsx'), 'FirstSteps');
 const timeZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 const periods = ['today', 'yesterday', '7d'] as const;

@@ -1,4 +1,4 @@
-// What else belongs to this sale: the payment that it gives back, refunds, voids, its invoice, the messages to the ERP.
+// Objects related to this sale: the payment that it refunds or voids, its refunds and voids, its invoice, the callbacks to the ERP.
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { invoiceStates, type SalePage } from '../api/sale.ts';

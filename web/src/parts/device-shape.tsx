@@ -1,4 +1,4 @@
-// A device as a shape: narrow is a terminal, square a register; full is live on MQTT, half by the queue only, struck out is away.
+// A device as a shape: narrow is a terminal, square a register; full is live on MQTT, half on the queue only, struck out is offline.
 export type Reach = 'live' | 'queueOnly' | 'away';
 
 export function DeviceShape({ kind, reach }: { kind: string; reach: Reach }) {

@@ -1,4 +1,4 @@
-// Dialogs: a question, its consequence said before, and one button that does it. Focus is held inside and given back.
+// Dialogs: a question, its consequence, and one button. Focus stays inside and returns to its element at the end.
 import { Modal } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';

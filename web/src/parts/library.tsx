@@ -1,5 +1,5 @@
-// What the components of the library need around them. It stands around each of them instead of around the cabinet: a browser loads the
-// library with the first dialog or list, and not before the first page.
+// The provider that the library's components need. It wraps each of them instead of the whole cabinet, so that a browser loads the
+// library with the first dialog or list, not before the first page.
 import { createTheme, localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { schemeKey } from '../theme/scheme.ts';

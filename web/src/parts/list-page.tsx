@@ -1,4 +1,4 @@
-// A list that flows, whole: read page by page, rows that stay where they are, j and k, and how it looks empty, loading, after an error,
+// A list of records: read page by page, with stable rows, the keys j and k, and its forms when empty, loading and after an error,
 // on a desk and on a phone. The page supplies the content of the rows.
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -63,7 +63,7 @@ export function ListView<Row>({ page, icon, empty, phone, children }: ListViewPr
         <Blank icon={icon} title={t(filters.hasAny ? 'list.noneFound' : `${empty}.title`)}>
           <p>{t(filters.hasAny ? 'list.noneFoundHint' : `${empty}.hint`)}</p>
         </Blank>
-        {/* So far: further back there may be something. */}
+        {/* Older pages may still have rows. */}
         {list.data.next !== undefined && <Pager filters={filters} next={list.data.next} shown={0} />}
       </>
     );
@@ -91,11 +91,11 @@ export function ListView<Row>({ page, icon, empty, phone, children }: ListViewPr
   );
 }
 
-/** Two lines a row: what and how much, then how it stands and when. */
+/** Two lines per row: name and amount, then state and time. */
 export interface PhoneRow {
   head: ReactNode;
   sum: ReactNode;
-  /** The sum counts for nothing, or is no money at all. */
+  /** The amount does not count, or is not money. */
   isIdle?: boolean;
   below: ReactNode;
   at: string;

@@ -1,4 +1,4 @@
-// What every page has: its name as the one h1, what it says in a sentence, and how it looks while empty, loading or in trouble.
+// Parts of every page: the h1, the sentence below it, and the forms while empty, loading or after an error.
 import { type ReactNode, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError, ConnectionLost } from '../api/client.ts';
@@ -54,7 +54,7 @@ export function Loading({ rows = 6 }: { rows?: number }) {
   );
 }
 
-/** What happened, what it means, what to do. */
+/** An error: what happened, what it means, what to do. */
 export function Trouble({ error, retry }: { error: Error; retry?: () => void }) {
   const { t } = useTranslation();
   const kind = error instanceof ConnectionLost ? 'lost' : error instanceof ApiError && error.code === 20 ? 'absent' : 'failed';

@@ -1,4 +1,4 @@
-// A secret that is shown this once: it copies on click, and the dialog does not close by a slip beside it.
+// A secret that is shown once: it copies on click, and a click beside the dialog does not close it.
 import { useTranslation } from 'react-i18next';
 import { Dialog } from './dialog.tsx';
 import { Icon } from './icons.tsx';

@@ -1,4 +1,4 @@
-// A plain table for what is set up rather than what flows: few rows, a menu at the end. On phones each row becomes a small card.
+// A plain table for settings (keys, users, merchants) rather than records: few rows, a menu at the end. On phones each row becomes a small card.
 import type { ReactNode } from 'react';
 
 export interface Column<Row> {

@@ -1,4 +1,4 @@
-// Filters live in the address, so that a link shows a colleague the same list and Back brings it back.
+// Filters are part of the address, so that a link shows a colleague the same list and Back restores it.
 import { useSearchParams } from 'wouter';
 
 export interface Filters {

@@ -1,4 +1,4 @@
-// How wide an element is now: parts choose their form by the room that they have, not by the window.
+// The current width of an element: components choose their layout by their own width, not by the window's.
 import { type RefObject, useEffect, useRef, useState } from 'react';
 
 export function useWidth<Element extends HTMLElement>(): [RefObject<Element | null>, number] {

@@ -1,4 +1,4 @@
-// Small things that are shown everywhere in one way: amounts, moments, ids that copy on click.
+// Values with one form everywhere: amounts, times, ids that copy on click.
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ago, exactTime } from '../i18n/format.ts';

@@ -1,4 +1,4 @@
-// Parts of the cabinet that are loaded when they are first wanted: pages, dialogs, the drawer of phones.
+// Parts of the cabinet that are loaded on first use: pages, dialogs, the drawer of phones.
 import { type ComponentType, lazy } from 'react';
 import { LoadFailure } from './page-guard.tsx';
 

@@ -1,4 +1,4 @@
-// The pages, in groups; what needs attention carries its count.
+// The pages, in groups; Attention shows its count.
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
 import { useRead } from '../api/query.ts';

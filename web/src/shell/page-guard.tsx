@@ -5,13 +5,13 @@ import { Icon } from '../parts/icons.tsx';
 import { PageName, Trouble } from '../parts/page.tsx';
 import { reloadPage, reloadWhenReachable } from './recovery.ts';
 
-/** A part of the page could not be loaded. Everything else that a page throws is a fault of its own. */
+/** A part of the page could not be loaded. Every other exception is a bug of the page. */
 export class LoadFailure extends Error {
   override name = 'LoadFailure';
 }
 
 interface GuardProps {
-  /** Another page is another try. */
+  /** A new page resets the error. */
   path: string;
   children: ReactNode;
 }

@@ -1,4 +1,4 @@
-// The pages of the cabinet: where they are, what leads there, which letter after `g` goes there.
+// The pages of the cabinet: their addresses, their links, and the letter after `g` that opens each.
 import type { Session, User } from '../api/session.tsx';
 import type { IconName } from '../parts/icons.tsx';
 

@@ -4,7 +4,7 @@
 import { basePath } from '../api/client.ts';
 
 const storageKey = 'tillgate.reloadedAtMs';
-/** A build that is broken must not make the page reload for ever. */
+/** A broken build must not make the page reload for ever. */
 const betweenReloadsMs = 60_000;
 const firstProbeMs = 1_000;
 const longestProbeMs = 15_000;

@@ -35,7 +35,7 @@ function listPathOf(results: readonly Found[], text: string): string | undefined
   return name === 'Pay' ? `/payments?${q}` : `/payments?${q}&name=${name}`;
 }
 
-/** What the box opens: something found, a page, an action, or the whole list. */
+/** An entry of the search box: a result, a page, an action, or the list of all results. */
 interface Entry {
   key: string;
   path: string;
@@ -69,7 +69,7 @@ function useCommands(text: string): Entry[] {
   return [...places, ...actions].filter(({ title }) => title.toLowerCase().includes(wanted));
 }
 
-/** What the text finds, pages and actions included. */
+/** The entries for a text, pages and actions included. */
 function useEntries(text: string): { entries: Entry[]; isCurrent: boolean; isFetching: boolean } {
   const { t } = useTranslation();
   const { scope } = useViewer();
@@ -90,7 +90,7 @@ function useEntries(text: string): { entries: Entry[]; isCurrent: boolean; isFet
     ...(listPath === undefined ? [] : [{ key: 'all', path: listPath, icon: 'search' as const, title: t('search.all') }]),
     ...commands.slice(0, results.length > 0 ? 3 : 20),
   ];
-  // The list on the screen belongs to this text, not to the one before.
+  // The shown results are those of this text, not of the previous one.
   const isCurrent = wanted === text && (wanted.length < 2 || (!found.isPlaceholderData && !found.isLoading));
   return { entries, isCurrent, isFetching: found.isFetching };
 }
@@ -127,7 +127,7 @@ export function Search({ onDone }: { onDone: () => void }) {
     leave();
   };
   const firstPath = entries[0]?.path;
-  // Enter before the results have arrived opens the first of them, never one of the text before.
+  // Enter before the results have arrived opens the first of them, never a result of the previous text.
   useEffect(() => {
     if (!isEntered || !isCurrent || firstPath === undefined) return;
     go(firstPath);

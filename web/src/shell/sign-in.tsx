@@ -1,4 +1,4 @@
-// Signing in. The sandbox has one button and says that it is one.
+// Signing in. The sandbox has one button and is marked as a sandbox.
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';

@@ -1,4 +1,4 @@
-// Above every page: whose data, one search for every number, whether it is live, help, theme, language, account.
+// The bar above every page: merchant, search, state of the event stream, help, theme, language, account.
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { StreamState } from '../api/events.ts';

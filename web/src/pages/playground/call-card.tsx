@@ -57,7 +57,7 @@ export function CallCard({ calls }: { calls: readonly PlayCall[] }) {
   );
 }
 
-/** What stands in quotes is what was sent. */
+/** The quoted part is the body that was sent. */
 function Curl({ text }: { text: string }) {
   return text.split(/('(?:[^'\\]|\\.)*')/).map((piece, index) =>
     index % 2 === 1 ? (

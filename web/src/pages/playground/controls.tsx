@@ -19,7 +19,7 @@ const acts = [
   { action: 'cancel', on: ['card', 'pin'], icon: undefined },
 ] as const;
 
-/** A register with no card in it has one moment that matters: before the paper. */
+/** Without a card payment a register has a single step at which a fault can occur: before printing. */
 const powerCuts = { terminal: ['beforeBank', 'afterBank'], register: ['afterBank'] } as const;
 
 export function DeviceControls({ device, devices, onChoose, play }: DeviceControlsProps) {

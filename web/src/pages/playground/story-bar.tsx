@@ -15,7 +15,7 @@ interface StoryBarProps {
   play: Play | undefined;
 }
 
-/** Steps that fail on purpose: marked, although the story continues. */
+/** Steps that fail on purpose: they are marked, and the story continues. */
 const mishaps = new Set(['answerLost', 'powerLost', 'erpDown', 'callbackFailed', 'scanRefused', 'moreRefused']);
 
 type Look = StoryStep['state'] | 'mishap';

@@ -25,7 +25,7 @@ const tones: Partial<Record<PlayDevice['screen']['state'], string>> = {
 export function Terminal({ device, bankName, play }: { device: PlayDevice; bankName: string; play: Play | undefined }) {
   const { t } = useTranslation();
   const { screen, waitsFor } = device;
-  // What was typed belongs to one question of one command; the next one begins empty.
+  // The typed digits belong to one prompt of one command; the next prompt starts empty.
   const question = `${waitsFor} ${screen.commandId} ${screen.text}`;
   const [answer, setAnswer] = useState({ question, digits: '' });
   const typed = answer.question === question ? answer.digits : '';

@@ -92,7 +92,7 @@ export function TillControls({ till, terminalId, registerId, isFree, hasCalls, p
   );
 }
 
-/** What was paid by card and has not gone back yet. */
+/** The amount that was paid by card and not refunded yet. */
 function canRefund(sale: Playground['till']['lastSale']): boolean {
   return sale?.kind === 'card' && sale.paid > sale.refunded;
 }

@@ -1,5 +1,5 @@
-// The lines of the stage with what ran over them: each message stands on the line of its channel with its number and name, and runs
-// along it when it is new. A lost one ends with a cross, a doubled one is two. The list below the stage has the same content as text.
+// The lines of the stage and their messages: each message is drawn on the line of its channel with its number and name, and runs
+// along it when it is new. A lost one ends with a cross, a duplicate is drawn twice. The list below the stage has the same content as text.
 import { type CSSProperties, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { PlayDevice } from '../../api/playground.ts';
@@ -108,7 +108,7 @@ function Pill({ message, spot }: { message: Message; spot: Spot }) {
   );
 }
 
-/** Number, name and the way it went. */
+/** Number, name and direction. */
 export function PillFace({ message }: { message: Message }) {
   const isBack = message.direction === 'back';
   return (
