@@ -25,7 +25,7 @@ describe('the slowest files', () => {
   });
 });
 
-describe('a second try', () => {
+describe('a second attempt', () => {
   it('is for the files that failed, and for no more than ten', () => {
     expect(secondTry(run(good, bad))).toEqual([bad.path]);
     expect(secondTry(run(good))).toEqual([]);

@@ -56,7 +56,7 @@ describe('failed logins', () => {
     expect(written.at(-1)).toEqual(['login.fail', 'others', 4_800]);
   });
 
-  it('that could not be written are tried again a minute later, by themselves', async () => {
+  it('that could not be written are retried a minute later, by themselves', async () => {
     logins.note('192.0.2.1');
     isDown = true;
     await clock.advance(60_000);
@@ -73,7 +73,7 @@ describe('failed logins', () => {
     expect(logger.lines).toEqual([]);
   });
 
-  it('are kept while the database is away, and written at the stop', async () => {
+  it('are kept while the database is down, and written at the stop', async () => {
     logins.note('192.0.2.1');
     isDown = true;
     await clock.advance(60_000);

@@ -71,7 +71,7 @@ describe.each(engines)('the last use of keys on %s', (engine) => {
     expect(await lastUse(id)).toBeGreaterThan(0);
   });
 
-  it('is tried again when the database was away', async () => {
+  it('is retried when the database was away', async () => {
     const { id } = await seedKey(database.queries, merchantId);
     let isDown = true;
     const flaky = new Proxy(database, {

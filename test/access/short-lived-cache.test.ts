@@ -89,14 +89,14 @@ it('does not know absent values: those are looked up or remembered by `get`', as
   expect([cache.known('nobody'), await cache.get('nobody'), lookUps]).toEqual([undefined, undefined, ['nobody']]);
 });
 
-it('lets go of those first that were not asked about', async () => {
+it('drops those first that were not asked about', async () => {
   for (const name of ['a', 'b', 'c']) await cache.get(name);
   expect(cache.known('a')).toBe('A');
   await cache.get('d');
   expect(['a', 'b', 'c', 'd'].map((name) => cache.known(name))).toEqual(['A', undefined, 'C', 'D']);
 });
 
-it('lets go of those first that were not asked about, also by `get`, and counts what was looked up anew as young', async () => {
+it('drops those first that were not asked about, also by `get`, and counts what was looked up anew as young', async () => {
   for (const name of ['a', 'b', 'c', 'a', 'd']) await cache.get(name);
   expect(['a', 'b'].map((name) => cache.known(name))).toEqual(['A', undefined]);
   cache.forget();
@@ -116,7 +116,7 @@ it('looks up again what is older than the caller puts up with', async () => {
   expect(lookUps).toEqual(['a', 'a']);
 });
 
-it('keeps a look-up under way when an older one of the same name fails: it was forgotten before', async () => {
+it('keeps a look-up in progress when an older one of the same name fails: it was forgotten before', async () => {
   const begun: PromiseWithResolvers<{ value: string; validForMs: number }>[] = [];
   const slow = createShortLivedCache<string>(clock, 3, () => {
     const look = Promise.withResolvers<{ value: string; validForMs: number }>();
@@ -133,7 +133,7 @@ it('keeps a look-up under way when an older one of the same name fails: it was f
   expect([await second, await third, begun.length]).toEqual(['A', 'A', 2]);
 });
 
-describe('while six look-ups are under way', () => {
+describe('while six look-ups are in progress', () => {
   let begun: string[];
   let isBusy: boolean;
   let crowd: PromiseWithResolvers<undefined>;

@@ -161,7 +161,7 @@ describe('trouble', () => {
     expect((await expectBooksAgree()).bank.count).toBe(2);
   });
 
-  it('cuts the power after the bank said yes: charged once, found afterwards', async () => {
+  it('cuts the power after the bank approved: charged once, found afterwards', async () => {
     await press('Card terminal', 'Power cut after the bank');
     await page.locator('.terminal-controls [aria-pressed="true"]', { hasText: 'Power cut after' }).waitFor();
     await press('Till', 'New sale');

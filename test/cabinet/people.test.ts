@@ -109,7 +109,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect(stored).toContain('$argon2id$');
   });
 
-  it('limits wrong tries, also when the next one is right', async () => {
+  it('limits wrong attempts, also when the next one is right', async () => {
     await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const browser = openBrowser(cabinet.url);
     const codes = [];

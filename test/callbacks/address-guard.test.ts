@@ -243,7 +243,7 @@ describe('addresses that are not public', () => {
   /** What the sender would judge: the host as the URL parser writes it. */
   const hostOf = (literal: string) => URL.parse(`http://${literal}:1/`)?.hostname.replace(/^\[|\]$/g, '');
 
-  it('are refused when they stand in a URL', () => {
+  it('are refused when a URL contains them', () => {
     const guard = createAddressGuard({ clock: systemClock, allow: [] });
     const hosts = literals.map((literal) => hostOf(literal)).filter((host) => host !== undefined);
     expect(literals.length - hosts.length).toBeLessThan(5);
@@ -310,7 +310,7 @@ describe('addresses that are not public', () => {
     ]);
   });
 
-  it('do not come through localhost', async () => {
+  it('are not reached through localhost', async () => {
     const dials = watchDials();
     for (const name of ['localhost', 'LOCALHOST', 'localhost.']) expect((await sendTo(`http://${name}:${port}/`)).status).toBe(null);
     expect(dials.addresses).toEqual([]);

@@ -68,7 +68,7 @@ async function makeKnown({ clock, calls, add }: ReturnType<typeof setUp>, durati
 }
 
 describe('how many may be leased', () => {
-  it('is the room at the host and what may wait for it, without those that wait already', async () => {
+  it('is the free slots of the host and its queue, less the callbacks that wait already', async () => {
     const bench = setUp();
     expect(bench.attempts.leasable('erp', 1)).toBe(8);
     await makeKnown(bench, 500);
@@ -80,7 +80,7 @@ describe('how many may be leased', () => {
     expect(bench.attempts.leasable('erp', 1)).toBe(0);
   });
 
-  it('is not a place ahead while all places are taken', async () => {
+  it('is no slot ahead while all slots are in use', async () => {
     const bench = setUp({ total: 2, perHost: 1 });
     await makeKnown(bench, 500);
     bench.add([leased('erp')]);
@@ -89,7 +89,7 @@ describe('how many may be leased', () => {
     expect(bench.attempts.leasable('erp', 1)).toBe(0);
   });
 
-  it('is worth a statement for one while none waits, and for half of what may wait otherwise', async () => {
+  it('justifies a statement for one while none waits, and otherwise for half of the queue', async () => {
     const bench = setUp();
     await makeKnown(bench, 500);
     bench.add(several(8));
@@ -102,7 +102,7 @@ describe('how many may be leased', () => {
     expect(slow.attempts.worthLeasing('erp')).toBe(1);
   });
 
-  it('ends at 1024 that are not on record, of all hosts, and goes on when one of them is', async () => {
+  it('ends at 1024 that are not recorded, of all hosts, and continues when one of them is', async () => {
     const { attempts, add, calls, clock, told } = setUp({ total: 9_000, perHost: 3_000 });
     add(several(1_000));
     expect(attempts.leasable('other', 1)).toBe(24);
@@ -117,15 +117,15 @@ describe('how many may be leased', () => {
     expect(told.room).toEqual(['erp', 'erp and others', 'erp']);
   });
 
-  it('is none once the process stops', async () => {
+  it('is 0 once the process stops', async () => {
     const { attempts } = setUp();
     void attempts.stop(3_000);
     expect(attempts.leasable('erp', 1)).toBe(0);
   });
 });
 
-describe('what is leased', () => {
-  it('is held until it is on record, and sent once though its lease ran out meanwhile', async () => {
+describe('a leased callback', () => {
+  it('is held until it is recorded, and sent once though its lease ran out meanwhile', async () => {
     const { hosts, add, calls, clock, records } = setUp();
     const gate = Promise.withResolvers<void>();
     records.wait = gate.promise;
@@ -146,7 +146,7 @@ describe('what is leased', () => {
     expect(calls).toHaveLength(3);
   });
 
-  it('is held as long as one of the host is', async () => {
+  it('is kept as long as another one of the host is', async () => {
     const { hosts, add, calls, clock } = setUp();
     add(several(2));
     calls[0]?.end(answered(200));
@@ -157,7 +157,7 @@ describe('what is leased', () => {
     expect(hosts.holds('erp')).toBe(false);
   });
 
-  it('is sent in its order as places come free', async () => {
+  it('is sent in its order as slots come free', async () => {
     const bench = setUp({ perHost: 1 });
     await makeKnown(bench, 10);
     const [first, second, third] = several(3);
@@ -170,7 +170,7 @@ describe('what is leased', () => {
     expect(bench.attempts.counts.delivered).toBe(4);
   });
 
-  it('starts where another host has left the last place of all', async () => {
+  it('starts where another host has left the last slot of all', async () => {
     const { add, calls, clock } = setUp({ total: 1 });
     add([leased('one')]);
     add([leased('two')]);
@@ -180,7 +180,7 @@ describe('what is leased', () => {
     expect(calls.map(({ url }) => url)).toEqual(['http://one/', 'http://two/']);
   });
 
-  it('starts before more of the host that has left the last place of all', async () => {
+  it('starts before more of the host that has left the last slot of all', async () => {
     const bench = setUp({ total: 1, perHost: 1 });
     const { add, calls, clock } = bench;
     for (const host of ['erp', 'other']) await makeKnown(bench, 500, host);
@@ -193,7 +193,7 @@ describe('what is leased', () => {
     expect(calls.map(({ url }) => new URL(url).host)).toEqual(['erp', 'other', 'erp', 'erp']);
   });
 
-  it('is sent until an attempt could outlast the lease, and given back after that', async () => {
+  it('is sent until an attempt could outlast the lease, and returned after that', async () => {
     const bench = setUp({ perHost: 1 });
     await makeKnown(bench, 10);
     bench.add(several(2));
@@ -210,7 +210,7 @@ describe('what is leased', () => {
     expect(bench.hosts.holds('erp')).toBe(false);
   });
 
-  it('waits for a quick host, and is given back, all but what can start, when that becomes slow', async () => {
+  it('waits for a quick host, and is released, unless it can start, when the host becomes slow', async () => {
     const bench = setUp({ perHost: 2 });
     await makeKnown(bench, 10);
     const all = several(6);
@@ -226,7 +226,7 @@ describe('what is leased', () => {
   it.each([
     ['the host is still quick', 6, 10],
     ['it can start at once', 3, 4_000],
-  ])('is not given back while %s', async (_why, count, durationMs) => {
+  ])('is not returned while %s', async (_why, count, durationMs) => {
     const bench = setUp({ perHost: 2 });
     await makeKnown(bench, 10);
     bench.add(several(count));
@@ -235,7 +235,7 @@ describe('what is leased', () => {
     expect([bench.calls.length, bench.told.givenBack]).toEqual([4, []]);
   });
 
-  it('keeps nothing waiting for a host that has fallen silent', async () => {
+  it('does not wait for a host that has become silent', async () => {
     const bench = setUp({ perHost: 2 });
     await makeKnown(bench, 10);
     const all = several(4);
@@ -275,7 +275,7 @@ describe('an attempt that has ended', () => {
     expect(attempts.counts).toEqual({ delivered: 1, failedAttempts: 2, died: 1 });
   });
 
-  it('frees its place before it is on record, and is reported when it is', async () => {
+  it('frees its slot before it is recorded, and is reported when it is', async () => {
     const { add, calls, clock, records, told } = setUp({ perHost: 1 });
     const gate = Promise.withResolvers<void>();
     records.wait = gate.promise;
@@ -288,7 +288,7 @@ describe('an attempt that has ended', () => {
     expect(told.recorded).toEqual([['erp', { kind: 'delivered' }]]);
   });
 
-  it('that the database did not take is put on record when it is back', async () => {
+  it('that the database did not store is recorded when it is back', async () => {
     const { attempts, add, calls, clock, records, told } = setUp();
     records.isDown = true;
     add([leased()]);
@@ -299,7 +299,7 @@ describe('an attempt that has ended', () => {
     expect([told.recorded, attempts.counts.delivered]).toEqual([[['erp', { kind: 'delivered' }]], 1]);
   });
 
-  it('by a mistake of this program has failed, and its place is free again', async () => {
+  it('by a bug of this program has failed, and its slot is free again', async () => {
     const { attempts, add, clock, hosts, told } = setUp({ send: () => Promise.reject(new Error('a mistake')) });
     add([leased()]);
     await clock.settle();
@@ -316,7 +316,7 @@ describe('an attempt that has ended', () => {
 });
 
 describe('stopping', () => {
-  it('waits for what is under way, and returns at once when that has ended', async () => {
+  it('waits for attempts in progress, and returns at once when they have ended', async () => {
     const { attempts, add, calls, clock } = setUp();
     add([leased()]);
     const stopped = attempts.stop(3_000);
@@ -327,7 +327,7 @@ describe('stopping', () => {
     expect([attempts.counts.delivered, clock.pending]).toEqual([1, 0]);
   });
 
-  it('breaks off what takes longer and returns it with what was never sent, neither counted nor reported', async () => {
+  it('aborts longer attempts and releases them with the unsent callbacks, neither counted nor reported', async () => {
     const bench = setUp({ perHost: 1 });
     await makeKnown(bench, 10);
     const [underWay, unsent] = several(2) as [ClaimedCallback, ClaimedCallback];
@@ -341,7 +341,7 @@ describe('stopping', () => {
     expect([bench.told.recorded, bench.attempts.counts.failedAttempts]).toEqual([[], 0]);
   });
 
-  it('puts on record what the ERP answered just as it was broken off', async () => {
+  it('records the ERP’s answer that arrived just as the attempt was aborted', async () => {
     const { attempts, add, clock, told } = setUp({
       send: (_callback, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(answered(200)))),
     });
@@ -352,7 +352,7 @@ describe('stopping', () => {
     expect(told.recorded).toEqual([['erp', { kind: 'delivered' }]]);
   });
 
-  it('ends the wait for a database that is away, whose attempts are left to their leases', async () => {
+  it('ends the wait for a database that is down, whose attempts are left to their leases', async () => {
     const { attempts, add, calls, clock, records, told } = setUp();
     records.isDown = true;
     add([leased()]);

@@ -66,7 +66,7 @@ const forgetStatements = () => {
 };
 
 describe('a host', () => {
-  it('with one place gets the next of a subject when the one before is on record, not at the next look over all', async () => {
+  it('with one slot gets the next of a subject when the one before is recorded, not at the next scan of all hosts', async () => {
     const subjectId = randomUUID();
     await begin(1);
     for (const sequence of [1, 2]) {
@@ -77,7 +77,7 @@ describe('a host', () => {
     expect(calls.map(({ sequence }) => sequence)).toEqual([1, 2]);
   });
 
-  it('gets what was written in one go after each other as soon as each is on record', async () => {
+  it('gets callbacks that were written together one after the other, as soon as each is recorded', async () => {
     const subjectId = randomUUID();
     await begin();
     for (const sequence of [1, 2]) await write(1, { subjectId, sequence });
@@ -87,7 +87,7 @@ describe('a host', () => {
     expect(calls.map(({ atMs }) => atMs)).toEqual([0, 100]);
   });
 
-  it('is asked about again when half of what may wait here is gone, and not for each that leaves', async () => {
+  it('is queried again when half of its queue is gone, not for each callback', async () => {
     await begin(2);
     await writeAndWake(100);
     // Twenty of a tenth of a second wait for two places.
@@ -106,7 +106,7 @@ describe('a host', () => {
     expect(calls).toHaveLength(101);
   });
 
-  it('gets what stood behind each of two attempts when each is on record, whichever ends first', async () => {
+  it('gets the callback that waited for each of two attempts when that one is recorded, whichever ends first', async () => {
     const [one, other] = [randomUUID(), randomUUID()];
     await begin();
     for (const sequence of [1, 2]) for (const subjectId of [one, other]) await writeAndWake(1, { subjectId, sequence });
@@ -122,7 +122,7 @@ describe('a host', () => {
     ]);
   });
 
-  it('is asked about for what stood behind an attempt though others of it wait here', async () => {
+  it('is queried for a callback that waited for an attempt although others of it wait here', async () => {
     const subjectId = randomUUID();
     await begin(1);
     await writeAndWake(1);

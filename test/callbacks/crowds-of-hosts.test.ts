@@ -54,7 +54,7 @@ describe('two thousand dead hosts', () => {
     expect([count('claim'), count('scan')]).toEqual([ofItsOwn + 1, 0]);
   });
 
-  it('take three quarters of all places between them once some are known to be silent, and not the last', async () => {
+  it('use three quarters of all slots together once some are known to be silent, and not the last', async () => {
     const { callbacks, calls } = begin(answersIfAlive, { delaysS: [1, 1, 1, 1, 1] });
     await clock.settle();
     await send(callbacks, 'healthy.example');
@@ -72,7 +72,7 @@ describe('two thousand dead hosts', () => {
   });
 });
 
-describe('room', () => {
+describe('a free slot', () => {
   /** One is under way and has the only place; the others wait, in this order. */
   async function lineUp(...others: string[]) {
     const bench = begin(undefined, { limits: { total: 1, perHost: 1 } });
@@ -84,7 +84,7 @@ describe('room', () => {
     return bench;
   }
 
-  it('is offered to as many as there are places for', async () => {
+  it('is offered to as many hosts as there are slots', async () => {
     const { calls } = await lineUp('second', 'third', 'fourth', 'fifth', 'sixth');
     calls[0]?.end(answered(200));
     await clock.settle();
@@ -103,7 +103,7 @@ describe('room', () => {
     expect([count('claim'), count('scan')]).toEqual([ofItsOwn + 3, 0]);
   });
 
-  it('is passed on until no host waits, and then no more is asked', async () => {
+  it('is passed on until no host waits, and then nothing more is queried', async () => {
     const { calls } = await lineUp('second', 'third');
     await sentByOther('second');
     await sentByOther('third');
@@ -113,7 +113,7 @@ describe('room', () => {
     expect(count('claim')).toBe(ofItsOwn + 2);
   });
 
-  it('goes to those that wait in their turn, though they were written to again or looked at meanwhile', async () => {
+  it('goes to waiting hosts in their turn, even if they got new callbacks or were queried meanwhile', async () => {
     const { callbacks, calls } = await lineUp('zebra', 'ant', 'bee');
     callbacks.wake(to(merchantId, 'zebra'));
     await clock.settle();
@@ -127,7 +127,7 @@ describe('room', () => {
     expect(hostsOf(calls)).toEqual(['first', 'zebra', 'ant', 'bee']);
   });
 
-  it('is offered to others though the host that leaves it has no more to send', async () => {
+  it('is offered to others even if the host that frees it has no more to send', async () => {
     const { callbacks, calls } = begin(undefined, { limits: { total: 8, perHost: 2 } });
     await clock.settle();
     await send(callbacks, 'only-one');
@@ -138,7 +138,7 @@ describe('room', () => {
     expect(hostsOf(calls)).toEqual(['only-one', 'more', 'more']);
   });
 
-  it('is not lost on a host that has all of its own', async () => {
+  it('is not given to a host that has all of its own slots', async () => {
     const { callbacks, calls } = begin(undefined, { limits: { total: 8, perHost: 1 } });
     await clock.settle();
     await send(callbacks, 'backlog', 'backlog');
@@ -150,7 +150,7 @@ describe('room', () => {
     expect(hostsOf(calls)).toEqual(['backlog', 'ends', 'waits']);
   });
 
-  it('goes to a host by what it is, not by what it was when it began to wait', async () => {
+  it('goes to a host by its current kind, not by the kind when it began to wait', async () => {
     // Four places for slow hosts, two for those that are not known.
     const { callbacks, calls } = begin(undefined, { limits: { total: 8, perHost: 2 } });
     await clock.settle();
@@ -171,7 +171,7 @@ describe('room', () => {
     expect(hostsOf(calls).at(-1)).toBe('turns-slow');
   });
 
-  it('is waited for by a host with more than fits without further looks over all hosts', async () => {
+  it('is waited for by a host with too many callbacks without further scans of all hosts', async () => {
     begin();
     await clock.settle();
     await stage.writeTo(Array.from({ length: 20 }, () => 'erp'));
@@ -181,7 +181,7 @@ describe('room', () => {
     expect([count('scan'), count('claim')]).toEqual([1, 1]);
   });
 
-  it('that a host has for itself is found by it in whichever line it stood', async () => {
+  it('of a host’s own share is found by it in any queue', async () => {
     // Of eight places two are for hosts that are not known: with its first answer a host may have its four.
     const { callbacks, calls } = begin(undefined, { limits: { total: 8, perHost: 4 } });
     await clock.settle();
@@ -199,13 +199,13 @@ describe('room', () => {
     await clock.advance(9_000);
     for (const host of ['first', 'second']) await sentByOther(host);
     const wakes = watched.wakes();
-    // With the look over all hosts the call for help ends.
+    // With the look over all hosts the wake-up of other instances ends.
     await clock.advance(30_000);
     expect(watched.wakes()).toBe(wakes);
   });
 });
 
-describe('what stood behind an attempt elsewhere', () => {
+describe('a callback that waited for an attempt elsewhere', () => {
   it('is forgotten when nothing of its host is pending any more', async () => {
     const { callbacks } = begin(() => answered(200));
     await clock.settle();

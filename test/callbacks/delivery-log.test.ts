@@ -67,7 +67,7 @@ describe.each(engines)('the delivery log on %s', (engine) => {
     expect(await callbacks.list({ limit: 100, before: randomUUID() })).toEqual([]);
   });
 
-  it('reads what it is asked for by id, newest first, and a sale’s in the order in which they were written', async () => {
+  it('reads callbacks by id, newest first, and those of a sale in the order in which they were written', async () => {
     const subjectId = randomUUID();
     const made: string[] = [];
     // The second and third were written in one moment: their numbers say which came first.
@@ -138,13 +138,13 @@ describe.each(engines)('the delivery log on %s', (engine) => {
     expect(await callbacks.list({ merchantId: otherId, limit: 1 })).toMatchObject([{ attempts: 3, nextAttemptAtMs: leaseEnd }]);
   });
 
-  it('has nothing to send again under an id that it does not know', async () => {
+  it('resends nothing under an unknown id', async () => {
     await seedCallback(database.queries, merchantId, ended('dead', 1_000));
     await expect(resendCallback(database.queries, randomUUID())).rejects.toMatchObject({ errorName: 'Record_not_exist' });
     expect(await callbacks.list({ state: 'dead', limit: 10 })).toHaveLength(1);
   });
 
-  it('gives a new round to the dead ones of a range, and to no others', async () => {
+  it('resends the dead ones of a range, and no others', async () => {
     const inside = [
       await seedCallback(database.queries, merchantId, ended('dead', 1_000)),
       await seedCallback(database.queries, merchantId, ended('dead', 1_999)),

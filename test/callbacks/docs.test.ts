@@ -64,7 +64,7 @@ describe('docs/callbacks.md', () => {
     expect(lines).toEqual(['listening', 'invoice o-1 is Payed', 'invoice o-1 is Payed']);
   });
 
-  it('tells the schedule that is specified', () => {
+  it('documents the specified schedule', () => {
     expect(specifiedDelaysS).toEqual([60, 300, 1800, 3600, 21_600]);
     expect(page.replaceAll('\n', ' ')).toContain('after 1 minute, 5 minutes, 30 minutes, 1 hour and 6 hours');
   });

@@ -58,7 +58,7 @@ const headIsRead = (clock: VirtualClock) => until(() => clock.pending === 2);
 
 const emptyOk = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
 
-describe('what goes out', () => {
+describe('what is sent', () => {
   it('is stamped by the clock in whole seconds', async () => {
     const erp = await erpUp();
     const { clock, send } = setUp();
@@ -94,7 +94,7 @@ describe('what goes out', () => {
     ['erp@', 'erp:'],
     [':pw@', ':pw'],
     ['erp:pw@', 'erp:pw'],
-  ])('logs in with what stands before the host: "%s"', async (login, expected) => {
+  ])('logs in with user and password of the URL: "%s"', async (login, expected) => {
     const erp = await erpUp();
     await setUp().send(erp.base.replace('http://', `http://${login}`));
     const authorization = expected === undefined ? undefined : `Basic ${Buffer.from(expected).toString('base64')}`;
@@ -114,7 +114,7 @@ describe('what goes out', () => {
     expect(ports).toEqual([80, 443, 8080]);
   });
 
-  it('does not go out at all when it was broken off before, whatever the reason is', async () => {
+  it('is not sent at all when it was aborted before, for any reason', async () => {
     const erp = await erpUp();
     const { clock, send } = setUp();
     expect(await send(erp.base, {}, AbortSignal.abort(new Error('The gateway is stopping.')))).toMatchObject({
@@ -149,7 +149,7 @@ describe('when it is over', () => {
   it.each([
     [4_096, 1],
     [4_097, 2],
-  ])('an answer of %i bytes takes %i connections for two attempts, since what is not read is left behind', async (size, connections) => {
+  ])('an answer of %i bytes takes %i connections for two attempts, because an unread rest cannot be reused', async (size, connections) => {
     const erp = await erpUp();
     const ports = new Set<number | undefined>();
     const { clock, send } = setUp();

@@ -81,7 +81,7 @@ describe('callbacks', () => {
     expect((await callbacks.list({ limit: 10 })).map((each) => each.id)).toEqual([id]);
   });
 
-  it('can be tried at an address, which learns nothing', async () => {
+  it('can be tested at an address, which gets no real data', async () => {
     const erp = memoryErp({ nowMs: () => clock.now(), answer: () => answered(204) });
     const callbacks = begin({ send: erp.send });
     const id = randomUUID();
@@ -112,7 +112,7 @@ describe('callbacks', () => {
     expect([watched, erp.calls.length]).toEqual([['00-1-2-01', undefined], 2]);
   });
 
-  it('that a dead gateway had leased are sent at the start of the next, those of a living one are not', async () => {
+  it('that a dead gateway had leased are sent at the start of the next, those of a live one are not', async () => {
     const leased = (leasedBy: string) => {
       const untilMs = clock.now() + 60_000;
       return seedCallback(database.queries, merchantId, { leased_by: leasedBy, leased_until: untilMs, next_attempt_at: untilMs });

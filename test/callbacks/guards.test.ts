@@ -40,14 +40,14 @@ describe.each(engines)('the end of an attempt on %s', (engine) => {
 
   const failures: Outcome[] = [{ kind: 'retry', delayMs: 1 }, { kind: 'dead' }];
 
-  it.each(failures)('a failure ($kind) of one who has lost its lease changes nothing for the holder', async (failure) => {
+  it.each(failures)('a failure ($kind) of a gateway that has lost its lease changes nothing for the holder', async (failure) => {
     const { id } = await leased('another');
     const before = await rowOf(id);
     await record(id, failure);
     expect(await rowOf(id)).toEqual(before);
   });
 
-  it.each(failures)('a failure ($kind) of an attempt before the one under way changes nothing', async (failure) => {
+  it.each(failures)('a failure ($kind) of an attempt before the one in progress changes nothing', async (failure) => {
     const { id } = await leased('me', 1);
     const before = await rowOf(id);
     await record(id, failure);
@@ -73,7 +73,7 @@ describe.each(engines)('the end of an attempt on %s', (engine) => {
     expect(await rowOf(id)).toEqual(before);
   });
 
-  it('goes on record, also when it changes nothing, but a second time only if it still changes something', async () => {
+  it('is recorded, also when it changes nothing, but a second time only if it still changes something', async () => {
     const attemptsOf = async (id: string) =>
       (await database.queries.selectFrom('callback_attempts').select('id').where('callback_id', '=', id).execute()).length;
     const late = await leased('another');
@@ -86,7 +86,7 @@ describe.each(engines)('the end of an attempt on %s', (engine) => {
     expect([await attemptsOf(unclear.id), (await rowOf(unclear.id)).attempts]).toEqual([1, 1]);
   });
 
-  it('gives back its own leases only', async () => {
+  it('returns its own leases only', async () => {
     const [mine, theirs] = [await leased('me'), await leased('another')];
     await releaseLeases(database.queries, 'me', [mine.id, theirs.id]);
     expect((await rowOf(mine.id)).leased_by).toBeNull();

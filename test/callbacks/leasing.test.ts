@@ -60,7 +60,7 @@ const count = (kind: string) => watched.statements.filter((each) => each === kin
 const held = async () => (await database.queries.selectFrom('callbacks').select('id').where('leased_by', 'is not', null).execute()).length;
 
 describe('statements', () => {
-  it('for one callback that was written here: a claim, and no look over all hosts', async () => {
+  it('for one callback that was written here: a claim, and no scan of all hosts', async () => {
     const { callbacks, calls } = begin(() => answered(200));
     await clock.settle();
     watched.statements.length = 0;
@@ -70,7 +70,7 @@ describe('statements', () => {
     expect([count('claim'), count('scan')]).toEqual([1, 0]);
   });
 
-  it('while nothing happens: a look every ten seconds', async () => {
+  it('while nothing happens: a query every ten seconds', async () => {
     begin();
     await clock.settle();
     watched.statements.length = 0;
@@ -100,7 +100,7 @@ describe('leases in memory', () => {
     expect(await held()).toBe(8);
   });
 
-  it('are given back when a quick host becomes silent, and the others of the host keep their turn', async () => {
+  it('are returned when a quick host becomes silent, and the others of the host keep their turn', async () => {
     let isSilent = false;
     const { callbacks, calls } = begin(() => (isSilent ? undefined : answered(200)));
     await write(8);
@@ -141,7 +141,7 @@ describe('leases in memory', () => {
     expect(leased_until).toBe(clock.now() + 60_000);
   });
 
-  it('count from when the claim was sent, however long the database takes to answer it', async () => {
+  it('count from the time when the claim was sent, however long the database takes', async () => {
     let answer: Promise<unknown> = Promise.resolve();
     const queries = database.queries.withPlugin({
       transformQuery: ({ node }) => node,
@@ -166,7 +166,7 @@ describe('leases in memory', () => {
     expect(leased_until).toBe(clock.now() + 60_000);
   });
 
-  it('are all given back by stop()', async () => {
+  it('are all returned by stop()', async () => {
     const { callbacks } = begin((call) => (Number(call.url.split('/').at(-1)) < 8 ? answered(200) : undefined));
     await write(100);
     callbacks.wake(to(merchantId, host));
@@ -181,7 +181,7 @@ describe('leases in memory', () => {
 });
 
 describe('other instances', () => {
-  it('hear nothing of what this one sends by itself', async () => {
+  it('are not woken for callbacks that this one sends', async () => {
     const { callbacks } = begin(() => answered(200));
     await clock.settle();
     for (let at = 0; at < 20; at += 1) await enqueue(database, callbacks, { merchantId }, to(merchantId, host));
@@ -190,7 +190,7 @@ describe('other instances', () => {
     expect(watched.wakes()).toBe(0);
   });
 
-  it('are called, twice a second at most, while there is more than this one can take', async () => {
+  it('are woken, twice a second at most, while there is more than this one can send', async () => {
     const { callbacks } = begin();
     await write(100);
     callbacks.wake(to(merchantId, host));
@@ -198,7 +198,7 @@ describe('other instances', () => {
     expect(watched.wakes()).toBe(1);
   });
 
-  it('are woken for what is written by one that does not send', async () => {
+  it('are woken for callbacks of an instance that does not send', async () => {
     const idle = callbacksOn(database, { clock });
     idle.wake(to(merchantId, host));
     expect(watched.wakes()).toBe(1);

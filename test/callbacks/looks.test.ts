@@ -32,8 +32,8 @@ const forgetStatements = () => {
   watched.statements.length = 0;
 };
 
-describe('the worker looks again', () => {
-  it('when a retry is due, though it would have slept on', async () => {
+describe('the worker queries again', () => {
+  it('when a retry is due, before its regular interval', async () => {
     const { callbacks, calls } = begin(() => answered(500), { delaysS: [3] });
     await clock.advance(1_000);
     await write(many(1));
@@ -51,7 +51,7 @@ describe('the worker looks again', () => {
     expect(count('claim')).toBe(2);
   });
 
-  it('after one long nap, not after ever so many short ones', async () => {
+  it('after one long pause, not after many short ones', async () => {
     let naps = 0;
     const counting: VirtualClock = {
       ...clock,
@@ -68,7 +68,7 @@ describe('the worker looks again', () => {
     expect(naps).toBeLessThan(10);
   });
 
-  it('at once when another instance has written, and not by itself after that', async () => {
+  it('at once when another instance has written, and not again after that', async () => {
     const { calls } = begin(() => answered(200));
     await clock.advance(1_000);
     await write(many(1));
@@ -80,7 +80,7 @@ describe('the worker looks again', () => {
     expect(count('scan')).toBe(0);
   });
 
-  it('after a quarter of a second when what was written here stands behind an attempt elsewhere', async () => {
+  it('after a quarter of a second when a callback written here waits for an attempt elsewhere', async () => {
     const subjectId = randomUUID();
     const other = begin();
     await clock.settle();
@@ -99,7 +99,7 @@ describe('the worker looks again', () => {
     expect(timesOf(here.calls)).toEqual([250]);
   });
 
-  it('at once for what it gave back unsent, which may be another’s by now', async () => {
+  it('at once for callbacks that it released unsent, which another may have leased by now', async () => {
     const { callbacks, calls } = begin(({ url }) => (url.endsWith('/0') ? answered(200) : undefined), { limits: { perHost: 1 } });
     await write(many(5));
     callbacks.wake(to(merchantId, host));
@@ -111,7 +111,7 @@ describe('the worker looks again', () => {
     expect([count('update "callbacks" set'), count('scan')]).toEqual([1, 1]);
   });
 
-  it('for the next of a subject when the one before is on record, without a look over all hosts', async () => {
+  it('for the next of a subject when the one before is recorded, without a scan of all hosts', async () => {
     const subjectId = randomUUID();
     const { callbacks, calls } = begin();
     await clock.settle();
@@ -128,7 +128,7 @@ describe('the worker looks again', () => {
     expect([count('claim'), count('scan')]).toEqual([1, 0]);
   });
 
-  it('with growing pauses while the database is away, and from the shortest again the next time', async () => {
+  it('with growing pauses while the database is down, and from the shortest again the next time', async () => {
     begin();
     await clock.settle();
     for (let round = 0; round < 2; round += 1) {
@@ -150,7 +150,7 @@ describe('the worker looks again', () => {
     }
   });
 
-  it('for what dead gateways had leased until that has worked once, and never again', async () => {
+  it('for leases of dead gateways until that has succeeded once, and never again', async () => {
     watched.fail('select "id" from');
     begin();
     await clock.advance(50);
@@ -166,7 +166,7 @@ describe('the worker looks again', () => {
 });
 
 describe('many hosts', () => {
-  it('get their turn from the one with the least under way on, four at a time, each its share of the places', async () => {
+  it('are served in the order of their attempts in progress, fewest first, four at a time, each with its share of the slots', async () => {
     // Twelve of them for hosts that are not known.
     const { callbacks, calls } = begin(undefined, { limits: { total: 48, perHost: 8 } });
     await write(many(6, 'busy.example'));
@@ -182,7 +182,7 @@ describe('many hosts', () => {
     expect(calls.length).toBe(12 - 1);
   });
 
-  it('share what places there are, and are each asked about once', async () => {
+  it('share the slots, and are each queried once', async () => {
     // Twelve of them for hosts that are not known.
     const { callbacks, calls } = begin(undefined, { limits: { total: 48, perHost: 8 } });
     await clock.settle();
@@ -195,7 +195,7 @@ describe('many hosts', () => {
     expect(count('claim')).toBe(6);
   });
 
-  it('are each asked about once, however many they are and however much room there is', async () => {
+  it('are each queried once, however many hosts and free slots there are', async () => {
     const { callbacks, calls } = begin();
     await clock.settle();
     forgetStatements();
@@ -206,7 +206,7 @@ describe('many hosts', () => {
     expect([calls.length, count('claim')]).toEqual([6, 6]);
   });
 
-  it('wait for the last place and get it when any of them leaves it', async () => {
+  it('wait for the last slot and get it when any of them frees it', async () => {
     const { callbacks, calls } = begin(undefined, { limits: { total: 1 } });
     await write([...many(1, 'one.example'), ...many(1, 'two.example')]);
     callbacks.wake(to(merchantId, 'one.example', 'two.example'));
@@ -219,7 +219,7 @@ describe('many hosts', () => {
     expect(count('scan')).toBe(0);
   });
 
-  it('are not asked about again while nothing of theirs could be sent', async () => {
+  it('are not queried again while none of their callbacks could be sent', async () => {
     const { callbacks } = begin(undefined, { limits: { total: 8 } });
     await write(many(20));
     callbacks.wake(to(merchantId, host));
@@ -232,8 +232,8 @@ describe('many hosts', () => {
   });
 });
 
-describe('the call for help', () => {
-  it('goes out again after half a second while there is more than fits, and makes the caller itself look for nothing', async () => {
+describe('the wake-up of other instances', () => {
+  it('is sent again after half a second while there is a surplus, and causes no query of its sender', async () => {
     const { callbacks } = begin();
     await clock.settle();
     await write(many(50));
@@ -252,7 +252,7 @@ describe('the call for help', () => {
     expect(count('scan')).toBe(0);
   });
 
-  it('does not go out any more when what was too much has been sent', async () => {
+  it('is no longer sent when the surplus has been sent', async () => {
     const { callbacks } = begin(() => answered(200));
     await clock.settle();
     await write(many(50));
@@ -265,7 +265,7 @@ describe('the call for help', () => {
     expect(watched.wakes()).toBe(wakes);
   });
 
-  it('does not go out for what this one can take', async () => {
+  it('is not sent for callbacks that this one can send', async () => {
     const { callbacks } = begin();
     await write(many(7));
     callbacks.wake(to(merchantId, host));
@@ -275,7 +275,7 @@ describe('the call for help', () => {
 });
 
 describe('stopping', () => {
-  it('gives back what was being claimed, sends nothing, and tells the others once, however often it is called', async () => {
+  it('releases claims in progress, sends nothing, and notifies the others once, however often it is called', async () => {
     const { callbacks, calls } = begin(() => answered(200));
     await clock.settle();
     await write(many(5));
@@ -289,7 +289,7 @@ describe('stopping', () => {
     expect(rows).toEqual(rows.map(() => ({ leased_by: null, next_attempt_at: startMs })));
   });
 
-  it('leaves what is written after it to the others', async () => {
+  it('leaves later callbacks to the others', async () => {
     const { callbacks, calls } = begin(() => answered(200));
     const stopped = callbacks.stop();
     await clock.settle();
@@ -303,7 +303,7 @@ describe('stopping', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('ends though the leases cannot be given back', async () => {
+  it('ends even if the leases cannot be released', async () => {
     const logger = recordingLogger();
     const { callbacks, calls } = begin(undefined, { logger });
     await write(many(1));
@@ -317,7 +317,7 @@ describe('stopping', () => {
     expect(logger.lines.map(({ message }) => message)).toEqual(['leases of callbacks could not be given back; they run out by themselves']);
   });
 
-  it('counts nothing as under way any more', async () => {
+  it('counts nothing as in progress any more', async () => {
     const { callbacks, calls } = begin();
     await write(many(3));
     callbacks.wake(to(merchantId, host));

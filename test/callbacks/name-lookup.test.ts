@@ -164,7 +164,7 @@ describe('a dead zone', () => {
     expect([asked, clock.pending]).toEqual([[], 0]);
   });
 
-  it('is reported by the resolver itself when its tries are over', async () => {
+  it('is reported by the resolver itself after its last attempt', async () => {
     const startedAt = performance.now();
     expect(await errorOf(namesBy()('erp.dead'))).toBe('ETIMEOUT: The name servers do not answer for erp.dead.');
     const tookMs = performance.now() - startedAt;
@@ -173,13 +173,16 @@ describe('a dead zone', () => {
     expect(server.asked).toHaveLength(4);
   });
 
-  it.each([serverFailure, 4, 5])('is none when a server answers %i (fails, cannot, will not) and the next one knows', async (code) => {
-    const [first, second] = [await startNameServer({ 'a.example': code }), await startNameServer({ 'a.example': { A: ['192.0.2.1'] } })];
-    expect(await namesBy({ servers: [first.address, second.address] })('a.example')).toMatchObject([{ address: '192.0.2.1' }]);
-    await Promise.all([first.close(), second.close()]);
-  });
+  it.each([serverFailure, 4, 5])(
+    'is not reported when a server answers %i (fails, cannot, will not) and the next one knows the name',
+    async (code) => {
+      const [first, second] = [await startNameServer({ 'a.example': code }), await startNameServer({ 'a.example': { A: ['192.0.2.1'] } })];
+      expect(await namesBy({ servers: [first.address, second.address] })('a.example')).toMatchObject([{ address: '192.0.2.1' }]);
+      await Promise.all([first.close(), second.close()]);
+    },
+  );
 
-  it('is one also when its servers fail, or one kind is not there and the other is not answered', async () => {
+  it('is reported also when its servers fail, or one kind does not exist and the other is not answered', async () => {
     const { asked, system } = knowing();
     const find = namesBy({ system });
     expect(await errorOf(find('failing.example'))).toBe('ESERVFAIL: The name servers cannot tell the address of failing.example.');
@@ -190,7 +193,7 @@ describe('a dead zone', () => {
     expect(asked).toEqual([]);
   });
 
-  it('stands in the delivery log in plain words', async () => {
+  it('is in the delivery log in plain words', async () => {
     const find = createNameLookup({ clock, servers: [server.address], system: refusing });
     const guard = createAddressGuard({ clock: systemClock, allow: [], lookup: find });
     const sender = createSender({ clock: systemClock, guard, attemptTimeoutMs: 15_000, socketsPerHost: 8 });
@@ -211,7 +214,7 @@ describe('the system', () => {
     expect([...server.asked].sort()).toEqual([`A ${name}`, `AAAA ${name}`]);
   });
 
-  it('is asked after all when there is no name server', async () => {
+  it('is asked when there is no name server', async () => {
     const { asked, system } = knowing();
     await server.close();
     expect(await namesBy({ system })('erp.example')).toEqual(bySystem);
@@ -219,7 +222,7 @@ describe('the system', () => {
     server = await startNameServer({});
   });
 
-  it('tells its own error', async () => {
+  it('reports its own error', async () => {
     const failing: LookupAll = (name, _options, done) =>
       done(Object.assign(new Error(`getaddrinfo ENOTFOUND ${name}`), { code: 'ENOTFOUND' }), []);
     expect(await errorOf(namesBy({ system: failing })('unknown.example'))).toBe('ENOTFOUND: getaddrinfo ENOTFOUND unknown.example');
@@ -288,7 +291,7 @@ describe('the system', () => {
     expect(system.asked).toEqual(['slow', 'in-time']);
   });
 
-  it('goes on to the next name after an error', async () => {
+  it('continues with the next name after an error', async () => {
     const find = namesBy();
     expect(await errorOf(find('one'))).toContain('The system was asked for one.');
     expect(await errorOf(find('two'))).toContain('The system was asked for two.');
@@ -324,7 +327,7 @@ describe('odd names', () => {
     expect(asked).toEqual([name]);
   });
 
-  it('lead nowhere that an address could not: what is found is judged', async () => {
+  it('lead only to allowed addresses: each found address is checked', async () => {
     const find = createNameLookup({ clock, servers: [server.address], system: lookup });
     const guard = createAddressGuard({ clock, allow: [], lookup: find });
     const judged = (name: string) =>

@@ -24,7 +24,7 @@ function takeAll(places: Hosts, hosts: readonly string[]): number {
   return places.taken - before;
 }
 
-describe('places', () => {
+describe('slots', () => {
   it('gives a host no more than its own, and all hosts no more than the total', () => {
     const places = new Hosts({ total: 10, perHost: 8 });
     makeKnown(places, quick, 'a', 'b');
@@ -34,14 +34,14 @@ describe('places', () => {
     expect(places.room('b', 1)).toBe(2);
   });
 
-  it('divides what is left between the hosts that have work', () => {
+  it('divides the remaining slots between the hosts with work', () => {
     const places = new Hosts({ total: 8, perHost: 8 });
     makeKnown(places, quick, 'a');
     expect(places.room('a', 4)).toBe(2);
     expect(places.room('a', 100)).toBe(1);
   });
 
-  it('leaves half of all places to the others, however many hosts are slow', () => {
+  it('leaves half of all slots to the others, however many hosts are slow', () => {
     const places = new Hosts({ total: 16, perHost: 8 });
     makeKnown(places, quick, 'healthy');
     makeKnown(places, slow, ...named('slow', 25));
@@ -50,7 +50,7 @@ describe('places', () => {
     expect(places.room('healthy', 1)).toBe(8);
   });
 
-  it('leaves three quarters of all places to the others, however many hosts are not known', () => {
+  it('leaves three quarters of all slots to the others, however many hosts are not known', () => {
     const places = new Hosts({ total: 256, perHost: 8 });
     makeKnown(places, quick, 'healthy');
     makeKnown(places, silent, ...named('silent', 300));
@@ -60,7 +60,7 @@ describe('places', () => {
     expect(takeAll(places, ['healthy'])).toBe(8);
   });
 
-  it('has room for another that is not known when those before have shown what they are', () => {
+  it('has a slot for another unknown host when earlier ones have become known', () => {
     const places = new Hosts({ total: 256, perHost: 8 });
     takeAll(places, named('new', 300));
     for (const host of named('new', 8)) while (places.takenBy(host) > 0) places.free(host, silent);
@@ -68,12 +68,12 @@ describe('places', () => {
     expect(places.room('another new one', 1)).toBe(8);
   });
 
-  it('gives a host that is not known all of its own, and leaves one to such hosts however few there are', () => {
+  it('gives an unknown host all of its own, and always leaves one to such hosts', () => {
     expect(new Hosts({ total: 256, perHost: 8 }).room('new', 1)).toBe(8);
     expect([1, 3, 7, 8].map((total) => new Hosts({ total, perHost: 8 }).room('new', 1))).toEqual([1, 1, 1, 2]);
   });
 
-  it('gives nothing of the quick ones’ quarter to hosts that come after those that turned slow with places in hand', () => {
+  it('gives nothing of the quarter of quick hosts to hosts that follow those that became slow while they had slots', () => {
     const places = new Hosts({ total: 16, perHost: 4 });
     makeKnown(places, silent, ...named('silent', 8));
     expect(takeAll(places, named('silent', 8))).toBe(8);
@@ -84,7 +84,7 @@ describe('places', () => {
     expect(places.left('quick')).toBe(4);
   });
 
-  it('gives a silent host a single place until it answers quickly again', () => {
+  it('gives a silent host a single slot until it answers quickly again', () => {
     const places = new Hosts({ total: 64, perHost: 8 });
     places.take('a');
     places.free('a', silent);
@@ -95,7 +95,7 @@ describe('places', () => {
     expect(places.room('a', 1)).toBe(8);
   });
 
-  it('takes a host for slow from two seconds on, and leaves one place to slow ones however few there are', () => {
+  it('treats a host as slow from two seconds on, and always leaves one slot to slow ones', () => {
     const roomAfter = (durationMs: number, total: number) => {
       const places = new Hosts({ total, perHost: 8 });
       places.take('a');
@@ -106,7 +106,7 @@ describe('places', () => {
     expect(roomAfter(2_000, 1)).toBe(1);
   });
 
-  it('gives a place back to whom it was taken from', () => {
+  it('returns a slot to its share', () => {
     const places = new Hosts({ total: 8, perHost: 8 });
     for (const host of ['a', 'a', 'b']) places.take(host);
     places.free('a', quick);
@@ -115,7 +115,7 @@ describe('places', () => {
     expect([places.taken, places.takenBy('a'), places.takenBy('b')]).toEqual([1, 0, 1]);
   });
 
-  it('tells when the place that was freed is one that others may have waited for', () => {
+  it('reports when others may have waited for the freed slot', () => {
     const places = new Hosts({ total: 8, perHost: 4 });
     makeKnown(places, slow, 'slow');
     makeKnown(places, quick, 'quick');
@@ -134,7 +134,7 @@ describe('places', () => {
     expect(places.free('quick', quick)).toEqual({ wasFull: true });
   });
 
-  it('reports no room while a share has more than is its', () => {
+  it('reports no free slot while a share is exceeded', () => {
     const places = new Hosts({ total: 16, perHost: 8 });
     makeKnown(places, slow, 'slow');
     makeKnown(places, quick, 'quick');
@@ -149,7 +149,7 @@ describe('places', () => {
     expect(places.free('slow', slow)).toEqual({ wasFull: true });
   });
 
-  it('never gives more than there is, and counts as if it went over all hosts, whatever becomes of them meanwhile', () => {
+  it('never gives more than the total, and its counts equal a sum over all hosts, whatever changes meanwhile', () => {
     const step = fc.record({
       host: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g'),
       ended: fc.constantFrom(undefined, quick, slow, silent),
@@ -214,8 +214,8 @@ function bookOf(maxKnown: number) {
   };
 }
 
-describe('what is known of hosts', () => {
-  it('is kept of the ten thousand that were sent to last, and the others are new again', () => {
+describe('the record of a host', () => {
+  it('is kept for the ten thousand hosts that were called last, and the others are unknown again', () => {
     const places = new Hosts({ total: 64, perHost: 8 });
     const hosts = named('silent', 20_000);
     makeKnown(places, silent, ...hosts);
@@ -223,19 +223,19 @@ describe('what is known of hosts', () => {
     expect(places.room('silent9999', 1)).toBe(places.room('never seen', 1));
   });
 
-  it('is kept of a host that is sent to again', () => {
+  it('is kept for a host that is called again', () => {
     const places = new Hosts({ total: 64, perHost: 8 }, 3);
     makeKnown(places, quick, 'a', 'b', 'c', 'a', 'new');
     expect(['a', 'b', 'c', 'new'].map((host) => places.ahead(host))).toEqual([96, 0, 96, 96]);
   });
 
-  it('is let go of for good, however many come after it', () => {
+  it('is dropped for good, however many come after it', () => {
     const places = new Hosts({ total: 64, perHost: 8 }, 3);
     makeKnown(places, quick, ...named('host', 20));
     expect(named('host', 20).filter((host) => places.shareOf(host) === 'quick')).toEqual(['host17', 'host18', 'host19']);
   });
 
-  it('is let go of together with its places, which then are those of one that is not known', () => {
+  it('is dropped together with its slots, which then count as those of an unknown host', () => {
     const places = new Hosts({ total: 16, perHost: 8 }, 1);
     makeKnown(places, slow, 'slow');
     expect(takeAll(places, ['slow'])).toBe(8);
@@ -247,7 +247,7 @@ describe('what is known of hosts', () => {
   });
 });
 
-describe('what is leased ahead of its place', () => {
+describe('the number of callbacks leased ahead', () => {
   const aheadAfter = (durationMs: number, hasAnswered = true) => {
     const places = new Hosts({ total: 64, perHost: 8 });
     places.take('a');
@@ -255,13 +255,13 @@ describe('what is leased ahead of its place', () => {
     return places.ahead('a');
   };
 
-  it('is what the host answers in a second, by its last attempt, and bounded', () => {
+  it('is the number that the host answers in a second, by its last attempt, and bounded', () => {
     expect([100, 400, 1_999].map((durationMs) => aheadAfter(durationMs))).toEqual([80, 20, 4]);
     expect([0, 1, 5, 83].map((durationMs) => aheadAfter(durationMs))).toEqual([96, 96, 96, 96]);
     expect(aheadAfter(84)).toBe(95);
   });
 
-  it('is nothing for a host that is slow, silent or not known', () => {
+  it('is 0 for a host that is slow, silent or unknown', () => {
     expect([aheadAfter(2_000), aheadAfter(15_000, false)]).toEqual([0, 0]);
     expect(new Hosts({ total: 64, perHost: 8 }).ahead('a')).toBe(0);
   });

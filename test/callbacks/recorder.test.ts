@@ -113,7 +113,7 @@ describe.each(engines)('the record of attempts on %s', (engine) => {
     for (const { callback } of all) expect(await attemptCount(callback.id)).toBe(1);
   });
 
-  it('takes the good ones of a group with a bad one, which alone is tried again', async () => {
+  it('takes the good ones of a group with a bad one, which alone is retried', async () => {
     const all = await several(6);
     // Refused by the table: a status and an error.
     const bad = await leased({ ...answered(200), error: 'both' });

@@ -42,7 +42,7 @@ describe.each(engines)('delivered callbacks on %s', (engine) => {
     return callbacks.map(({ id }) => id).sort();
   }
 
-  it('go after their days, with their attempts; dead and pending ones, and one sent again lately, stay', async () => {
+  it('are deleted after their days, with their attempts; dead and pending ones, and one resent lately, stay', async () => {
     await seed('delivered', 91);
     const staying = [await seed('delivered', 89), await seed('delivered', 400, 2), await seed('dead', 400), await seed('pending', 400)];
     expect(await clearDelivered(database, 90)).toBe(1);
@@ -50,7 +50,7 @@ describe.each(engines)('delivered callbacks on %s', (engine) => {
     expect(await clearDelivered(database, 90)).toBe(0);
   });
 
-  it('go all of them, however many there are', async () => {
+  it('are all deleted, however many there are', async () => {
     const { id } = await seedCallback(database.queries, merchantId, {
       state: 'delivered',
       ended_at: 0,
@@ -64,7 +64,7 @@ describe.each(engines)('delivered callbacks on %s', (engine) => {
     expect(await kept()).toEqual([]);
   });
 
-  it('go by themselves while the gateway runs', async () => {
+  it('are deleted automatically while the gateway runs', async () => {
     const callbacks = callbacksOn(database, { clock, keepDays: 10 });
     await seed('delivered', 10);
     const young = await seed('delivered', 9);

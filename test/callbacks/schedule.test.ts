@@ -96,7 +96,7 @@ describe('the schedule', () => {
     expect(await callbacks.list({ state: 'dead', limit: 10 })).toHaveLength(1);
   });
 
-  it('goes on where it was after a restart', async () => {
+  it('continues after a restart', async () => {
     const first = begin(() => answered(500));
     await enqueue(database, first.callbacks, { merchantId });
     await clock.advance(100_000);
@@ -251,7 +251,7 @@ describe('leases', () => {
     expect(holder.calls.length).toBe(1);
   });
 
-  it('are given back by stop(), without counting the attempt that it broke off', async () => {
+  it('are returned by stop(), without counting the attempt that it broke off', async () => {
     const first = begin();
     await enqueue(database, first.callbacks, { merchantId });
     await clock.advance(100);
@@ -339,7 +339,7 @@ describe('the database away', () => {
     for (const each of listed) expect(await callbacks.attempts(each.id)).toHaveLength(1);
   });
 
-  it('at a commit whose outcome is unclear: the attempt is on record once', async () => {
+  it('at a commit whose outcome is unclear: the attempt is recorded once', async () => {
     let unclear = 2;
     const broken: Database = {
       ...database,

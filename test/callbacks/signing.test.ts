@@ -81,7 +81,7 @@ describe.each(engines)('signing secrets on %s', (engine) => {
     expect(await readSigningSecrets(database.queries, otherId)).toEqual(['of another']);
   });
 
-  it('never live longer by another change, and a shorter overlap ends them all sooner', async () => {
+  it('are not extended by another change, and a shorter overlap ends them all sooner', async () => {
     await replace('second', 1_000);
     await clock.advance(500);
     await replace('third', 10_000);
@@ -94,7 +94,7 @@ describe.each(engines)('signing secrets on %s', (engine) => {
     expect(await read()).toEqual(['fourth']);
   });
 
-  it('are four beside the new one at most; those whose time is over take no place, and none is kept that has ended', async () => {
+  it('are four beside the new one at most; ended ones do not count and are not kept', async () => {
     for (const fresh of ['2', '3', '4', '5']) await replace(fresh, 1_000);
     expect(await read()).toEqual(['5', '4', '3', '2', 'first']);
     await expect(replace('6', 1_000)).rejects.toMatchObject({ errorName: 'The_status_cannot_be_applied' });
@@ -111,7 +111,7 @@ describe.each(engines)('signing secrets on %s', (engine) => {
     await expect(readSigningSecrets(database.queries, 'nobody')).rejects.toMatchObject({ errorName: 'Record_not_exist' });
   });
 
-  describe('of a callback that tries an address', () => {
+  describe('of a test callback', () => {
     const waiting: ((result: AttemptResult) => void)[] = [];
     const sender = () =>
       createTestSender({
@@ -127,7 +127,7 @@ describe.each(engines)('signing secrets on %s', (engine) => {
     };
     const template = 'http://erp.example/#OID#?s=#State#&r=#ReceiptID#&d=#DeviceID#';
 
-    it('sign it; it names an invoice that does not exist, and its answer is given back as it came', async () => {
+    it('sign it; it names an invoice that does not exist, and its answer is returned as it came', async () => {
       const send = sender();
       await replace('second', 1_000);
       const asked = send({ id: 't-1', merchantId, template });
@@ -138,7 +138,7 @@ describe.each(engines)('signing secrets on %s', (engine) => {
       expect(await asked).toEqual({ url: filled, ...answered(503) });
     });
 
-    it('are asked one at a time for a merchant, four in all, and five in a row', async () => {
+    it('are sent one at a time for a merchant, four in all, and five in a row', async () => {
       const send = sender();
       const test = (id: string) => send({ id: 't', merchantId: id, template });
       const first = test(merchantId);
@@ -166,7 +166,7 @@ describe.each(engines)('signing secrets on %s', (engine) => {
       await again;
     });
 
-    it('are not asked for an address that none can have, and the sentence calls it url', async () => {
+    it('are not sent to an invalid address, and the message calls it url', async () => {
       const bad = sender()({ id: 't', merchantId, template: 'ftp://erp.example/' });
       await expect(bad).rejects.toMatchObject({ errorName: 'Invalid_Request', message: expect.stringMatching(/^url must/) });
       await expect(sender()({ id: 't', merchantId: 'nobody', template })).rejects.toMatchObject({ errorName: 'Record_not_exist' });

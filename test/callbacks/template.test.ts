@@ -51,7 +51,7 @@ describe('expanding a template', () => {
     expect(() => checkTemplate('https://%23OID%23.example/')).toThrow('before its path');
   });
 
-  it('leaves what has no value empty', () => {
+  it('leaves a placeholder without a value empty', () => {
     expect(expandTemplate('http://erp.example/?r=#ReceiptID#&d=#DeviceID#', { OID: oid, State: 'Scanned', DeviceID: null })).toBe(
       'http://erp.example/?r=&d=',
     );
@@ -201,7 +201,7 @@ describe('checking a template', () => {
     expect(() => checkTemplate(chinese(21))).toThrow('international letters count as the DNS writes them');
   });
 
-  it('whatever it accepts, expands to a URL with the same host for all values', () => {
+  it('every accepted template expands to a URL with the same host for all values', () => {
     const piece = fc.constantFrom(
       'http://',
       'https://',

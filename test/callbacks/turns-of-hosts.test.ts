@@ -14,7 +14,7 @@ function become(hosts: Hosts, host: string, kind: 'quick' | 'slow'): void {
 }
 
 describe('hosts that wait', () => {
-  it('stand in the line of their share, in the order in which they came', () => {
+  it('are in the queue of their share, in the order of their arrival', () => {
     const hosts = hostsWith('slow a', 'slow b', 'slow c', 'quick');
     for (const host of ['slow c', 'slow a', 'new', 'slow b', 'quick']) hosts.wait(host, ['m']);
     expect([[...hosts.inTurn('quick')], [...hosts.inTurn('slow')], [...hosts.inTurn('unknown')]]).toEqual([
@@ -50,7 +50,7 @@ describe('hosts that wait', () => {
     expect(hosts.isBlocked('slow b')).toBe(false);
   });
 
-  it('are taken a host of each merchant at a time, however many a merchant has', () => {
+  it('are taken round-robin by merchant, however many hosts a merchant has', () => {
     const hosts = hostsWith();
     for (const host of ['a1', 'a2', 'a3']) hosts.wait(host, ['a']);
     for (const host of ['b1', 'b2']) hosts.wait(host, ['b']);
@@ -66,7 +66,7 @@ describe('hosts that wait', () => {
     expect([...hosts.inTurn('unknown')]).toEqual(['b1', 'a2', 'c2', 'b2', 'a3']);
   });
 
-  it('come once, with the first turn of those who have written to them', () => {
+  it('are in the queue once, with the earliest turn of their merchants', () => {
     const hosts = hostsWith();
     for (const host of ['a1', 'both']) hosts.wait(host, ['a']);
     for (const host of ['b1', 'b2']) hosts.wait(host, ['b']);
@@ -77,7 +77,7 @@ describe('hosts that wait', () => {
     expect([[...hosts.inTurn('unknown')], hosts.waiting, [...hosts.leave('both')]]).toEqual([['a1', 'b1', 'b2'], 3, []]);
   });
 
-  it('move with their merchants to another line when they become slow, and keep their turn when they stay what they are', () => {
+  it('move with their merchants to another queue when they become slow, and keep their turn otherwise', () => {
     const hosts = hostsWith('slow', 'moves');
     for (const host of ['stays', 'moves', 'slow']) hosts.wait(host, ['a', 'b']);
     become(hosts, 'slow', 'slow');
@@ -92,7 +92,7 @@ describe('hosts that wait', () => {
     expect([hosts.waits('nobodys'), hosts.waiting]).toEqual([false, 2]);
   });
 
-  it('move to the line of unknown hosts when they are forgotten', () => {
+  it('move to the queue of unknown hosts when their record is dropped', () => {
     const hosts = new Hosts({ total: 256, perHost: 8 }, 1);
     become(hosts, 'first', 'slow');
     hosts.wait('first', ['m']);
@@ -100,7 +100,7 @@ describe('hosts that wait', () => {
     expect([[...hosts.inTurn('slow')], [...hosts.inTurn('unknown')]]).toEqual([[], ['first']]);
   });
 
-  it('remember sixteen of those who have written to them', () => {
+  it('store at most sixteen of their merchants', () => {
     const hosts = hostsWith();
     for (let at = 0; at < 20; at += 1) hosts.wait('shared', [`m${at}`, `m${at}`]);
     expect([...hosts.leave('shared')]).toEqual(Array.from({ length: 16 }, (_, at) => `m${at}`));
@@ -108,7 +108,7 @@ describe('hosts that wait', () => {
     expect([...hosts.inTurn('unknown')]).toHaveLength(20);
   });
 
-  it('are walked past no further than is asked, and not at all when they are gone', () => {
+  it('are skipped no further than requested, and not at all when they are gone', () => {
     const hosts = hostsWith();
     const names = Array.from({ length: 50_000 }, (_, at) => `host ${at}`);
     for (const [at, host] of names.entries()) hosts.wait(host, [`merchant ${at % 25_000}`]);

@@ -35,7 +35,7 @@ async function endOne(calls: readonly Call[], at: number, how = silence): Promis
 }
 
 describe('the hosts of one merchant, thousands of them,', () => {
-  it('leave every second place to new hosts of another', async () => {
+  it('leave every second slot to new hosts of another', async () => {
     const { callbacks, calls } = begin();
     await clock.settle();
     await send(callbacks, ...dead(2_000));
@@ -44,7 +44,7 @@ describe('the hosts of one merchant, thousands of them,', () => {
     expect(hostsOf(calls.slice(64))).toEqual(['dead.example:65', 'new1.example', 'dead.example:66', 'new2.example', 'dead.example:67']);
   });
 
-  it('keep no other merchant waiting after a restart, when no host is known', async () => {
+  it('delay no other merchant after a restart, when no host is known', async () => {
     await stage.writeTo(dead(2_000));
     await stage.writeTo(['healthy.example'], other);
     const { calls } = begin();
@@ -53,7 +53,7 @@ describe('the hosts of one merchant, thousands of them,', () => {
     expect(hostsOf(calls)).toContain('healthy.example');
   });
 
-  it('keep no slow one of another waiting once they are known to be silent', async () => {
+  it('do not delay a slow host of another once they are known to be silent', async () => {
     const { callbacks, calls } = begin(undefined, { limits: { total: 4, perHost: 1 }, delaysS: [1, 1] });
     await clock.settle();
     await sendFrom(other, callbacks, 'slow.example');
@@ -71,7 +71,7 @@ describe('the hosts of one merchant, thousands of them,', () => {
     expect(hostsOf(calls.slice(6))).toEqual(['dead.example:3', 'slow.example']);
   });
 
-  it('do not get past who waits by being written to while a place comes free', async () => {
+  it('do not overtake waiting hosts by new callbacks while a slot becomes free', async () => {
     // One place of the four is for hosts that are not known.
     const { callbacks, calls } = begin(undefined, { limits: { total: 4, perHost: 1 } });
     await clock.settle();
@@ -92,7 +92,7 @@ describe('the hosts of one merchant, thousands of them,', () => {
     expect(hostsOf(calls).at(-1)).toBe('waits.example');
   });
 
-  it('do not take along a host to which another writes as well', async () => {
+  it('do not delay a host that another merchant uses as well', async () => {
     const { callbacks, calls } = begin();
     await clock.settle();
     await send(callbacks, ...dead(2_000), 'shared.example');
@@ -102,7 +102,7 @@ describe('the hosts of one merchant, thousands of them,', () => {
     expect(hostsOf(calls).at(-1)).toBe('shared.example');
   });
 
-  it('do not keep a shared host to themselves when it was their callback that it sent', async () => {
+  it('do not monopolise a shared host after it sent their callback', async () => {
     const { callbacks, calls } = begin(undefined, { limits: { total: 1, perHost: 1 } });
     await clock.settle();
     const own = ['own1', 'own2', 'own3', 'own4', 'own5', 'own6'];
@@ -118,7 +118,7 @@ describe('the hosts of one merchant, thousands of them,', () => {
     expect(hostsOf(calls.slice(underWay))).toEqual(inTurn);
   });
 
-  it('have one turn between them, also when each has more than one claim takes', async () => {
+  it('have one turn together, also when each has more than one claim can lease', async () => {
     const { callbacks, calls } = begin(undefined, { limits: { total: 1, perHost: 1 } });
     await clock.settle();
     for (const host of ['one1', 'one2', 'one3', 'other']) {
@@ -136,7 +136,7 @@ describe('the hosts of one merchant, thousands of them,', () => {
     expect(new Set(hostsOf(calls))).toEqual(new Set(['one1', 'one2', 'one3', 'other']));
   });
 
-  it('do not get every second place for the one that was called last, and another of theirs has its turn too', async () => {
+  it('do not get every second slot for the host that was called last, and another of theirs has its turn too', async () => {
     const others = [other, ...(await Promise.all(Array.from({ length: 4 }, async () => (await seedMerchant(plain.queries)).id)))];
     const { callbacks, calls } = begin(undefined, { limits: { total: 2, perHost: 1 } });
     await clock.settle();
@@ -158,7 +158,7 @@ describe('the hosts of one merchant, thousands of them,', () => {
     expect(hosts.filter((host) => host === 'one1').length).toBeLessThan(6);
   });
 
-  it('that hang with all that waits for them leave the free places to others', async () => {
+  it('that hang with all their callbacks leave the free slots to others', async () => {
     const { callbacks, calls } = begin();
     await clock.settle();
     const quick = Array.from({ length: 12 }, (_, at) => `quick${at}`);
@@ -172,7 +172,7 @@ describe('the hosts of one merchant, thousands of them,', () => {
     expect(hostsOf(calls).at(-1)).toBe('other');
   });
 
-  it('that answer quickly leave a place to another within two seconds, however much is written to them', async () => {
+  it('that answer quickly leave a slot to another within two seconds, however many callbacks they have', async () => {
     const { callbacks, calls } = begin(undefined, { limits: { total: 2, perHost: 1 } });
     const endIn = async (durationMs: number) => {
       const underWay = calls.splice(0);
@@ -193,7 +193,7 @@ describe('the hosts of one merchant, thousands of them,', () => {
     expect(rounds).toBeLessThan(25);
   });
 
-  it('do not take along a host of another of which more is written than one claim takes', async () => {
+  it('do not delay a host of another merchant that has more than one claim can lease', async () => {
     // Of eight places two are for hosts that are not known.
     const { callbacks, calls } = begin(undefined, { limits: { total: 8, perHost: 8 } });
     await clock.settle();

@@ -55,7 +55,7 @@ describe('an abort', () => {
     expect((await world.run(paying)).code).toBe(50);
   });
 
-  it('that is refused leaves the request of another one that is still unanswered', async () => {
+  it('that is refused keeps the request of another abort that is still unanswered', async () => {
     const { paying, abort, invoice } = await askedBank(10_000);
     let answers = 0;
     world.onAnswer = (answer) => {
@@ -73,7 +73,7 @@ describe('an abort', () => {
     expect(await invoice()).toBe(cancelled);
   });
 
-  it('whose gateway died before the terminal answered leaves its mark: no caller was answered otherwise', async () => {
+  it('whose gateway died before the terminal answered keeps its mark: no caller was answered otherwise', async () => {
     const { abort, invoice } = await askedBank(10_000);
     void world.told(abort());
     world.onAnswer = () => undefined;
@@ -108,7 +108,7 @@ describe('an abort', () => {
     return { terminal, oid, paying, aborting };
   }
 
-  it('of a payment that expires by a wrong clock after the terminal refused to stop it goes on to what it went out as once more', async () => {
+  it('of a payment that expires by a wrong clock after the terminal refused to stop it continues with the second copy', async () => {
     const { terminal, oid, paying, aborting } = await abortedWhileItExpires();
     const paid = await world.run(paying);
     await world.clock.advance(60_000);
@@ -121,7 +121,7 @@ describe('an abort', () => {
     expect(state).toBe(cancelled);
   });
 
-  it('that goes on to what the payment went out as once more is 3, not 2, when the database fails there: an Abort has gone out', async () => {
+  it('that continues with the second copy of the payment is 3, not 2, when the database fails there: an Abort was sent', async () => {
     const { terminal, paying, aborting } = await abortedWhileItExpires();
     world.hook = ({ sql }) => {
       if (sql.includes('"abort_requested_at" =')) throw databaseDown('The connection to the database was lost.');
@@ -134,7 +134,7 @@ describe('an abort', () => {
     expect(terminal.bank.charges()).toHaveLength(paid.code === 0 ? 1 : 0);
   });
 
-  it('that could not be asked for, because too many calls wait, is 41 and leaves no mark: the bank’s later no cancels nothing', async () => {
+  it('that could not be started, because too many calls wait, is 41 and leaves no mark: a later refusal by the bank cancels nothing', async () => {
     const full = () => Promise.reject(new GatewayError('Too_Many_Requests', 'The gateway is waiting for too many answers.'));
     const busy = await world.startLife({ database: world.database, alterLink: (link) => ({ ...link, ask: full }) });
     const { terminal, paying, invoice } = await askedBank(10_000);
@@ -152,7 +152,7 @@ describe('an abort', () => {
     expect(await invoice()).toBe(newItem);
   });
 
-  it('is 3 while the outcome is unknown, and names the call that tells it', async () => {
+  it('is 3 while the outcome is unknown, and names the call that returns it', async () => {
     const { terminal, paying, abort } = await askedBank(10_000, 10);
     world.setAway(terminal.id, true);
     expect((await world.run(paying)).code).toBe(3);
@@ -163,7 +163,7 @@ describe('an abort', () => {
     expect(told.message).toContain('GET Device/Operation/Status');
   });
 
-  it('that was answered 3, or whose caller hung up, is answered with its outcome when it is asked for again [D58]', async () => {
+  it('that was answered 3, or whose caller disconnected, is answered with its outcome when it is asked for again [D58]', async () => {
     const { terminal, paying, abort, invoice } = await askedBank(10_000);
     world.setAway(terminal.id, true);
     expect((await world.run(abort({ hashRequest: () => 'abort' }))).code).toBe(3);
@@ -196,7 +196,7 @@ it('an abort that came too late for an approved payment gets that answer again u
   expect(await abort()).toEqual(first);
 });
 
-describe('the abort of a payment that is the second try of its document', () => {
+describe('the abort of a payment that is the second attempt of its document', () => {
   let world: SaleWorld;
 
   beforeEach(async () => {
@@ -224,7 +224,7 @@ describe('the abort of a payment that is the second try of its document', () => 
     return { terminal, abort, again, before, now };
   }
 
-  it('stops that one, though the answer to the same request about the first try was not delivered: not 0 while it is charged', async () => {
+  it('stops that one, though the answer to the same request about the first attempt was not delivered: not 0 while it is charged', async () => {
     const { terminal, abort, again, now } = await triedTwice({ hashRequest: () => 'abort' });
     expect(await world.run(abort({ hashRequest: () => 'abort' }))).toMatchObject({ code: 0, oid: now?.id, isRepeated: false });
     expect((await world.run(again)).code).toBe(50);
@@ -232,7 +232,7 @@ describe('the abort of a payment that is the second try of its document', () => 
     expect(terminal.bank.charges()).toHaveLength(0);
   });
 
-  it('under the key of the first one’s abort is 22 and names it: that key stands for the first, and this one goes on', async () => {
+  it('under the key of the first one’s abort is 22 and names it: that key belongs to the first, and this payment continues', async () => {
     const key = { idempotency: { key: 'cancel', requestHash: 'abort' } };
     const { terminal, abort, again, before, now } = await triedTwice(key);
     const told = await world.run(abort(key));
@@ -245,7 +245,7 @@ describe('the abort of a payment that is the second try of its document', () => 
     expect(before?.state).toBe('refused');
   });
 
-  it('under the key of the first one’s abort is answered with that outcome once the second has come to nothing, too', async () => {
+  it('under the key of the first one’s abort is answered with that outcome once the second has also ended as not made', async () => {
     const key = { idempotency: { key: 'cancel', requestHash: 'abort' } };
     const { abort, again, before } = await triedTwice(key);
     expect((await world.run(abort({ hashRequest: () => 'other' }))).code).toBe(0);
@@ -268,7 +268,7 @@ describe.each(engines)('the mark on %s', (engine) => {
 
   const isMarked = async () => (await findCommand(database.queries, id))?.abortRequestedAtMs != null;
 
-  it('is taken back by the request that left it, and by no other', async () => {
+  it('is removed by the request that set it, and by no other', async () => {
     const { queries } = database;
     expect(await markAbortRequested(queries, id, 'first', undefined)).toBe(true);
     expect(await markAbortRequested(queries, id, 'second', undefined)).toBe(true);
@@ -278,7 +278,7 @@ describe.each(engines)('the mark on %s', (engine) => {
     expect(await isMarked()).toBe(false);
   });
 
-  it('stays as it was when the payment was settled, and is put back once by the abort that answers 0', async () => {
+  it('stays as it was when the payment was settled, and is restored once by the abort that is answered 0', async () => {
     const { queries } = database;
     const refused = { state: 'refused', by: 'answer', outcome: 'refused', report: undefined, reason: undefined } as const;
     const payment = await findCommand(queries, id);

@@ -68,7 +68,7 @@ describe('an abort', () => {
 });
 
 describe('an abort that meets', () => {
-  it('a database that fails when the terminal has refused it is 3: 22 would say that no mark is left', async () => {
+  it('a database that fails after the terminal has refused it is 3: 22 would mean that no mark remains', async () => {
     const documentNr = world.random.uuid();
     const paying = world.pay(terminal.id, 10, documentNr);
     await world.clock.advance(5_050);
@@ -87,7 +87,7 @@ describe('an abort that meets', () => {
   it.each([
     ['refused without an abort is too late', 10.61, 22],
     ['done is too late', 10, 22],
-  ])('a payment that was settled since it was looked for and %s', async (_what, lei, code) => {
+  ])('a payment that was settled since it was looked up and %s', async (_what, lei, code) => {
     const documentNr = world.random.uuid();
     const paying = world.pay(terminal.id, lei, documentNr);
     await world.clock.advance(1_000);
@@ -120,7 +120,7 @@ describe('LastTransaction', () => {
     expect((await last()).code).toBe(code);
   });
 
-  it('that was refused says why, without a card number', async () => {
+  it('that was refused has the reason, without a card number', async () => {
     say('refused', 'No paper for 4111111111111111.');
     const told = await last();
     expect(told.message).toContain('The terminal refused: No paper');

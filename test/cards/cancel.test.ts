@@ -56,7 +56,7 @@ describe('a void', () => {
     expect(terminal.bank.netBani()).toBe(1999);
   });
 
-  it('passes the token on unchecked: the bank says no with 50, and it can be tried again', async () => {
+  it('passes the token on unchecked: the bank refuses with 50, and it can be retried', async () => {
     const payment = await paid(10);
     expect((await world.run(cancel({ ...payment, token: 'wrong' }, 10))).code).toBe(50);
     expect((await world.lastCommand('Pay')).documentState).toBe('open');
@@ -187,7 +187,7 @@ describe('the invoice of a payment', () => {
     expect(world.callbackUrls).toEqual([`http://erp.example/?oid=${oid}&state=Cancelled`]);
   });
 
-  it('becomes Cancelled when the payment is aborted, by whatever way that is learnt', async () => {
+  it('becomes Cancelled when the payment is aborted, however the outcome arrives', async () => {
     const { oid } = await seedInvoice(world.database.queries, world.merchantId, { callback_uri: callbackUri });
     const paying = world.pay(terminal.id, 10.64, oid);
     await world.clock.advance(2_000);
@@ -205,7 +205,7 @@ describe('the invoice of a payment', () => {
     expect(await stateOf(lost)).toBe(states.cancelled);
   });
 
-  it('stays as it is when the payment is refused by itself, refunded, or when the void is refused', async () => {
+  it('stays unchanged when the payment is refused without an abort, refunded, or when the void is refused', async () => {
     const { oid } = await seedInvoice(world.database.queries, world.merchantId);
     expect((await world.run(world.pay(terminal.id, 10.61, oid))).code).toBe(50);
     const payment = await paid(10, oid);

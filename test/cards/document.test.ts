@@ -84,7 +84,7 @@ describe('CloseDoc', () => {
     expect(world.sendsOf('CloseDoc')).toHaveLength(1);
   });
 
-  it('looks for nothing before its insert when its document is open', async () => {
+  it('makes no lookup before its insert when its document is open', async () => {
     const payment = await paid(10);
     const statements: string[] = [];
     world.hook = ({ kind, when, sql }) => {
@@ -132,7 +132,7 @@ describe('CloseDoc', () => {
     });
   });
 
-  it('unresolved, holds the terminal and is settled by itself', async () => {
+  it('unresolved, locks the terminal and is settled automatically', async () => {
     const payment = await paid(10);
     world.onAnswer = (answer) => (answer.outcome === 'done' ? undefined : answer);
     const closing = world.run(world.cards.closeDoc({ ...call(), ...payment }));
@@ -147,7 +147,7 @@ describe('CloseDoc', () => {
 });
 
 describe('closeDay', () => {
-  it('settles closed payments: refunds of them are over, cancellations are passed on', async () => {
+  it('settles closed payments: they can no longer be refunded, cancellations are passed on', async () => {
     const payment = await sold(10);
     expect(await world.run(world.cards.closeDay(call()))).toMatchObject({ code: 0, report: { count: 1, amount: 10 } });
     expect((await world.lastCommand('Pay')).bankDayClosedAtMs).not.toBeNull();
@@ -171,7 +171,7 @@ describe('closeDay', () => {
 });
 
 describe('Refund', () => {
-  it('adds up to the original and not a ban more', async () => {
+  it('adds up to the original amount at most', async () => {
     const payment = await sold(10);
     expect(await world.run(refund(payment, 4))).toMatchObject({ code: 0, report: { amount: 4 } });
     const over = await world.run(refund(payment, 6.01));
@@ -239,7 +239,7 @@ describe('Refund', () => {
 describe('LastTransaction', () => {
   const last = (deviceId = terminal.id) => world.run(world.cards.lastTransaction(call(deviceId)));
 
-  it('is the terminal’s own word, allowed while a payment runs', async () => {
+  it('is the terminal’s own report, allowed while a payment runs', async () => {
     const paying = world.pay(terminal.id, 10.64);
     await world.clock.advance(1_000);
     const { id } = await world.lastCommand();
@@ -273,7 +273,7 @@ describe('LastTransaction', () => {
     expect(report).not.toHaveProperty('count');
   });
 
-  it('is the ledger’s where the terminal reports its last command alone', async () => {
+  it('is the ledger’s if the terminal reports only its last command', async () => {
     const { rrn, operationId, documentNr } = await sold(10);
     const payment = await world.lastCommand('Pay');
     world.onAnswer = (answer) => {
@@ -295,7 +295,7 @@ describe('LastTransaction', () => {
     });
   });
 
-  it('believes no older lastPayment beside a payment, and none that is no transaction', async () => {
+  it('accepts no older lastPayment beside a payment, and none that is no transaction', async () => {
     const { operationId } = await sold(10);
     const say = (change: object) => {
       world.onAnswer = (answer) => ({ ...answer, report: { ...answer.report, ...change } });
@@ -314,7 +314,7 @@ describe('LastTransaction', () => {
     expect(await last()).toMatchObject({ code: 20, report: { lastCommand: { kind: 'CloseDay', state: 'approved' } } });
   });
 
-  it('of a terminal that is away is 30 with what the ledger knows', async () => {
+  it('of a terminal that is offline is 30 with the record of the ledger', async () => {
     await sold(10);
     world.setAway(terminal.id, true);
     await world.clock.advance(100);
@@ -324,7 +324,7 @@ describe('LastTransaction', () => {
     });
   });
 
-  it('of a terminal that is away and never paid is 30 without a report', async () => {
+  it('of a terminal that is offline and never paid is 30 without a report', async () => {
     const away = await world.terminal({ isAway: true });
     expect(await last(away.id)).toMatchObject({ code: 30, report: undefined });
   });
@@ -336,7 +336,7 @@ describe('LastTransaction', () => {
     expect(world.clock.elapsed() - startedAt).toBe(30_000);
   });
 
-  it('of another merchant’s terminal is 30 and tells nothing', async () => {
+  it('of another merchant’s terminal is 30 and reveals nothing', async () => {
     await paid(10);
     const answer = await world.run(world.cards.lastTransaction({ merchantId: world.otherMerchantId, deviceId: terminal.id }));
     expect(answer).toMatchObject({ code: 30, report: undefined });

@@ -87,7 +87,7 @@ describe.each(engines)('on %s', (engine) => {
     for (const id of others) expect((await row(id)).bank_day_closed_at).toBeNull();
   });
 
-  it('what is refunded counts what may have been, and nothing that was not', async () => {
+  it('the refunded sum includes unresolved refunds, and no refused ones', async () => {
     const id = await payment(ended.done);
     const refund = (amount: number, state: object) =>
       payment({ name: 'Refund', target_id: id, amount_bani: amount, document_state: null, ...state });
@@ -104,14 +104,14 @@ describe.each(engines)('on %s', (engine) => {
   describe('the mark of an abort', () => {
     const marked = (abortId: string) => ({ abort_requested_at: 3, abort_id: abortId });
 
-    it('is taken back by the request that left it, and by no other', async () => {
+    it('is removed by the request that set it, and by no other', async () => {
       const id = await payment(marked('newer'));
       await expectUntouched(id, () => withdrawAbort(database.queries, id, 'older'));
       await withdrawAbort(database.queries, id, 'newer');
       expect(await row(id)).toMatchObject({ abort_requested_at: null, abort_id: null });
     });
 
-    it('loses the name of its request when that was answered, and by no other request’s answer', async () => {
+    it('loses the id of its request when that was answered, and by no other request’s answer', async () => {
       const id = await payment({ ...marked('mine'), abort_hash: 'mine' });
       await expectUntouched(id, () => forgetAbortCaller(database.queries, id, 'other'));
       await forgetAbortCaller(database.queries, id, 'mine');

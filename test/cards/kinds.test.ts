@@ -61,7 +61,7 @@ describe('a payment that ended', () => {
     expect(cancelled).toEqual(['invoice']);
   });
 
-  it('by a person’s word reports its own amount and that a person said so', () => {
+  it('by a person’s decision reports its own amount and that a person decided', () => {
     const found = { rrn: '1', operationId: '2', amount: 99 };
     expect(kinds.Pay?.reportOfDecision?.(payment({}), found)).toEqual({ rrn: '1', operationId: '2', amount: 10.5, source: 'person' });
     expect(kinds.Pay?.reportOfDecision?.(payment({ amountBani: null }), found)).toMatchObject({ amount: 0 });

@@ -32,8 +32,8 @@ const refusal = (work: Promise<unknown>) =>
   );
 const reportOf = ({ report }: { report?: string | undefined }) => report && (JSON.parse(report) as object);
 
-describe('a terminal that is away', () => {
-  it('gets its last transaction and its last command from the ledger, with what is known of each', async () => {
+describe('a terminal that is offline', () => {
+  it('gets its last transaction and its last command from the ledger', async () => {
     const pay = await seed({ amount_bani: 1_050, document_nr: 'doc', document_state: 'closed', report: '{"rrn":"r1"}', issued_at: 1 });
     const close = await seed({ name: 'CloseDay', amount_bani: null, issued_at: 2 });
     const away = await refusal(ask());
@@ -44,7 +44,7 @@ describe('a terminal that is away', () => {
     });
   });
 
-  it('without any command is away, and nothing more', async () => {
+  it('without any command is offline, without a report', async () => {
     const away = await refusal(ask());
     expect([away, away.report]).toEqual([expect.objectContaining({ errorName: 'Device_Offline' }), undefined]);
   });

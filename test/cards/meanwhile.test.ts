@@ -43,7 +43,7 @@ describe('an abort that the terminal refused, of a payment that is declined a mo
     return { paying, payment: await world.lastCommand() };
   }
 
-  it('is confirmed by one of two that asked; the other, which finds that done, is answered 22 and not that it is unclear', async () => {
+  it('is confirmed by one of two requests; the other, which finds it confirmed, is answered 22 and not that it is unclear', async () => {
     const { paying, payment } = await declining();
     const both = [world.told(abort(deps(), call(), payment)), world.told(abort(deps(), call(), payment))];
     expect((await world.run(paying)).code).toBe(50);
@@ -53,7 +53,7 @@ describe('an abort that the terminal refused, of a payment that is declined a mo
     expect(world.sendsOf('Abort')).toHaveLength(2);
   });
 
-  it('whose key was taken for another request since it was looked for is 22 and leaves no mark: the bank’s no cancels nothing', async () => {
+  it('whose key was claimed by another request since it was looked up is 22 and leaves no mark: the bank’s refusal cancels nothing', async () => {
     const { paying, payment } = await declining();
     const other = await world.terminal();
     void world.pay(other.id, 1, 'other', { idempotency: { key: 'k', requestHash: 'pay' } });
@@ -97,7 +97,7 @@ it.each<[string, ChannelName[] | undefined, ChannelName]>([
   await world.run(paying);
 });
 
-describe('a payment that changes between the look and the lock', () => {
+describe('a payment that changes between the lookup and the lock', () => {
   /** Cards whose ledger is given the plan a moment late: that happens in between. */
   const afterPlan = (meanwhile: () => Promise<unknown>) => {
     const run: Ledger['run'] = (asked, plan) =>
@@ -146,7 +146,7 @@ describe('a payment that changes between the look and the lock', () => {
   });
 });
 
-it('a void whose key stood for something that is gone by the time it is begun is 20 when no payment has its number', async () => {
+it('a void whose key belonged to a command that has since been removed is 20 when no payment has its number', async () => {
   const ledger = ledgerWith({
     findByKey: async () => ({ name: 'CancelTransaction' }) as never,
     run: async (_call, plan) => (await plan()) as never,
@@ -162,7 +162,7 @@ describe('a CloseDoc of a payment that had no documentNr', () => {
     expect((await world.lastCommand('CloseDoc')).requestHash).toBeNull();
   });
 
-  it('closes nothing a second time when another call has closed it since it was looked for', async () => {
+  it('closes nothing a second time when another call has closed it since it was looked up', async () => {
     const payment = await paid(undefined);
     let closes = 0;
     const ledger = ledgerWith({
@@ -181,7 +181,7 @@ describe('a CloseDoc of a payment that had no documentNr', () => {
   });
 });
 
-it('a CloseDoc of a payment that was voided, and removed since, is answered that nothing is kept of it', async () => {
+it('a CloseDoc of a payment that was voided, and removed since, is answered that it was removed', async () => {
   const payment = await paid('n');
   expect((await world.run(world.cards.cancelTransaction(payment))).code).toBe(0);
   await world.database.queries.updateTable('commands').set({ removed_at: 1 }).where('name', '=', 'Pay').execute();
@@ -189,7 +189,7 @@ it('a CloseDoc of a payment that was voided, and removed since, is answered that
   expect(told).toMatchObject({ code: 22, message: expect.stringContaining('removed') as string });
 });
 
-describe('what is disputed,', () => {
+describe('in a dispute', () => {
   const contradicted = {
     state: 'disputed',
     settled_by: 'person',
@@ -200,24 +200,21 @@ describe('what is disputed,', () => {
   } as const;
   const unclear = { errorName: 'Timeout_or_no_response' };
 
-  it.each(['Refund', 'CancelTransaction'] as const)(
-    'a %s, keeps every other of its payment back until an operator has resolved it',
-    async (name) => {
-      const payment = await paid('n');
-      const { id: target_id, rrn } = await world.lastCommand();
-      await world.run(closeDoc(deps(), payment));
-      const row = { ...contradicted, name, target_id, amount_bani: 100 };
-      const { id } = await seedCommand(world.database.queries, world.merchantId, terminal.id, row);
-      const refunding = () => refund(deps(), { ...payment, rrn: rrn ?? '', amountBani: 300, currency: 'MDL' });
-      const told = { ...unclear, fields: { OID: target_id, State: 'Disputed' } };
-      await expect(refunding()).rejects.toMatchObject(told);
-      await expect(cancelTransaction(deps(), payment)).rejects.toMatchObject(told);
-      await world.database.queries.updateTable('commands').set({ state: 'refused', reviewed_at: 1 }).where('id', '=', id).execute();
-      expect((await world.run(refunding())).code).toBe(0);
-    },
-  );
+  it.each(['Refund', 'CancelTransaction'] as const)('a %s blocks others of its payment until an operator has resolved it', async (name) => {
+    const payment = await paid('n');
+    const { id: target_id, rrn } = await world.lastCommand();
+    await world.run(closeDoc(deps(), payment));
+    const row = { ...contradicted, name, target_id, amount_bani: 100 };
+    const { id } = await seedCommand(world.database.queries, world.merchantId, terminal.id, row);
+    const refunding = () => refund(deps(), { ...payment, rrn: rrn ?? '', amountBani: 300, currency: 'MDL' });
+    const told = { ...unclear, fields: { OID: target_id, State: 'Disputed' } };
+    await expect(refunding()).rejects.toMatchObject(told);
+    await expect(cancelTransaction(deps(), payment)).rejects.toMatchObject(told);
+    await world.database.queries.updateTable('commands').set({ state: 'refused', reviewed_at: 1 }).where('id', '=', id).execute();
+    expect((await world.run(refunding())).code).toBe(0);
+  });
 
-  it('a payment, is not answered as aborted', async () => {
+  it('a payment is not answered as aborted', async () => {
     const row = { ...contradicted, abort_requested_at: 1 };
     const { id } = await seedCommand(world.database.queries, world.merchantId, terminal.id, row);
     const payment = await findCommand(world.database.queries, id);

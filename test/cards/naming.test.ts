@@ -61,7 +61,7 @@ describe('a number that the bank gave twice', () => {
     expect(terminal.bank.charges().filter(({ isVoided }) => isVoided)).toHaveLength(1);
   });
 
-  it('never means one without documentNr while a payment of the merchant has the one that is named, on whichever terminal', async () => {
+  it('never selects one without documentNr while a payment of the merchant has the given one, on any terminal', async () => {
     const unnamed = await sold(10);
     const other = await world.terminal();
     const documentNr = world.random.uuid();
@@ -74,7 +74,7 @@ describe('a number that the bank gave twice', () => {
     expect((await refund(unnamed, world.random.uuid())).code).toBe(0);
   });
 
-  it('means the newest of those without documentNr, and for a refund the one with its rrn', async () => {
+  it('selects the newest of those without documentNr, and for a refund the one with its rrn', async () => {
     const first = await sold(10);
     const second = await sold(10);
     await restartNumbers(second, first);

@@ -89,7 +89,7 @@ describe('a payment', () => {
     expect(await repeat(sale, 'another')).toMatchObject({ code: 22, state: 'Closed' });
   });
 
-  it('that was refunded is 0 with Refunded to queries, or with what is left, and 22 to another Pay', async () => {
+  it('that was refunded is 0 with Refunded to queries, or with the remainder, and 22 to another Pay', async () => {
     const sale = await paid();
     await close(sale);
     const refund = (amountBani: number) => world.run(world.cards.refund({ ...sale.named, rrn: sale.rrn, amountBani, currency: undefined }));
@@ -144,7 +144,7 @@ describe('when bank numbers restart and no payment has a documentNr', () => {
   });
   const steps = () => createMoneySteps({ database: world.database, ledger: world.ledger, cards: world.cards });
 
-  it('a void from the cabinet is about the payment that was selected, and the terminal refuses what is not its token', async () => {
+  it('a void from the cabinet concerns the selected payment, and the terminal refuses another token', async () => {
     const { older, newer } = await twins();
     await world.run(steps().void(step(older.id, 'void')));
     expect(await world.lastCommand('CancelTransaction')).toMatchObject({ targetId: older.id });
@@ -159,7 +159,7 @@ describe('when bank numbers restart and no payment has a documentNr', () => {
     expect(await world.lastCommand('Refund')).toMatchObject({ targetId: older.id });
   });
 
-  it('a CloseDoc from the cabinet is about the payment that was selected', async () => {
+  it('a CloseDoc from the cabinet concerns the selected payment', async () => {
     const older = await paid(undefined, 'older');
     await close(older);
     const newer = await paid(undefined, 'newer');
@@ -175,7 +175,7 @@ describe('when bank numbers restart and no payment has a documentNr', () => {
   });
 });
 
-describe('a report that shows another amount than was asked for', () => {
+describe('a report with another amount than requested', () => {
   const alter = (answer: AnswerMessage) => (answer.outcome === 'done' ? { ...answer, report: { ...answer.report, amount: 1 } } : answer);
 
   it.each(['Refund', 'CancelTransaction'] as const)('of a %s is doubtful, is logged, and can be decided at once', async (name) => {

@@ -52,7 +52,7 @@ describe('Pay', () => {
     expect(terminal.bank.charges()).toHaveLength(1);
   });
 
-  it('is 22 when its documentNr stands for another amount or terminal', async () => {
+  it('is 22 when its documentNr was used for another amount or terminal', async () => {
     const world = await createSaleWorld();
     const terminal = await world.terminal();
     const other = await world.terminal();
@@ -116,7 +116,7 @@ describe('Pay', () => {
     expect(terminal.bank.netBani()).toBe(1564);
   });
 
-  it('answers 30 for a device that is away, unknown, of another merchant, or disabled, and 40 for a register', async () => {
+  it('answers 30 for a device that is offline, unknown, of another merchant, or disabled, and 40 for a register', async () => {
     const world = await createSaleWorld();
     const away = await world.terminal({ isAway: true });
     const foreign = await world.terminal({ merchantId: world.otherMerchantId });
@@ -131,7 +131,7 @@ describe('Pay', () => {
     expect(await world.commands()).toEqual([]);
   });
 
-  it('answers 3 after five minutes, and a repeat returns what the late answer settled', async () => {
+  it('answers 3 after five minutes, and a repeat returns the outcome of the late answer', async () => {
     const world = await createSaleWorld();
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
@@ -146,7 +146,7 @@ describe('Pay', () => {
     expect(terminal.bank.charges()).toHaveLength(1);
   });
 
-  it('a caller that hangs up does not cancel the payment', async () => {
+  it('a caller that disconnects does not cancel the payment', async () => {
     const world = await createSaleWorld();
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
@@ -180,7 +180,7 @@ describe('Idempotency-Key', () => {
     expect(terminal.bank.charges()).toHaveLength(1);
   });
 
-  it('a joined request’s key stands for the payment that it joined', async () => {
+  it('a joined request’s key belongs to the payment that it joined', async () => {
     const world = await createSaleWorld();
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
@@ -195,7 +195,7 @@ describe('Idempotency-Key', () => {
     expect((await world.run(world.pay(terminal.id, 7, undefined, key('late key', 'other')))).code).toBe(22);
   });
 
-  it('keeps a refusal, and keeps nothing of what was not sent', async () => {
+  it('stores a refusal, and nothing for a command that was not sent', async () => {
     const world = await createSaleWorld();
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
@@ -213,7 +213,7 @@ describe('Idempotency-Key', () => {
     expect((await world.run(world.pay(away.id, 10, undefined, key('away')))).code).toBe(0);
   });
 
-  it('3 is looked up anew each time', async () => {
+  it('3 is looked up again each time', async () => {
     const world = await createSaleWorld();
     const terminal = await world.terminal();
     expect((await world.run(world.pay(terminal.id, 10.65, undefined, key('k')))).code).toBe(3);

@@ -6,7 +6,7 @@ import { engines, openQuickDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 
-it('a refund that was overtaken by another one is judged by what is left then', async () => {
+it('a refund that was overtaken by another one is checked against the remainder then', async () => {
   const world = await createSaleWorld();
   const terminal = await world.terminal();
   const call = { merchantId: world.merchantId, deviceId: terminal.id };

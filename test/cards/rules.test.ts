@@ -103,7 +103,7 @@ describe('an approval', () => {
     expect(doubtApproval(payment(), report(overrides))).toContain(sentence);
   });
 
-  it('of a payment without an amount is doubted with a sentence, too', () => {
+  it('of a payment without an amount goes to the review list, too', () => {
     expect(doubtApproval(payment({ amountBani: null }), report())).toContain('10 instead of 0.00');
   });
 });
@@ -121,7 +121,7 @@ describe('a refund', () => {
     [1_001, 0, '10.00'],
     [2, 999, '0.01'],
     [1, 1_000, '0.00'],
-  ])('of %i bani after %i is one too much, and is refused with what is left', (amountBani, refundedBani, left) => {
+  ])('of %i bani after %i is one too much, and is refused with the remainder', (amountBani, refundedBani, left) => {
     expect(() => checkRefund(payment(), { amountBani, refundedBani })).toThrow(invalid(`not be over ${left}`));
   });
 
@@ -161,7 +161,7 @@ describe('a void', () => {
   });
 });
 
-it('a documentNr that is a UUID is the same in any letter case; any other text is as it is', () => {
+it('a documentNr that is a UUID is compared without letter case; any other text exactly', () => {
   expect(sameNumber('C1B2A3D4-5E6F-4A7B-8C9D-0E1F2A3B4C55')).toBe('c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55');
   expect(sameNumber('Bon-17')).toBe('Bon-17');
 });

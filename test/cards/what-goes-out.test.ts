@@ -20,7 +20,7 @@ async function paid(documentNr: string) {
 }
 
 describe('Pay', () => {
-  it('tells the terminal amount, currency and the documentNr if there is one', async () => {
+  it('sends the terminal amount, currency and the documentNr if there is one', async () => {
     const documentNr = world.random.uuid();
     const payment = await paid(documentNr);
     await world.run(world.cards.closeDoc(payment));
@@ -31,7 +31,7 @@ describe('Pay', () => {
     ]);
   });
 
-  it('and CloseDoc, which their numbers name, are not recognised by their content', async () => {
+  it('and CloseDoc, which have numbers, are not recognised by their content', async () => {
     const documentNr = world.random.uuid();
     const leaving = createFakeRecipient();
     const hash = { hashRequest: () => 'equal', recipient: leaving };
@@ -67,14 +67,14 @@ describe('a payment that was', () => {
     },
   );
 
-  it('closed by hand says so in its history, with who and why', async () => {
+  it('closed by hand has an entry in its history, with person and reason', async () => {
     await paid(world.random.uuid());
     const { id } = await world.lastCommand();
     await world.cards.closeDocumentByHand({ commandId: id, actor: 'Ana', reason: 'no power' });
     expect(await world.ledger.timelineOf(id)).toContainEqual(expect.objectContaining({ step: 'closed by hand', detail: 'Ana: no power' }));
   });
 
-  it('made although an abort was asked for is not answered as stopped, when the terminal’s no got lost', async () => {
+  it('made although an abort was requested is not answered as stopped, when the terminal’s refusal was lost', async () => {
     const documentNr = world.random.uuid();
     const paying = world.pay(terminal.id, 10, documentNr);
     await world.clock.advance(3_000);

@@ -67,7 +67,7 @@ describe('the report', () => {
     expect(htmlReport(report, '2026-11-16')).not.toContain('<script');
   });
 
-  it('says what to give back by hand', async () => {
+  it('says what to return by hand', async () => {
     const text = textReport(
       await runAgainst('terminal', () => ({ command: (command) => (command['name'] === 'Refund' ? undefined : command) })),
     );

@@ -184,7 +184,7 @@ describe.concurrent('a break in between', () => {
     expect(await answer).toMatchObject({ errorCode: 50 });
   });
 
-  it('and lost its journal: never is not believed', async () => {
+  it('and lost its journal: never is not accepted', async () => {
     const { device, answer, command } = await unanswered({}, 'mqtt');
     device.line('mqtt').die();
     device.reboot(randomUUID());
@@ -194,7 +194,7 @@ describe.concurrent('a break in between', () => {
     expect((await shop.review()).find(({ id }) => id === command.message['id'])?.['reviewReason']).toContain('journal');
   });
 
-  it('the first wire is lost before accepted: the same id goes out on the other at once', async () => {
+  it('the first wire is lost before accepted: the same id is sent on the other at once', async () => {
     const { device, answer, command } = await unanswered();
     device.line('mqtt').die();
     const copy = await device.next('CloseDay', 'queue');
@@ -205,7 +205,7 @@ describe.concurrent('a break in between', () => {
     expect(await answer).toMatchObject({ errorCode: 0 });
   });
 
-  it('the caller hangs up: the command goes on, and a repeat gets its answer', async () => {
+  it('the caller disconnects: the command goes on, and a repeat gets its answer', async () => {
     const device = await shop.live('terminal', 'mqtt');
     const documentNr = randomUUID();
     const body = { APIKey: shop.apiKey, DeviceID: device.deviceId, amount: 3, documentNr };

@@ -70,7 +70,7 @@ describe.concurrent('the outcome table', () => {
     },
   );
 
-  it('busy is 31, and the same key may try again', async () => {
+  it('busy is 31, and the same key may retry', async () => {
     const { device, command, answer, again } = await cashIn();
     await device.say(command, 'busy');
     expect(await answer).toMatchObject({ errorCode: 31 });
@@ -146,7 +146,7 @@ describe.concurrent('words that cannot be taken as they are', () => {
     expect(await onReview(command)).toMatchObject({ reviewReason: expect.stringContaining('journal') });
   });
 
-  it('never from a device that keeps no journal is 3 and for review; its busy is believed', async () => {
+  it('never from a device that keeps no journal is 3 and for review; its busy is accepted', async () => {
     const old = await cashIn({ journalId: null });
     await old.device.say(old.command, 'never');
     expect(await old.answer).toMatchObject({ errorCode: 3 });
@@ -171,7 +171,7 @@ describe.concurrent('words that cannot be taken as they are', () => {
 });
 
 describe.concurrent('the same word again, and another one', () => {
-  it('a doubled answer changes nothing and needs no person', async () => {
+  it('a duplicated answer changes nothing and needs no person', async () => {
     const { device, command, answer, again } = await pay(5);
     await device.say(command, 'accepted');
     await device.say(command, 'accepted');

@@ -221,7 +221,7 @@ export function channelContract(title: string, createRig: () => Promise<ChannelR
       expect(told).toMatchObject({ deviceId: deviceA.deviceId });
     });
 
-    it('ends what is under way when it is stopped, and is silent afterwards', async () => {
+    it('ends what is in progress when it is stopped, and is silent afterwards', async () => {
       await open();
       const connected = await device();
       const sends = Promise.allSettled(Array.from({ length: 20 }, () => channel.send(deviceA.deviceId, command(), 5_000)));

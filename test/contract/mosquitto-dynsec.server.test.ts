@@ -155,7 +155,7 @@ describe('pairing with Mosquitto', () => {
     }
   });
 
-  it('writes nothing late: a change that stood still while another changed the login finds that it lost it', async () => {
+  it('writes nothing late: a change that was frozen while another changed the login finds that it lost it', async () => {
     const logins = createMosquittoLogins({ url: server.adminUrl, clock, random: systemRandom, logger: quietLogger });
     const { deviceId } = deviceA;
     let goOn = () => {};

@@ -81,7 +81,7 @@ describe('a group', () => {
     expect(moments).toEqual([]);
   });
 
-  it('keeps to its bounds: so many commits under way, so many rows in each, and over the number that may wait each by itself', async () => {
+  it('keeps to its bounds: so many commits in progress, so many rows in each, and over the number that may wait each by itself', async () => {
     const { batches, alone, add, told } = setUp({ maxRows: 2, inFlight: 2, maxWaiting: 3 });
     for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) add(id);
     expect(ids(batches)).toEqual([['a'], ['b']]);
@@ -99,7 +99,7 @@ describe('a group', () => {
     expect(ids(batches)).toEqual([['a0'], ['b4', 'c6'], ['d1'], ['e99'], ['f1', 'g9', 'h0']]);
   });
 
-  it('never has two rows under way that share a name, and keeps their order', async () => {
+  it('never has two rows in progress that share a name, and keeps their order', async () => {
     const { group, batches, add, told } = setUp({ inFlight: 2 });
     add('first', 'terminal 1', 'document 1');
     add('second', 'terminal 1', 'document 2');

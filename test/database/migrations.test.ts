@@ -77,7 +77,7 @@ describe.each(engines)('migrating on %s', (engine) => {
     expect(await migrateDatabase(options())).toEqual([{ version: shipped.length + 1, name: 'more' }]);
   });
 
-  it('applies each migration whole or not at all, and can be tried again', async () => {
+  it('applies each migration whole or not at all, and can be retried', async () => {
     await migrateDatabase(options());
     addMigration("create table more (id identity8); insert into merchants (id) values ('incomplete');");
     await expect(migrateDatabase(options())).rejects.toThrow();

@@ -91,7 +91,7 @@ describe('a gateway that is watched', () => {
     }
   });
 
-  it('still tells what it knows while the database is away, and that it is', { timeout: 90_000 }, async () => {
+  it('still tells what it knows while the database is down, and that it is', { timeout: 90_000 }, async () => {
     const before = names((await scrape()).text);
     await postgres.kill9();
     const startedAt = performance.now();

@@ -54,7 +54,7 @@ it('a rolling restart under load: every request is answered, none is lost', { ti
   await expectBooksAgree(paid);
 });
 
-it('either gateway is killed: logins go on, no payment is lost or doubled, every answer has the envelope', {
+it('either gateway is killed: logins go on, no payment is lost or duplicated, every answer has the envelope', {
   timeout: 60 * patienceMs,
 }, async () => {
   const logins = await loginsWithoutPause(world.shop, world.rabbitmq.mqttUrl, 40);

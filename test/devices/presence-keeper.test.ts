@@ -133,7 +133,7 @@ describe.each(engines)('presence on %s', (engine) => {
     expect(logger.lines).toHaveLength(1);
   });
 
-  it('survives a database that is down, and tries again at the next round', async () => {
+  it('survives a database that is down, and retries at the next round', async () => {
     const { clock, database, link, logger, id, read } = await setUp();
     const down = vi.spyOn(database.queries, 'executeQuery').mockRejectedValueOnce(databaseDown('The database cannot be reached.'));
     link.seen(id, snapshot({ lastSeenAtMs: clock.now(), journalId: 'j1' }));

@@ -51,7 +51,7 @@ describe.each(engines)('status on %s', (engine) => {
     expect(link.asked).toEqual([]);
   });
 
-  it('gives the last known report of a device that is away, marked as such', async () => {
+  it('gives the last known report of a device that is offline, marked as such', async () => {
     const { clock, database, link, device, refused } = await setUp();
     const never = await refused();
     expect(never).toMatchObject({ errorName: 'Device_Offline', report: '{"online":false}' });

@@ -72,7 +72,7 @@ describe('Fiscal Mode', () => {
 });
 
 describe('Operations', () => {
-  it('finds a payment without any name whose caller hung up, by repeating it and by asking, and charges once', slowTest, async () => {
+  it('finds a payment without any name whose caller disconnected, by repeating it and by asking, and charges once', slowTest, async () => {
     const [, , , DeviceID = ''] = shop.terminals;
     const { till } = shop;
     const { apiKey } = shop.sandbox.file;

@@ -98,11 +98,11 @@ describe('a terminal without a journal', () => {
   });
 });
 
-describe('a gateway that stood still', () => {
+describe('a gateway that was frozen', () => {
   // As far as TCP tells: on a machine that is very busy a hang-up was once in twenty times read too late. One that is never heeded fails each time.
   const asTcpTells = { ...slowTest, retry: 2 };
   it(
-    'does not begin what nothing names and whose caller hung up meanwhile: the caller may have been answered elsewhere [D117]',
+    'does not begin what nothing names and whose caller disconnected meanwhile: the caller may have been answered elsewhere [D117]',
     asTcpTells,
     async () => {
       const terminal = await shop.addDevice('terminal');

@@ -169,7 +169,7 @@ describe('the gateway is killed while a register', () => {
   });
 });
 
-describe('the ERP hangs up', () => {
+describe('the ERP disconnects', () => {
   it('in the middle of a Pay: it goes on, and the repeat gets its outcome', slowTest, async () => {
     // The gateway was started again by the test before, which needed the register only.
     await shop.online(terminal.id);

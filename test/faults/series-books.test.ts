@@ -57,7 +57,7 @@ describe('the books of a kill series', () => {
     expect(doneUndelivered(told('twice'), [device('terminal', { bank })])).toEqual(['charge refused', 'refund twice']);
   });
 
-  it('tell of a charge that a register neither printed nor gave back', () => {
+  it('tell of a charge that a register neither printed nor returned', () => {
     const bank = [
       { kind: 'charge', reference: 'kept', operationId: '1' },
       { kind: 'charge', reference: 'given back', operationId: '2' },

@@ -6,7 +6,7 @@ import { seededRandom } from '../support/seeded-random.ts';
 
 const operations = 1_000;
 
-it('Z totals equal the sum of what the ledger holds', { timeout: 120_000 }, async () => {
+it('Z totals equal the sums of the ledger', { timeout: 120_000 }, async () => {
   const world = await createSaleWorld({ seed: 20260304 });
   const register = await world.register({ timing: { slowMs: 2_000, newRollMs: 500 }, restartAfterMs: 500 });
   const dice = seededRandom(7);

@@ -83,7 +83,7 @@ describe('Receipt.Uid', () => {
     expect(receipts()).toHaveLength(1);
   });
 
-  it('absent, every call prints; empty, none: a name got lost [D145]', async () => {
+  it('absent, every call prints; empty, none: the Uid was lost [D145]', async () => {
     for (const Uid of [undefined, null]) expect((await world.run(print(receipt(10, { Uid })))).code).toBe(0);
     expect((await world.run(print(receipt(10, { Uid: '' })))).message).toContain('Receipt.Uid must not be empty');
     expect(receipts()).toHaveLength(2);
@@ -275,7 +275,7 @@ describe('completion notices', () => {
     expect(world.callbackUrls).toEqual(noticed(id, ['Unknown', ''], ['Completed', '']));
   });
 
-  it('are not asked for at a host that no name server can know: 40, and the register gets nothing', async () => {
+  it('with a host name that is too long for DNS are refused: 40, and the register gets nothing', async () => {
     const told = await world.run(world.fiscal.cashIn({ ...call(), amountBani: 1000, callbackUri: `http://${longHost}/n` }));
     expect([told.code, world.ledgerSends()]).toEqual([40, []]);
     expect((await world.run(world.fiscal.cashIn({ ...call(), amountBani: 1000, callbackUri }))).code).toBe(0);
@@ -322,7 +322,7 @@ describe('completion notices', () => {
     });
   });
 
-  it('none for what was answered as not sent, and none without CallbackURI', async () => {
+  it('none for a command that was answered as not sent, and none without CallbackURI', async () => {
     world.setAway(register.id, true);
     await world.clock.advance(100);
     expect((await world.run(world.fiscal.cashIn({ ...call(), amountBani: 1000, callbackUri }))).code).toBe(30);

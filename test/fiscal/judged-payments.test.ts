@@ -91,10 +91,10 @@ describe('a payment', () => {
   });
 });
 
-describe('under the locks of its payments a receipt is judged once more', () => {
+describe('under the locks of its payments a receipt is checked again', () => {
   const guard = (elements: PaidElement[]) => database.transaction((queries) => guardPaid(database, queries, elements));
 
-  it('a payment that was refunded in part since is 40, with the amount that is left', async () => {
+  it('a payment that was refunded in part since is 40, with the remainder', async () => {
     const id = await payment('one');
     const elements = await find(element('one'));
     await guard(elements);
@@ -128,7 +128,7 @@ describe('under the locks of its payments a receipt is judged once more', () => 
   });
 });
 
-describe('what the register receives', () => {
+describe('the receipt for the register', () => {
   it('is the receipt itself when nothing was paid before', () => {
     const value = receipt({ PaymentCode: 0 });
     expect(withPaid(value, [])).toBe(value);
@@ -190,7 +190,7 @@ describe('the plan of a print', () => {
     expect(await refusal(planOf(receipt(...two)))).toMatchObject({ errorName: 'The_status_cannot_be_applied', fields: { OID } });
   });
 
-  it('leaves a receipt that comes to no amount to the register', async () => {
+  it('passes a receipt without an amount on to the register', async () => {
     const plan = await planOf({ ...receipt({ PaymentCode: 0 }), Items: [{ Name: 'Bread', Quantity: 2, Price: 9_999_999_999.99 }] });
     expect([plan.amountBani, plan.cashBani, plan.cardBani]).toEqual([undefined, undefined, undefined]);
   });

@@ -183,7 +183,7 @@ describe.each(engines)('a receipt of a card sale on %s', (engine) => {
     expect(world.sendsOf('PrintReceipt')).toHaveLength(0);
   });
 
-  it('prints what is left of a payment that was refunded in part', async () => {
+  it('prints the remainder of a payment that was refunded in part', async () => {
     const payment = await pay(10);
     expect((await refundOf(payment, 4)).code).toBe(0);
     expect((await print(receipt(10, payment.documentNr, [{ PaymentCode: 1, Amount: 10 }]))).code).toBe(40);
@@ -191,7 +191,7 @@ describe.each(engines)('a receipt of a card sale on %s', (engine) => {
     expect(cardOfZ()).toBe(600);
   });
 
-  it('waits while the payment or a void of it is not over', async () => {
+  it('waits while the payment or a void of it runs', async () => {
     const documentNr = world.random.uuid();
     world.onAnswer = (answer) => (answer.outcome === 'done' ? undefined : answer);
     world.pay(terminal.id, 10, documentNr).catch(() => {});
@@ -200,7 +200,7 @@ describe.each(engines)('a receipt of a card sale on %s', (engine) => {
     expect(world.sendsOf('PrintReceipt')).toHaveLength(0);
   });
 
-  it('a register that does not say that it knows `paid` gets none; one that has said nothing yet is away', async () => {
+  it('a register without the feature `paid` gets none; one without any presence yet is offline', async () => {
     const { documentNr } = await pay(10);
     const value = receipt(10, documentNr, [{ PaymentCode: 1 }]);
     const snapshot = world.life.link.presence.of(register.id);
@@ -216,7 +216,7 @@ describe.each(engines)('a receipt of a card sale on %s', (engine) => {
     expect(world.sendsOf('PrintReceipt')).toHaveLength(0);
   });
 
-  it('voided after it was printed is noted, for a person to look at', async () => {
+  it('voided after it was printed is listed for a person', async () => {
     const payment = await pay(10);
     const printed = await print(receipt(10, payment.documentNr, [{ PaymentCode: 1 }]));
     expect((await voidOf(payment, 10)).code).toBe(0);

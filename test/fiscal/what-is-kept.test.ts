@@ -35,7 +35,7 @@ describe('a register', () => {
     expect(args()).toEqual({ amount: 10.5 });
   });
 
-  it('prints a receipt of which the ledger keeps the total and how it was paid', async () => {
+  it('prints a receipt; the ledger stores its total and its payments', async () => {
     expect((await world.run(world.fiscal.printReceipt({ ...call(), receipt: receipt() }))).code).toBe(0);
     const columns = ['amount_bani', 'cash_bani', 'card_bani'] as const;
     expect(await world.database.queries.selectFrom('commands').select(columns).execute()).toEqual([
@@ -64,7 +64,7 @@ describe('the same request of a caller who was left without the outcome', () => 
     expect(documents()).toBe(1);
   });
 
-  it('is answered by the print of its Uid, which is no guess: a receipt with one', async () => {
+  it('is answered by the print of its Uid, without recognition by content: a receipt with one', async () => {
     const Uid = world.random.uuid();
     const { first, again } = await twice((recipient) =>
       world.fiscal.printReceipt({ ...call(), receipt: receipt({ Uid }), hashRequest: () => 'print', recipient }),

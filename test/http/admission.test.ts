@@ -141,7 +141,7 @@ describe('a request', () => {
     expect(observed).toHaveLength(1);
   });
 
-  it('that stays open for hours is no request under way', async () => {
+  it('that stays open for hours is no request in progress', async () => {
     const { request, raw } = await admitted({ isLongLived: true });
     await admission.drained(1_000);
     admission.workEnded(request);
@@ -209,7 +209,7 @@ describe('what refuses a request', () => {
 describe('slots', () => {
   const keyed = { access: keyFor('POS'), key: keys.one };
 
-  it('are given back when the request is over', async () => {
+  it('are returned when the request is over', async () => {
     create({ requestsInFlight: 1 });
     for (const given of [{}, keyed]) {
       const first = await admitted(given);

@@ -72,7 +72,7 @@ describe('a key', () => {
     expect(sample.runs['Pay']).toBeUndefined();
   });
 
-  it('cannot be looked up while the database is away: 2', async () => {
+  it('cannot be looked up while the database is down: 2', async () => {
     const { post } = start({
       findCaller: async () => {
         throw new GatewayError('Error_Connection_Database', 'The database is offline.');

@@ -119,7 +119,7 @@ describe('of one address', () => {
     expect([neighbour.status(), intake.unfinished]).toEqual([undefined, 3]);
   });
 
-  it('those that have ended count no more', async () => {
+  it('those that have ended no longer count', async () => {
     const [first] = [begin(), begin()];
     await finish(first);
     const third = begin();

@@ -121,7 +121,7 @@ describe('what cannot be read', () => {
 });
 
 describe('garbage behind a request whose answer is due', () => {
-  it('is not answered: it would be read as the answer to a payment; that one goes out and ends the connection', () => {
+  it('is not answered: it would be read as the answer to a payment; that one is sent and ends the connection', () => {
     const { request, response } = begin();
     request.complete = true;
     fail('HPE_INVALID_METHOD');
@@ -216,7 +216,7 @@ describe('a request that was too slow', () => {
     expect(socket.statuses).toEqual([408]);
   });
 
-  it('that has hung up before its turn is left alone', async () => {
+  it('that has disconnected before its turn is left alone', async () => {
     timeOut();
     socket.writable = false;
     await clock.advance(0);

@@ -19,7 +19,7 @@ const begin = () =>
   });
 
 describe('a request', () => {
-  it('whose caller hangs up is under way until the work on it has ended', () => {
+  it('whose caller disconnects is in progress until the work on it has ended', () => {
     const flight = begin();
     flight.workStarted();
     flight.responseClosed();
@@ -28,7 +28,7 @@ describe('a request', () => {
     expect([inFlight.count, over]).toEqual([0, 1]);
   });
 
-  it('whose work has ended is under way until its answer is out, and over once', () => {
+  it('whose work has ended is in progress until its answer is out, and over once', () => {
     const flight = begin();
     flight.workStarted();
     flight.workEnded();
@@ -68,7 +68,7 @@ describe('a stop', () => {
     expect(isDrained).toBe(true);
   });
 
-  it('waits for nothing where nothing is under way', async () => {
+  it('waits for nothing where nothing is in progress', async () => {
     await inFlight.drained(1_000);
     expect(clock.pending).toBe(0);
   });

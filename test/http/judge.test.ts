@@ -92,7 +92,7 @@ describe('a key', () => {
     expect(used).toEqual(['k']);
   });
 
-  it('is looked for where the method keeps its fields, and taken out of them', async () => {
+  it('is looked up where the method keeps its fields, and taken out of them', async () => {
     const [get, post] = [requestOf({ query: { APIKey: key, a: 1 } }), requestOf({ method: 'POST', body: { APIKey: key, a: 1 } })];
     for (const request of [get, post]) expect(await refusal(keyFor('POS'), request)).toBeUndefined();
     expect([get.query, post.body]).toEqual([{ a: 1 }, { a: 1 }]);

@@ -44,7 +44,7 @@ async function ask() {
 }
 
 describe('the recipient', () => {
-  it('who waits for the whole answer has received it, and has not left when it hangs up afterwards', async () => {
+  it('who waits for the whole answer has received it, and has not left when it disconnects afterwards', async () => {
     const { socket, untilText, recipient } = await ask();
     let hasHungUp = false;
     recipient.onLeft(() => {
@@ -79,7 +79,7 @@ describe('the recipient', () => {
     answer();
   });
 
-  it('who hangs up in the middle of the answer has not received it', async () => {
+  it('who disconnects in the middle of the answer has not received it', async () => {
     body = 'x'.repeat(64 * 1024 * 1024);
     const { socket, recipient } = await ask();
     socket.pause();

@@ -305,7 +305,7 @@ describe('health and metrics', () => {
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
   });
 
-  it('ready has the code of a database that is away, and still 503', async () => {
+  it('ready has the code of a database that is down, and still 503', async () => {
     const away = new GatewayError('Error_Connection_Database', 'The database cannot be reached.');
     const { url } = await start({ readiness: () => Promise.reject(away) });
     const response = await fetch(`${url}/health/ready`);

@@ -67,7 +67,7 @@ describe('of one address', () => {
     expect([six.cuts, four.cuts]).toEqual([1, 1]);
   });
 
-  it('an authenticated connection counts no more and is never cut', () => {
+  it('an authenticated connection no longer counts and is never cut', () => {
     const { unauthenticated, come } = doorOf({ perAddress: 1 });
     const device = come();
     unauthenticated.loggedIn(device.asSocket());
@@ -81,7 +81,7 @@ describe('of one address', () => {
     expect(unauthenticated.count).toBe(1);
   });
 
-  it('a closed connection counts no more, and an open one still does', () => {
+  it('a closed connection no longer counts, and an open one still does', () => {
     const { unauthenticated, come } = doorOf();
     const [first, second] = [come(), come()];
     first.emit('close');

@@ -143,7 +143,7 @@ describe('the room for bodies', () => {
     expect([intake.unfinished, intake.bufferedBytes]).toEqual([0, 0]);
   });
 
-  it('is given back in every case: end, error, too large, wrong length, cut', async () => {
+  it('is returned in every case: end, error, too large, wrong length, cut', async () => {
     const { intake } = intakeOf(100_000_000);
     const ended = body();
     const broken = body();

@@ -93,7 +93,7 @@ describe('an upgrade', () => {
     socket.emit('error', new Error('ECONNRESET'));
   });
 
-  it('of a device that is cut off while its login is judged is refused, to be tried again; of any other it is not', async () => {
+  it('of a device that is cut off while its login is judged is refused, to be retried; of any other it is not', async () => {
     const cutOff = (deviceId: string) => () => {
       for (const listener of cutOffListeners) listener(deviceId);
     };
@@ -153,7 +153,7 @@ describe('an upgrade', () => {
     expect([refused.map(({ error }) => error), handed, loggedIn]).toEqual([[reason], [], []]);
   });
 
-  it('whose device hung up meanwhile has no owner', async () => {
+  it('whose device disconnected meanwhile has no owner', async () => {
     await knock(requestOf(), (socket) => socket.destroy());
     expect([handed, loggedIn, refused]).toEqual([[], [], []]);
   });

@@ -204,7 +204,7 @@ describe.each(engines)('a batch of invoices on %s', (engine) => {
     ]);
   });
 
-  it('whose answer is lost is looked at again by each call: nothing happens twice, and no caller gets a wrong answer', async () => {
+  it('whose answer is lost is read again by each call: nothing happens twice, and no caller gets a wrong answer', async () => {
     const lost = losingAnswers(database);
     const careful = await openShop(lost.database, { clock: createVirtualClock(startMs), seed: 11 });
     await careful.invoices.start();

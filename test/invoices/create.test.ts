@@ -17,7 +17,7 @@ describe.each(engines)('Create on %s', (engine) => {
   const count = async () => (await database.queries.selectFrom('invoices').select('oid').execute()).length;
   const under = (key: string, requestHash = 'h') => ({ idempotency: { key, requestHash } });
 
-  it('keeps the receipt letter by letter', async () => {
+  it('stores the receipt unchanged', async () => {
     const odd = { Zed: 1, Items: [{ Price: 0.1, Name: '\u0000 “pâine” \u{1f956}', Quantity: 0.333, x: null }], Alpha: [[], {}, 1e-21] };
     const { qr } = await create({ receipt: odd });
     expect((await shop.invoices.scan(qr, anybody)).receipt).toBe(JSON.stringify(odd));
@@ -64,7 +64,7 @@ describe.each(engines)('Create on %s', (engine) => {
     expect(await count()).toBe(0);
   });
 
-  it('refuses a host that no name server can know and an index of PostgreSQL cannot hold', async () => {
+  it('refuses a host name that is too long for DNS and for an index of PostgreSQL', async () => {
     const callbackUri = `http://${longHost}/x?o=#OID#`;
     await expect(create({ callbackUri })).rejects.toThrow('CallbackURI must not have a host longer than 253 characters');
     expect([await codeOf(create({ callbackUri })), await count()]).toEqual([40, 0]);
@@ -84,7 +84,7 @@ describe.each(engines)('Create on %s', (engine) => {
     expect(await codeOf(create({ validTo }))).toBe(40);
   });
 
-  it('takes a preferred terminal that is not registered: it is a wish', async () => {
+  it('accepts a preferred terminal that is not registered: it is only a preference', async () => {
     const { qr } = await create({ deviceId: shop.foreignDeviceId });
     expect((await shop.invoices.scan(qr, anybody)).preferredDeviceId).toBe(shop.foreignDeviceId);
   });
@@ -108,7 +108,7 @@ describe.each(engines)('Create on %s', (engine) => {
       expect(await create({ ...under('order-1'), validTo })).toEqual(first);
     });
 
-    it('keeps no refusal: the key is free for the corrected request', async () => {
+    it('stores no refusal: the key is free for the corrected request', async () => {
       expect(await codeOf(create({ ...under('order-1', 'bad'), validTo: '2020-01-01T00:00:00Z' }))).toBe(40);
       expect(await codeOf(create({ ...under('order-1', 'bad'), callbackUri: 'nonsense' }))).toBe(40);
       expect(await codeOf(create(under('order-1', 'good')))).toBe(0);

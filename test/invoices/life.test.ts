@@ -73,7 +73,7 @@ describe.each(engines)('an invoice on %s', (engine) => {
     expect(await orphanRows(database, oid)).toEqual([]);
   });
 
-  it('without a CallbackURI lives the same life and wakes no callback worker', async () => {
+  it('without a CallbackURI has the same states and wakes no callback worker', async () => {
     const { oid, qr } = await create({ callbackUri: null });
     await shop.invoices.scan(qr, anybody);
     await pay(qr);
@@ -212,7 +212,7 @@ describe.each(engines)('an invoice on %s', (engine) => {
     expect(await orphanRows(database, oid)).toEqual([]);
   });
 
-  it('is not there for another merchant, and nothing is written down', async () => {
+  it('does not exist for another merchant, and nothing is written', async () => {
     const { oid, qr } = await create();
     const stranger = { merchantId: shop.otherMerchantId, name: 'key 2' };
     expect(await codeOf(shop.invoices.status(qr, stranger))).toBe(20);

@@ -40,7 +40,7 @@ it('a payment does not begin once its invoice has ended, whatever was seen befor
   expect(await codeOf(hold)).toBe(22);
 });
 
-it('the sweep looks once more at an invoice that was marked while it was being locked', async () => {
+it('the sweep reads an invoice again that was marked while it was being locked', async () => {
   const { oid } = await create(new Date(clock.now() + 1_000).toISOString());
   await clock.advance(2_000);
   // As PostgreSQL gives out a row that it has waited for: the row as it is now, though the payment was not there when the statement began.

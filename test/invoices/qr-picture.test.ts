@@ -43,7 +43,7 @@ describe('the picture of a QR', () => {
     expect(decode(data, size, size)?.data).toBe(text);
   });
 
-  it('as SVG is one path of runs, each as long as it can be, and says how large it wants to be', () => {
+  it('as SVG is one path of maximal runs, with its size', () => {
     const svg = qrSvg(texts[0] ?? '');
     const modules = Number(/viewBox="0 0 (\d+) \1"/.exec(svg)?.[1]);
     expect(svg).toContain(` width="${modules * 6}" height="${modules * 6}"`);

@@ -53,7 +53,7 @@ describe.each(engines)('QR secrets on %s', (engine) => {
     await expect(here.write(old.oid, 99)).rejects.toThrow('99');
   });
 
-  it('that are not ripe sign nothing, also at a gateway that knows them already', async () => {
+  it('that are too new sign nothing, also at a gateway that has loaded them', async () => {
     await open().load();
     // Ripeness counts by the database's clock, which runs on between two statements: ten seconds either way leave room for that.
     await clock.advance(61_000);
@@ -69,7 +69,7 @@ describe.each(engines)('QR secrets on %s', (engine) => {
     expect((await knowsBoth.draw()).secretId).toBe(2);
   });
 
-  it('that are the only one sign at once, and a second one waits beside it though neither is ripe', async () => {
+  it('sign at once if there is only one, and a second one waits even if both are too new', async () => {
     await open().load();
     await rotate();
     expect((await open().draw()).secretId).toBe(1);
@@ -82,7 +82,7 @@ describe.each(engines)('QR secrets on %s', (engine) => {
     expect(await ids()).toEqual([1, 2, 3, 4]);
   });
 
-  it('begin with number 1 also if the first one comes by a rotation', async () => {
+  it('begin with number 1 also if a rotation creates the first one', async () => {
     expect([await rotate(), await ids()]).toEqual([1, [1]]);
   });
 

@@ -18,7 +18,7 @@ function isRejected(text: string, secrets = [secret]): boolean {
 }
 
 describe('the text of a QR', () => {
-  it('is 44 letters and digits, and says its OID again', () => {
+  it('is 44 letters and digits, from which its OID is read back', () => {
     fc.assert(
       fc.property(fc.integer(), (seed) => {
         const { oid, qr } = drawQr(seededRandom(seed), secret);
@@ -51,7 +51,7 @@ describe('the text of a QR', () => {
     }
   });
 
-  it('fits no other when it is cut, extended, turned or put in other letters', () => {
+  it('is invalid when it is cut, extended, reversed or in another letter case', () => {
     const { qr } = drawQr(seededRandom(2), secret);
     for (let length = 0; length < qr.length; length += 1) expect(isRejected(qr.slice(0, length))).toBe(true);
     for (const tail of ['A', '=', '==', ' ', '\n', '\0', 'AAAA', qr]) expect(isRejected(qr + tail)).toBe(true);
@@ -61,7 +61,7 @@ describe('the text of a QR', () => {
     expect(isRejected(qr.split('').reverse().join(''))).toBe(true);
   });
 
-  it('fits no secret but its own, and any of several', () => {
+  it('is valid only with its own secret, also among several', () => {
     const other = Buffer.alloc(32, 8);
     const { oid, qr } = drawQr(seededRandom(3), secret);
     expect(readQr(qr, [other])).toBeUndefined();
@@ -80,11 +80,11 @@ describe('the text of a QR', () => {
     }
   });
 
-  it('is never made of thin air', () => {
+  it('is never valid if it is random', () => {
     fc.assert(fc.property(fc.oneof(fc.string(), fc.base64String(), fc.stringMatching(/^[A-Za-z0-9]{44}$/)), (text) => isRejected(text)));
   });
 
-  it('gives up on a random source that is stuck', () => {
+  it('fails with a random source that is stuck', () => {
     let draws = 0;
     const stuck = {
       ...seededRandom(1),

@@ -67,7 +67,7 @@ describe('a refused payment that is named again and again', () => {
     ]);
   });
 
-  it('and finds no room on the board is at least in the log, with its receipt', async () => {
+  it('and does not fit on the board is at least in the log, with its receipt', async () => {
     const { oid, qr } = await create();
     for (let at = 0; at < 100; at += 1) await pay(qr, `F-${at}`);
     shop.logger.lines.length = 0;

@@ -107,7 +107,7 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
     ]);
   });
 
-  it('gives the receipt back with its fields in their order', async () => {
+  it('returns the receipt with its fields in their order', async () => {
     const { server, create } = serve();
     const { body } = await create({ Receipt: { Z: 1, Items: receipt.Items, A: 2 } });
     const response = await server.app.inject({ url: `${base}/invoice/GET`, query: { QR: String(body['QR']) } });
@@ -115,7 +115,7 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
     expect(response.json()).toMatchObject({ ValidTo: null, PointOfSalesCode: null });
   });
 
-  it('Create tells ValidTo with its offset, and reads one without in the time zone of the gateway [D150]', async () => {
+  it('Create returns ValidTo with its offset, and reads one without in the time zone of the gateway [D150]', async () => {
     const { create } = serve();
     const validTo = async (text: string | null, headers = {}) => (await create({ ValidTo: text }, headers)).body['ValidTo'];
     expect(await validTo('2090-07-01T18:00:00')).toBe('2090-07-01T18:00:00+03:00');
@@ -162,7 +162,7 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
     expect(body.errorMessage).toContain(`Invalid_Request: ${field} `);
   });
 
-  it('takes null for what an ERP does not have', async () => {
+  it('accepts null for missing values', async () => {
     const more = { DeviceID: null, CallbackURI: null, ValidTo: null, PointOfSalesCode: null };
     expect((await serve().create({ ...more, Receipt: { ...receipt, Number: null, Payments: null } })).body.errorCode).toBe(0);
   });
@@ -196,7 +196,7 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
     expect([await eventRows(database, OID), await callbackRows(database, OID), await orphanRows(database, OID)]).toEqual([[], [], []]);
   });
 
-  it('Payd takes every ReceiptID that the API document allows: the money was taken before its characters are counted', async () => {
+  it('Payd accepts every ReceiptID that the API document allows, because the money has been taken', async () => {
     const { create, get } = serve();
     const { QR, OID } = (await create()).body as unknown as { QR: string; OID: string };
     const ReceiptID = '😀'.repeat(128);
@@ -226,7 +226,7 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
       expect([await eventRows(database, OID), await orphanRows(database, OID)]).toEqual([[], []]);
     });
 
-    it('Get tells the preferred terminal only to a key or a device', async () => {
+    it('Get returns the preferred terminal only to a key or a device', async () => {
       const { create, get } = serve();
       const QR = String((await create({ DeviceID: shop.deviceId })).body['QR']);
       expect(await get('Get', { QR })).not.toHaveProperty('DeviceID');

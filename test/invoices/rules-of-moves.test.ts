@@ -47,7 +47,7 @@ const pay = (qr: string, receiptId = 'F-1', deviceId = shop.deviceId) => shop.in
 const status = (qr: string, merchantId?: string) => shop.invoices.status(qr, { merchantId, name: 'somebody' });
 
 describe('an invoice', () => {
-  it('lives from Create to Payd, and tells each change once', async () => {
+  it('goes from Create to Payd, and each change is notified once', async () => {
     const { oid, qr } = await create({ pointOfSalesCode: 'P', deviceId: shop.deviceId, validTo: inMs(60_000) });
     expect(await status(qr)).toEqual({ state: states.newItem, receiptId: '' });
     const content = await shop.invoices.scan(qr, { merchantId: shop.merchantId, name: 'key 1' });
@@ -98,7 +98,7 @@ describe('an invoice', () => {
     expect((await orphanRows(database, scanned.oid)).map(({ reason }) => reason)).toEqual(['expired']);
   });
 
-  it('is there for its merchant and for a caller with the QR, and for no other merchant', async () => {
+  it('is visible to its merchant and to a caller with the QR, and to no other merchant', async () => {
     const { qr } = await create();
     expect((await status(qr, shop.merchantId)).state).toBe(states.newItem);
     expect(await codeOf(status(qr, shop.otherMerchantId))).toBe(20);
@@ -137,7 +137,7 @@ describe('an invoice', () => {
     expect((await callbackRows(database, oid)).map(({ url }) => url)).toEqual([toldUrl(oid, 'Cancelled')]);
   });
 
-  it('has a QR that stays good when the secret is replaced, which is written down', async () => {
+  it('has a QR that stays valid when the secret is replaced, which is audited', async () => {
     const { oid, qr, ...rest } = await create();
     expect(rest).toEqual({ validTo: null });
     expect(await shop.invoices.rotateQrSecret('cli')).toBe(2);
@@ -149,7 +149,7 @@ describe('an invoice', () => {
   });
 });
 
-describe('calls that come together', () => {
+describe('concurrent calls', () => {
   it('share their statements, each with its own answer', async () => {
     const made = await Promise.all(Array.from({ length: 20 }, (_, at) => create({ pointOfSalesCode: `P${at}` })));
     const before = statements();
@@ -184,7 +184,7 @@ describe('calls that come together', () => {
 });
 
 describe('overdue invoices', () => {
-  it('are ended on request, and by themselves from the start to the stop', async () => {
+  it('are ended on request, and automatically from the start to the stop', async () => {
     const made = await Promise.all([create({ validTo: inMs(1_000) }), create({ validTo: inMs(2_000) })]);
     await clock.advance(1_000);
     expect(await shop.invoices.expireOverdue()).toBe(1);
@@ -199,7 +199,7 @@ describe('overdue invoices', () => {
 describe('a step that loses its race', () => {
   const facts = { oid: 'o', merchantId: 'm', callbackUri: null, state: states.newItem, isTimeUp: false } as never;
 
-  it('is taken again on what is there then, eight times at most', async () => {
+  it('is retried on the current state, eight times at most', async () => {
     let looks = 0;
     const find = async () => {
       looks += 1;
@@ -223,7 +223,7 @@ describe('a step that loses its race', () => {
     ).toBe(20);
   });
 
-  it('by a trigger that moves nothing is a mistake', () => {
+  it('by a trigger that moves nothing is a bug', () => {
     const paid = { state: states.paid, isTimeUp: false } as Facts;
     expect(() => transitionOf(paid, 'expire')).toThrow('No move by expire from Payed.');
     expect(transitionOf({ state: states.newItem, isTimeUp: true }, 'expire')).toMatchObject({ to: states.expired });
@@ -241,7 +241,7 @@ describe('work whose commit is unclear', () => {
     };
   };
 
-  it('is done once more, and no more than that; another failure is thrown at once', async () => {
+  it('is retried once; another failure is thrown at once', async () => {
     const down = () => databaseDown('It is away.');
     expect(await onceMoreIfUnclear(failing([]))).toBe(1);
     expect(await onceMoreIfUnclear(failing([down()]))).toBe(2);
@@ -262,7 +262,7 @@ describe('the books beside an invoice', () => {
     expect([await put('more'), await put('98'), await put('0', 'e')]).toEqual(['full', 'known', 'known']);
   });
 
-  it('overdue ones are held the longest overdue first, so many at a time', async () => {
+  it('overdue ones are locked in the order of their limit, a bounded number at a time', async () => {
     const made = [];
     for (const ms of [3_000, 1_000, 2_000]) made.push(await create({ validTo: inMs(ms) }));
     await create();
@@ -304,7 +304,7 @@ it('a callback that could not be written for another reason than its URI fails i
   expect(() => moveOf(deps, invoice, moveBy('scan'), {})).toThrow('no entropy');
 });
 
-it('the log says that no callback is sent for what has moved, and is silent about what has not', async () => {
+it('the log records a missing callback of a moved invoice, and nothing about others', async () => {
   const { oid } = await create();
   await database.queries.updateTable('invoices').set({ callback_uri: 'no address' }).where('oid', '=', oid).execute();
   const invoice = { oid, merchantId: shop.merchantId, callbackUri: 'no address' };

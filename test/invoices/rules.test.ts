@@ -89,7 +89,7 @@ describe('the life of an invoice', () => {
     expect(allStates.some((state) => isOverdue({ state, isTimeUp: false }))).toBe(false);
   });
 
-  it('refuses with 22 and says where the invoice is', () => {
+  it('refuses with 22 and the state of the invoice', () => {
     const paid = { state: states.paid, isTimeUp: true };
     expect(refusal(paid, 'scan')).toMatchObject({ errorName: 'The_status_cannot_be_applied' });
     expect(refusal(paid, 'scan').message).toContain('Payed');
@@ -99,7 +99,7 @@ describe('the life of an invoice', () => {
   });
 });
 
-describe('who asks about an invoice', () => {
+describe('a caller about an invoice', () => {
   const found: InvoiceFacts = {
     oid: 'o',
     merchantId: 'm',
@@ -114,7 +114,7 @@ describe('who asks about an invoice', () => {
   const ask = (looks: (typeof found | undefined)[], step: () => Promise<string | undefined>) =>
     withCurrent({ database: {} } as InvoiceDeps, async () => looks.shift(), step);
 
-  it('looks again after a lost race, eight times at most', async () => {
+  it('reads again after a lost race, eight times at most', async () => {
     let steps = 0;
     const losing = async () => {
       steps += 1;
@@ -130,13 +130,13 @@ describe('who asks about an invoice', () => {
     expect(await ask([found, found], async () => ((steps += 1) > 9 ? 'mine' : undefined))).toBe('mine');
   });
 
-  it('is answered that there is none, also when it went during the call', async () => {
+  it('is answered that there is none, also when it was removed during the call', async () => {
     await expect(ask([], async () => 'x')).rejects.toMatchObject({ errorName: 'Record_not_exist' });
     await expect(ask([found], async () => undefined)).rejects.toMatchObject({ errorName: 'Record_not_exist' });
     expect(noSuchInvoice()).toBeInstanceOf(GatewayError);
   });
 
-  it('is given no move that the table does not list', () => {
+  it('gets no move that the table does not list', () => {
     expect(() => transitionOf({ state: states.paid, isTimeUp: false }, 'scan')).toThrow('No move by scan from Payed');
     expect(transitionOf(found, 'scan').to).toBe(states.scanned);
   });

@@ -107,7 +107,7 @@ describe('moves that share a commit', () => {
     expect(failing.failed()).toBe(2);
   });
 
-  it('never hang on a payment made before, and only a payment makes an invoice paid', async () => {
+  it('never depend on an earlier payment, and only a payment makes an invoice paid', async () => {
     const { oid } = await create();
     const wrong = (transition: Partial<Transition>, payment?: { receiptId: string; deviceId: string }) =>
       moves.add(moveTo(oid, { transition: { ...scan, ...transition }, payment }));
@@ -144,7 +144,7 @@ describe('new invoices', () => {
     expect(many.statements).toBeGreaterThan(few.statements);
   });
 
-  it('whose limit has passed are not made, and hurt no neighbour; nor does one that is refused', async () => {
+  it('whose limit has passed are not created, and do not affect others; nor does a refused one', async () => {
     const { made } = await insertAll([
       invoice(1),
       invoice(1, { validToMs: clock.now() }),

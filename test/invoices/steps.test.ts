@@ -51,7 +51,7 @@ describe.each(engines)('a Get or Payd on %s', (engine) => {
   const urls = async (oid: string) => (await callbackRows(database, oid)).map(({ url }) => url);
   const stateOf = async (qr: string) => (await shop.invoices.status(qr, anybody)).state;
 
-  it('of an invoice that this gateway made is one trip, with its history and its callback', async () => {
+  it('of an invoice that this gateway created is one round trip, with its history and its callback', async () => {
     const { oid, qr } = await create();
     const before = count();
     expect(await shop.invoices.scan(qr, anybody)).toMatchObject({ oid, state: states.scanned, receiptId: null });
@@ -66,7 +66,7 @@ describe.each(engines)('a Get or Payd on %s', (engine) => {
     expect(shop.woken()).toEqual(['erp.example', 'erp.example']);
   });
 
-  it('of another gateway’s invoice looks before its move once, because of the callback, and then no more', async () => {
+  it('of another gateway’s invoice reads it before its first move, because of the callback, and not again', async () => {
     const { other, count: trips } = await openOther();
     const { oid, qr } = await create();
     const bare = await create({ callbackUri: undefined });
@@ -84,7 +84,7 @@ describe.each(engines)('a Get or Payd on %s', (engine) => {
     expect((await eventRows(database, bare.oid)).map(({ event }) => event)).toEqual(['Scanned', 'Payed']);
   });
 
-  it('sends the callback where the invoice says, though something else is believed', async () => {
+  it('sends the callback where the invoice says, though something else is accepted', async () => {
     const told = await create({ callbackUri: undefined });
     const untold = await create();
     const elsewhere = await create();
@@ -100,7 +100,7 @@ describe.each(engines)('a Get or Payd on %s', (engine) => {
     for (const { oid } of [told, untold, elsewhere]) expect(await eventRows(database, oid)).toHaveLength(1);
   });
 
-  it('is within the merchant that asks', async () => {
+  it('is limited to the caller’s merchant', async () => {
     const { oid, qr } = await create();
     const stranger = { merchantId: shop.otherMerchantId, name: 'key' };
     expect(await codeOf(shop.invoices.scan(qr, stranger))).toBe(20);
@@ -123,7 +123,7 @@ describe.each(engines)('a Get or Payd on %s', (engine) => {
     expect((await orphanRows(database, oid)).map(({ reason }) => reason)).toEqual(Array(3).fill('device-not-registered'));
   });
 
-  it('moves nothing that is not to move, and writes no history or callback for it', async () => {
+  it('moves only what is allowed, and otherwise writes no history or callback', async () => {
     const late = await create({ validTo: new Date(startMs + 5).toISOString() });
     const unscanned = await create();
     const paid = await create();
@@ -192,7 +192,7 @@ describe.each(engines)('a Get or Payd on %s', (engine) => {
     expect(await eventRows(database, oid)).toEqual([]);
   });
 
-  it('leaves nothing behind when its callback cannot be written, and hurts none that came along', async () => {
+  it('leaves nothing behind when its callback cannot be written, and does not affect others of its batch', async () => {
     const [bad, ...good] = [await create(), await create(), await create({ callbackUri: undefined })];
     await takeNextNumber(bad?.oid ?? '');
     const ends = await Promise.allSettled([bad, ...good].map((each) => shop.invoices.scan(each?.qr ?? '', anybody)));
@@ -203,10 +203,10 @@ describe.each(engines)('a Get or Payd on %s', (engine) => {
   });
 });
 
-describe('what is known of invoices', () => {
+describe('the cache of invoices', () => {
   const invoice = (oid: string, callbackUri: string | null = null) => ({ oid, merchantId: 'm', callbackUri });
 
-  it('is bounded: the oldest goes first, and long addresses are not kept', () => {
+  it('is bounded: the oldest is dropped first, and long addresses are not stored', () => {
     const known = createKnownInvoices(2);
     for (const name of ['a', 'b', 'c']) known.remember(name, invoice(name));
     expect(['a', 'b', 'c'].map((name) => known.get(name)?.oid)).toEqual([undefined, 'b', 'c']);

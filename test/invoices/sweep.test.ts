@@ -70,7 +70,7 @@ describe('the sweep', () => {
     expect(await urls(oid)).toHaveLength(1);
   });
 
-  it('wakes the worker for the hosts that have something to hear, and for no others', async () => {
+  it('wakes the worker for the hosts with new callbacks, and for no others', async () => {
     await create(1_500, null);
     await clock.advance(2_000);
     expect(shop.wakes()).toBe(0);
@@ -81,14 +81,14 @@ describe('the sweep', () => {
     for (const { qr } of told) expect((await shop.invoices.status(qr, anybody)).state).toBe(states.expired);
   });
 
-  it('ends all that are overdue at once, however many: it takes them by the hundred', async () => {
+  it('ends all overdue invoices at once, in batches of a hundred', async () => {
     await shop.invoices.stop();
     await Promise.all(Array.from({ length: 150 }, () => create(1_000, null)));
     await clock.advance(1_000);
     expect([await shop.invoices.expireOverdue(), await shop.invoices.expireOverdue()]).toEqual([150, 0]);
   });
 
-  it('survives a database that is away, and catches up', async () => {
+  it('survives a database that is down, and catches up', async () => {
     const { oid } = await create(1_500);
     isDown = true;
     await clock.advance(5_000);
@@ -171,7 +171,7 @@ describe.each(engines)('the sweep on %s, where the database refuses the callback
     ]);
   });
 
-  it('tries the one again after longer and longer pauses, and it expires when it can', async () => {
+  it('retries that row with growing pauses, until it expires', async () => {
     const bad = await createBad(1_000);
     await clock.advance(1_000);
     for (let seconds = 0; seconds < 900; seconds += 30) {
@@ -188,7 +188,7 @@ describe.each(engines)('the sweep on %s, where the database refuses the callback
     expect([await shop.invoices.expireOverdue(), await isExpired(bad.oid)]).toEqual([1, true]);
   });
 
-  it('gets past a whole batch of them, and says no more than twenty lines of it in a minute', async () => {
+  it('continues past a whole batch of them, and logs at most twenty lines about it in a minute', async () => {
     await Promise.all(Array.from({ length: 100 }, () => createBad(1_000)));
     const behind = await create(2_000);
     await clock.advance(2_000);

@@ -53,7 +53,7 @@ async function payElsewhereAfterLook(qr: string, receiptId: string, deviceId: st
 const giveAddress = (oid: string) =>
   database.queries.updateTable('invoices').set({ callback_uri: template }).where('oid', '=', oid).execute();
 
-describe('two that come in one moment for one invoice without an address', () => {
+describe('two concurrent calls for one invoice without an address', () => {
   it('with different payments: one is 0, the other 22 and on the board', async () => {
     const { oid, qr } = await create();
     await shop.invoices.scan(qr, anybody);
@@ -73,7 +73,7 @@ describe('two that come in one moment for one invoice without an address', () =>
 });
 
 describe('a wrong guess', () => {
-  it('is made good by the move itself, with the name of who asked in the history', async () => {
+  it('is corrected by the move itself, with the caller’s name in the history', async () => {
     const { oid, qr } = await create();
     await giveAddress(oid);
     await shop.invoices.scan(qr, key7);
@@ -84,7 +84,7 @@ describe('a wrong guess', () => {
     ]);
   });
 
-  it('of a Payd that loses to another after its look is 22, not the other’s success', async () => {
+  it('of a Payd that loses to another after its read is 22, not the other’s success', async () => {
     const { oid, qr } = await create();
     await shop.invoices.scan(qr, anybody);
     await giveAddress(oid);
@@ -104,8 +104,8 @@ describe('a wrong guess', () => {
   });
 });
 
-describe('what a guess costs', () => {
-  it('is one trip also for what had moved before: the look that came along is enough', async () => {
+describe('the cost of a guess', () => {
+  it('is one round trip also for an invoice that had moved before: its read is enough', async () => {
     const { qr } = await create();
     await shop.invoices.scan(qr, anybody);
     await pay(qr, 'F-1');
@@ -115,7 +115,7 @@ describe('what a guess costs', () => {
     expect(trips() - before).toBe(2);
   });
 
-  it('is a statement for callbacks only where there are any, and a receipt only for who fetches it', async () => {
+  it('includes a statement for callbacks only if there are any, and the receipt only for Get', async () => {
     for (const callbackUri of [undefined, template]) {
       const { qr } = await create(callbackUri);
       await shop.invoices.scan(qr, anybody);
@@ -130,7 +130,7 @@ describe('what a guess costs', () => {
     ]);
   });
 
-  it('is no complaint about an address where there is none', async () => {
+  it('includes no log line about an address if there is none', async () => {
     const { qr } = await create();
     await shop.invoices.scan(qr, anybody);
     expect(shop.logger.lines).toEqual([]);

@@ -37,7 +37,7 @@ it('go on after one that failed, and say so', async () => {
   await rounds.stop();
 });
 
-it('are over only when the one under way has ended', async () => {
+it('are over only when the one in progress has ended', async () => {
   let end = () => {};
   let isStopped = false;
   const { clock, rounds } = setUp(() => new Promise<void>((resolve) => (end = resolve)));

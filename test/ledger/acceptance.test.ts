@@ -34,7 +34,7 @@ function loseTimeline(): void {
 }
 
 describe('accepted', () => {
-  it('stands in the row, and a never of the next life is not believed although the timeline is lost', async () => {
+  it('is stored in the row, and a "never" after a restart is not accepted even if the timeline is lost', async () => {
     loseTimeline();
     void world.pay(terminal.id, 10.64);
     await world.clock.advance(2_000);
@@ -85,7 +85,7 @@ describe('accepted', () => {
     expect((await world.ledger.find(id))?.acceptedAtMs).toBeNull();
   });
 
-  it('is what a Recall that says running means, within the call and after it', async () => {
+  it('is also the meaning of a Recall that reports running, within the call and after it', async () => {
     loseTimeline();
     void world.pay(terminal.id, 10.64);
     world.onAnswer = (answer) => (answer.outcome === 'accepted' ? undefined : answer);
@@ -100,7 +100,7 @@ describe('accepted', () => {
     expect(await world.lastCommand()).toMatchObject(forReview);
   });
 
-  it('that cannot be written keeps a never from being believed until it is', async () => {
+  it('that cannot be written prevents that a "never" is accepted, until it is written', async () => {
     let isDown = false;
     world.hook = ({ sql, when }) => {
       if (isDown && when === 'before' && sql.startsWith('update "commands" set "accepted_at"')) throw databaseDown('Not now.');
@@ -147,7 +147,7 @@ describe('accepted', () => {
     },
   );
 
-  it('while a never is being written is not forgotten with it, as it is with an outcome that says it too', async () => {
+  it('while a "never" is being written is not lost, unless the written outcome includes it', async () => {
     await world.run(world.pay(terminal.id, 10));
     const command = await world.lastCommand();
     const forgotten: string[] = [];
@@ -163,7 +163,7 @@ describe('accepted', () => {
     }
   });
 
-  it('after the command was settled as never is a contradiction, for a person', async () => {
+  it('after the command was settled as never is a contradiction for the review list', async () => {
     world.weather = { ...world.weather, lossRate: 1 };
     expect((await world.run(world.pay(terminal.id, 10))).code).toBe(3);
     world.weather = { ...world.weather, lossRate: 0 };

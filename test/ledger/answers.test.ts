@@ -23,7 +23,7 @@ function thrownBy(overrides: Partial<Command>): GatewayError {
 }
 
 describe('a caller', () => {
-  it('gets the report of what was done, and none where there is none', () => {
+  it('gets the report of a done operation, and none if there is none', () => {
     expect(answerOf(command({ report: '{"a":1}' }))).toEqual({ OID: 'c', State: 'Done', report: '{"a":1}' });
     expect(answerOf(command({}))).toEqual({ OID: 'c', State: 'Done' });
   });
@@ -43,25 +43,25 @@ describe('a caller', () => {
     expect(refused.message).not.toContain('Ana');
   });
 
-  it('reads of what never began that the device was busy, with its report, or away', () => {
+  it('is answered about a command that never began that the device was busy, with its report, or offline', () => {
     const busy = thrownBy({ state: 'never', outcome: 'busy', report: '{}' });
     expect([busy.errorName, busy.report, busy.fields]).toEqual(['Device_Busy', '{}', { OID: 'c', State: 'Never' }]);
     expect(thrownBy({ state: 'never', outcome: 'busy' }).report).toBeUndefined();
     expect(thrownBy({ state: 'never', outcome: 'expired' }).errorName).toBe('Device_Offline');
   });
 
-  it('reads of a dispute that an operator resolves it, and of an unknown outcome something else', () => {
+  it('is answered about a dispute that an operator resolves it, unlike about an unknown outcome', () => {
     expect(thrownBy({ state: 'disputed' }).message).toContain('contradicts');
     expect(thrownBy({ state: 'unknown' }).message).not.toContain('contradicts');
   });
 
-  it('is not answered as if nothing had happened where it has to wait', () => {
+  it('is not answered that nothing happened if it has to wait', () => {
     expect(tooManyWait(command({ state: 'sent' }))).toMatchObject({ retryAfterS: 5, fields: { OID: 'c', State: 'Open' } });
     expect(callerIsGone()).toMatchObject({ errorName: 'Too_Many_Requests', httpStatus: 503 });
     expect(notConfirmedYet().errorName).toBe('Timeout_or_no_response');
   });
 
-  it('reads what occupies the device', () => {
+  it('is answered what occupies the device', () => {
     expect(busyWith(command({ documentState: 'open' })).message).toContain('awaits CloseDoc');
     expect(busyWith(command({ state: 'unknown' })).message).toContain('still being settled');
     for (const holder of [command({ state: 'sent' }), undefined]) expect(busyWith(holder).message).toContain('another operation');

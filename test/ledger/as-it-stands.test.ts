@@ -43,7 +43,7 @@ describe.each(engines)('a command of a batch on %s', (engine) => {
       },
     });
 
-  it('with every field set is returned as it was written', async () => {
+  it('with every field set is returned as written', async () => {
     const everything = await given({
       name: 'PrintReceipt',
       args: { receipt: { lines: ['Bread', 'Ĳsberg "…"'] }, cash: null },
@@ -71,7 +71,7 @@ describe.each(engines)('a command of a batch on %s', (engine) => {
     });
   });
 
-  it('with almost no fields set is returned as it was written', async () => {
+  it('with almost no fields set is returned as written', async () => {
     const little = await given({ name: 'CloseDay', args: {} });
     expect(await insert(little)).toEqual(await stands(little.id));
   });

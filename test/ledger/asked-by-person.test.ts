@@ -19,7 +19,7 @@ async function ask(command: Command): Promise<Command> {
 }
 
 describe('a person who asks about a payment', () => {
-  it('that was done is shown what the terminal’s journal says; nothing is changed', async () => {
+  it('that was done gets the entry of the terminal’s journal; nothing is changed', async () => {
     const terminal = await world.terminal();
     await world.run(world.pay(terminal.id, 10));
     const payment = await world.lastCommand();
@@ -36,7 +36,7 @@ describe('a person who asks about a payment', () => {
     expect(terminal.bank.charges()).toHaveLength(1);
   });
 
-  it('that was done, of a terminal that says otherwise, puts it on the review list', async () => {
+  it('that was done, of a terminal that reports otherwise, puts it on the review list', async () => {
     const terminal = await world.terminal();
     await world.run(world.pay(terminal.id, 10));
     const payment = await world.lastCommand();
@@ -46,7 +46,7 @@ describe('a person who asks about a payment', () => {
     expect(await world.lastCommand()).toMatchObject({ state: 'done', reviewSinceMs: expect.any(Number) as number });
   });
 
-  it('that was settled gets it unchanged if the terminal says that it runs or says nothing', async () => {
+  it('that was settled gets it unchanged if the terminal reports that it runs or does not answer', async () => {
     const terminal = await world.terminal();
     await world.run(world.pay(terminal.id, 10));
     const payment = await world.lastCommand();

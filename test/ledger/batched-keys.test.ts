@@ -103,7 +103,7 @@ describe.each(engines)('a batch on %s', (engine) => {
     expect(['mine', 'used', 'old'].map((key) => entries.get(key)?.subject_id)).toEqual([fresh[0]?.id, 'theirs', 'theirs']);
   });
 
-  it('claims no key for a command that something else stands in the way of', async () => {
+  it('claims no key for a command that is rejected for another reason', async () => {
     const busy = await device();
     await seedCommand(database.queries, merchantId, busy, {});
     const outcomes = await addAll([await pay('refused', { deviceId: busy }), await pay('written')]);
@@ -111,7 +111,7 @@ describe.each(engines)('a batch on %s', (engine) => {
     expect([...(await keys()).keys()]).toEqual(['written']);
   });
 
-  it('tells two of one key apart: the second waits, and loses', async () => {
+  it('separates two commands of one key: the second waits, and loses', async () => {
     const fresh = [await pay('one'), await pay('one'), await pay('other')];
     expect((await addAll(fresh)).map((command) => command?.state)).toEqual(['sent', undefined, 'sent']);
     expect(await written()).toEqual(new Set([fresh[0]?.id, fresh[2]?.id]));
@@ -155,7 +155,7 @@ describe.each(engines)('a batch on %s', (engine) => {
     },
   );
 
-  it('answers all callers that the second try is unclear, and tries nothing by itself', async () => {
+  it('answers all callers that the second attempt is unclear, and retries nothing', async () => {
     const fresh = [await pay('free'), await pay(undefined)];
     const failing = withFailingInsert(counted());
     inserts = createInsertGroup(failing.database);
@@ -195,7 +195,7 @@ describe.each(engines)('a batch on %s', (engine) => {
 describe('calls with keys', () => {
   const keyOf = (at: number) => ({ idempotency: { key: `key ${at}`, requestHash: `body ${at}` } });
 
-  it('that are new look for nothing first, and share a commit', async () => {
+  it('that are new are inserted without a lookup, and share a commit', async () => {
     const { world, payAll, charges } = await rush(keyOf);
     const before: string[] = [];
     world.hook = ({ kind, sql: text, when }) => {
@@ -209,7 +209,7 @@ describe('calls with keys', () => {
     await world.stop();
   });
 
-  it('repeated, are answered with what was done under them', async () => {
+  it('repeated, are answered with the stored outcome', async () => {
     const { world, payAll, charges } = await rush(keyOf);
     const first = await payAll();
     const again = await payAll();
@@ -222,7 +222,7 @@ describe('calls with keys', () => {
     breakAndRepeat(when, ({ sql: text }) => text.includes('insert into "commands"'), keyOf),
   );
 
-  it('that the device turned down leave the key to the next attempt, whatever that asks for', async () => {
+  it('that the device refused free the key for the next attempt, whatever its content', async () => {
     const world = await createSaleWorld();
     const terminal = await world.terminal();
     // The terminal says that it is busy.

@@ -56,7 +56,7 @@ describe.each(engines)('a batch on %s', (engine) => {
     return (await waiting.execute(database.queries)).rows.length > 0;
   }
 
-  it('writes each command as a statement of its own would', async () => {
+  it('writes each command as a separate statement would', async () => {
     const full = {
       operationId: 'o',
       rrn: 'r',
@@ -82,7 +82,7 @@ describe.each(engines)('a batch on %s', (engine) => {
     expect(origins).toEqual([{ caller: 'key k', request: '{"a":"ț"}' }]);
   });
 
-  it('leaves out the command that something stands in the way of, and no other', async () => {
+  it('leaves out the command that another row blocks, and no other', async () => {
     const [held, documentNr, removedNr] = [await device(), randomUUID(), randomUUID()];
     const open = { state: 'done', document_state: 'open', settled_at: 1, settled_by: 'answer' } as const;
     const refused = { state: 'refused', settled_at: 1, settled_by: 'answer' } as const;
@@ -106,7 +106,7 @@ describe.each(engines)('a batch on %s', (engine) => {
     expect((await Promise.all(closes)).map((command) => command?.state)).toEqual(['sent', undefined]);
   });
 
-  it('finds the open payment that it is about, by its number on its terminal, and nothing else', async () => {
+  it('finds its open payment, by its number on its terminal, and nothing else', async () => {
     const paid = { name: 'Pay', state: 'done', settled_at: 1, settled_by: 'answer', operation_id: '7' } as const;
     const others: Parameters<typeof seedCommand>[3][] = [
       { document_state: 'closed' },
@@ -126,7 +126,7 @@ describe.each(engines)('a batch on %s', (engine) => {
     expect(await add(open)).toBeUndefined();
   });
 
-  it('tells two of one device, one document or one command apart: the second waits, and loses', async () => {
+  it('separates two of one device, one document or one command: the second waits, and loses', async () => {
     const [first, second, documentNr] = [await device(), await device(), randomUUID()];
     const outcomes = await Promise.all([
       inserts.add(pay(first)),
@@ -288,7 +288,7 @@ describe.each(engines)('a batch on %s', (engine) => {
       await other.end();
     });
 
-    it('is not locked out by what devices accepted: a row that it holds is passed over, and waited for alone after that', async () => {
+    it('is not blocked by acceptances of devices: they skip a row that it holds, and then wait for it alone', async () => {
       const [held, free] = [await seed(), await seed()];
       const clock = createVirtualClock(startMs, { settle: () => untilIdle(database) });
       const acceptances = createAcceptances({ database, clock, logger: quietLogger, onSettledAsNever: async () => {} });
@@ -343,7 +343,7 @@ describe('a batch that breaks', () => {
     }
   });
 
-  it('with its process leaves rows that were never sent, and the next process ends them', async () => {
+  it('because its process dies leaves rows that were never sent, and the next process ends them', async () => {
     const { world, payAll, charges } = await rush();
     let batches = 0;
     world.hook = (step) => {

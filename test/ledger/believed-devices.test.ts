@@ -42,7 +42,7 @@ it('is looked up once for the calls of five seconds', async () => {
   expect(looks).toBe(2);
 });
 
-it('ends at once with the word that a device was shut out, and within five seconds without it', async () => {
+it('ends at once with the notice that a device was cut off, and within five seconds without it', async () => {
   expect(await sell()).toBe(0);
   await disable();
   world.database.wake(deviceAccessTopic, terminal.id);
@@ -55,7 +55,7 @@ it('ends at once with the word that a device was shut out, and within five secon
   expect(await sell()).toBe(30);
 });
 
-it('is never believed of another merchant, nor of a device that is not there', async () => {
+it('is never cached for another merchant, nor for a device that does not exist', async () => {
   expect(await sell()).toBe(0);
   const foreign = world.cards.pay({
     merchantId: world.otherMerchantId,
@@ -71,7 +71,7 @@ it('is never believed of another merchant, nor of a device that is not there', a
   expect(looks).toBeGreaterThan(0);
 });
 
-it('sends nothing for a call that waited longer for its look-up than a customer waits at a terminal', async () => {
+it('sends nothing for a call that waited longer for its lookup than a customer waits at a terminal', async () => {
   const clock = createVirtualClock(undefined, { settle: 'microtasks' });
   const storage = createMemoryStorage();
   let isFrozen = false;

@@ -82,14 +82,14 @@ describe('closeDay', () => {
     expect((await closeDay()).code).toBe(31);
   });
 
-  it('after a payment that was declined is still the one of before: nothing came to the day', async () => {
+  it('after a declined payment returns the earlier close: nothing was added to the day', async () => {
     await sell(10);
     const first = await unheard(closeDay);
     expect((await pay(10.61)).code).toBe(50);
     expect(await closeDay()).toMatchObject({ code: 0, isRepeated: true, oid: first.oid });
   });
 
-  it('after payments on another terminal is still the one of before', async () => {
+  it('after payments on another terminal returns the earlier close', async () => {
     const first = await unheard(closeDay);
     const other = await world.terminal();
     expect((await world.run(world.pay(other.id, 10, 'elsewhere'))).code).toBe(0);
@@ -110,7 +110,7 @@ describe.each([
     expect(second.oid).not.toBe(first.oid);
   });
 
-  it('on another device, before it, or that was not paid is still the one of before', async () => {
+  it('on another device, before it, or that was not paid returns the earlier close', async () => {
     const { close, deviceId, otherId } = of();
     await sellByQr(deviceId);
     await world.clock.advance(1);
@@ -141,7 +141,7 @@ describe('a Z report', () => {
   });
 });
 
-it('any other call keeps its outcome, whatever its device did since: a cash deposit is not made twice', async () => {
+it('any other call keeps its outcome, whatever its device did since: cash is not deposited twice', async () => {
   const deposit = () => world.run(world.fiscal.cashIn({ ...call(register.id), amountBani: 500, hashRequest: () => 'in 5' }));
   const first = await unheard(deposit);
   expect((await print(7, 'a')).code).toBe(0);

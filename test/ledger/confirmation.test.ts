@@ -50,14 +50,14 @@ it('asks no device where nothing was decided', async () => {
   expect(asked).toEqual([]);
 });
 
-it('asks about each, the oldest first, and says until when all was decided', async () => {
+it('asks about each, the oldest first, and returns until when all decisions are confirmed', async () => {
   const [second, first] = [await decided(20), await decided(10)];
   answers = [true, true];
   expect(await confirmWithDevice()).toBe(20);
   expect(asked).toEqual([first, second]);
 });
 
-it('asks about more than one reading brings', async () => {
+it('asks about more decisions than one query returns', async () => {
   for (let at = 1; at <= 41; at += 1) await decided(at);
   answers = Array.from({ length: 41 }, () => true);
   expect(await confirmWithDevice()).toBe(41);
@@ -74,27 +74,27 @@ it('asks one question for many calls at once, and another one afterwards', async
   expect(asked).toHaveLength(2);
 });
 
-it('goes no further while one is not answered', async () => {
+it('stops at the first that is not answered', async () => {
   const [first] = [await decided(10), await decided(20)];
   await expect(confirmWithDevice()).rejects.toThrow('nothing was sent');
   expect(asked).toEqual([first]);
 });
 
 describe('without an answer', () => {
-  it('the word of the person stands of a device that has begun another journal, which is not even asked', async () => {
+  it('the person’s decision holds for a device with a new journal, which is not even asked', async () => {
     await decided(10, 'before');
     expect(await confirmWithDevice()).toBe(10);
     expect(asked).toEqual([]);
   });
 
-  it('and of one that keeps none any more, which need not answer', async () => {
+  it('and for one that no longer keeps a journal, which need not answer', async () => {
     journalNow = undefined;
     const id = await decided(10);
     expect(await confirmWithDevice()).toBe(10);
     expect(asked).toEqual([id]);
   });
 
-  it('nothing goes out to one that kept none then, whatever it keeps now', async () => {
+  it('nothing is sent to one that kept none then, whatever it keeps now', async () => {
     for (journalNow of [undefined, 'j']) {
       const id = await decided(10, null);
       await expect(confirmWithDevice()).rejects.toThrow('nothing was sent');

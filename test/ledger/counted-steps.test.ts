@@ -98,7 +98,7 @@ describe('the timeline', () => {
   });
 });
 
-it.each(engines)('steps without end are counted whole, by whatever many gateways, and twenty are listed, on %s', async (engine) => {
+it.each(engines)('unlimited steps are all counted, across many gateways, and twenty are listed, on %s', async (engine) => {
   const { queries, close } = await openTestDatabase(engine);
   try {
     const { id: merchantId } = await seedMerchant(queries);
@@ -120,7 +120,7 @@ it.each(engines)('steps without end are counted whole, by whatever many gateways
   }
 });
 
-it('counts only so many commands at a time, and says so', () => {
+it('counts a bounded number of commands at a time, and logs it', () => {
   const steps = new CountedSteps();
   const added = Array.from({ length: 1_100 }, (_, index) => steps.add({ commandId: `c${index}`, atMs: 0, step: 'asked again' }));
   expect(added.filter(Boolean)).toHaveLength(1_000);

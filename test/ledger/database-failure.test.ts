@@ -208,7 +208,7 @@ describe('an outcome that cannot be committed', () => {
     if (bankMs > 2_000) expect(await abort()).toMatchObject({ code: 0, isRepeated: true });
   });
 
-  it('by a mistake of our own is 3 as well, not 1', async () => {
+  it('because of a bug in the gateway is 3 as well, not 1', async () => {
     const { world, pay } = await worldOf({ hasKey: false, hasJournal: true });
     const paying = pay();
     await world.clock.advance(100);

@@ -23,7 +23,7 @@ async function ask(body: object, headers: object = {}) {
   return response.json() as { errorCode: number; origin: { request: string }; requestHash: string };
 }
 
-it('is of the key’s merchant, for the device as it is stored, recognised by its key and its content, and remembered without its receipt', async () => {
+it('has the key’s merchant, the device as stored, key and content for recognition, and is stored without its receipt', async () => {
   const body = { APIKey: posKey, DeviceID: deviceId.toUpperCase(), Receipt: { Items: [] } };
   const call = await ask(body, { 'idempotency-key': 'k' });
   expect(call).toMatchObject({
@@ -44,6 +44,6 @@ it('without a key is recognised by its content alone', async () => {
   expect(call.requestHash).toMatch(/^[0-9a-f]{64}$/);
 });
 
-it('for what is no device id is 40', async () => {
+it('for an invalid device id is 40', async () => {
   expect((await ask({ APIKey: posKey, DeviceID: 'till 1' })).errorCode).toBe(40);
 });

@@ -69,7 +69,7 @@ const stepNames = () => steps.map(({ step }) => step);
 const unconfirmed = async () => (await decisionsToConfirm(database.queries, 'me', 1, deviceId, 1_000)).map(({ id }) => id);
 const holderOf = async (kind: NumberKind, number: string) => (await findClaimant(database.queries, merchantId, kind, number))?.id;
 
-describe('a device that says that it is carrying out what was settled as not done', () => {
+describe('a device that reports that it executes a command that was settled as not done', () => {
   it('disputes it, once', async () => {
     const now = await disputes.stillRuns(await settled(refused));
     expect(now).toMatchObject({ state: 'disputed', disputedFrom: 'refused', contradiction: 'accepted', acceptedAtMs: 1_000_000 });
@@ -78,7 +78,7 @@ describe('a device that says that it is carrying out what was settled as not don
     expect([disputes.count(), stepNames()]).toEqual([1, ['contradiction']]);
   });
 
-  it('says nothing new of what is done, or open', async () => {
+  it('adds nothing about a command that is done or open', async () => {
     for (const row of [done, open]) {
       const command = await settled(row);
       expect(await disputes.stillRuns(command)).toBe(command);
@@ -89,7 +89,7 @@ describe('a device that says that it is carrying out what was settled as not don
 });
 
 describe('a device that agrees', () => {
-  it('completes what an operator decided without it, once, after which it is not asked any more; and nothing else', async () => {
+  it('completes an operator’s decision once, after which it is not asked any more; and nothing else', async () => {
     const decided = await settled(refused);
     expect(await unconfirmed()).toEqual([decided.id]);
     expect(await compare(decided, says('unknown'))).toMatchObject({ outcome: 'unknown' });
@@ -112,7 +112,7 @@ describe('a device that agrees', () => {
     expect(begun).toHaveBeenCalledTimes(1);
   });
 
-  it('adds the numbers that the operator did not know, if its report can be taken as it is', async () => {
+  it('adds the numbers that the operator did not know, if its report is valid', async () => {
     const decided = await settled({ ...done, rrn: '7', report: '{"of":"the operator"}' });
     expect(await compare(decided, says('done', { receiptId: 3 }))).toBe(decided);
     const known = await compare(decided, says('done', { receiptId: 3 }), { operationId: '1', receiptId: '3' });
@@ -159,7 +159,7 @@ describe('a device that contradicts', () => {
     expect(disputes.count()).toBe(1);
   });
 
-  it('a close of a document that was called refused: it is done at once, and closes the document', async () => {
+  it('a CloseDoc that was settled as refused: it is done at once, and closes the document', async () => {
     const payment = await settled({ ...done, document_state: 'open' });
     const command = await settled({ ...refused, name: 'CloseDoc', target_id: payment.id });
     expect(await compare(command, says('done', {}))).toMatchObject({ state: 'done', settledBy: 'recall', disputedFrom: null });
@@ -249,7 +249,7 @@ describe('a device that contradicts', () => {
     expect(await database.queries.selectFrom('claims').selectAll().where('kind', '=', 'content').execute()).toEqual([]);
   });
 
-  it('what was removed after its time is flagged: nothing is left of it that could be resolved', async () => {
+  it('a removed command is flagged: it cannot be resolved any more', async () => {
     const command = await settled({ ...refused, removed_at: 1 });
     expect(await compare(command, says('done'))).toMatchObject({ state: 'refused', reviewReason: expect.stringContaining('"done"') });
     expect(disputes.count()).toBe(1);
@@ -269,7 +269,7 @@ describe('a resolution', () => {
       ...overrides,
     });
 
-  it('as executed opens the document of a payment, unless its terminal has gone on', async () => {
+  it('as executed opens the document of a payment, unless its terminal has started another', async () => {
     const first = await disputed();
     expect(await disputes.resolve(first, as('done'))).toMatchObject({
       command: { state: 'done', documentState: 'open', settledBy: 'person' },
@@ -292,7 +292,7 @@ describe('a resolution', () => {
     expect(await disputes.resolve(await disputed(print), { ...as('done'), isPayment: false })).toMatchObject({ isDisplaced: false });
   });
 
-  it('as executed is found by its caller, who lacks the outcome: an equal request without a name would be done again', async () => {
+  it('as executed is found by its caller, who lacks the outcome: an equal request without number and key would be executed again', async () => {
     const command = await settled({ ...refused, request_hash: 'h' });
     const disputed = await compare(command, says('done', { operationId: '2' }));
     await disputes.resolve(disputed, as('done'));
@@ -301,7 +301,7 @@ describe('a resolution', () => {
     expect(equal?.command).toMatchObject({ id: command.id, state: 'done' });
   });
 
-  describe('of a request without a name', () => {
+  describe('of a request without number and key', () => {
     const content = () => ({ merchantId, deviceId, requestHash: 'h' });
     const found = async () => (await findEqual(database.queries, content()))?.command.id;
     const equal = { ...refused, request_hash: 'h', settled_at: 1_000_000 } as const;

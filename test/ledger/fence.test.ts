@@ -24,7 +24,7 @@ function pausing() {
   return { alterLink, goOn };
 }
 
-describe('a gateway that is held up between commit and publish', () => {
+describe('a gateway that stalls between commit and publish', () => {
   it('for too long sends nothing; the command becomes never and the caller is answered 30', async () => {
     const terminal = await world.terminal();
     const { clock } = world;
@@ -41,7 +41,7 @@ describe('a gateway that is held up between commit and publish', () => {
     expect(terminal.bank.charges()).toHaveLength(1);
   });
 
-  it('does not publish a command that another gateway and a person have settled meanwhile: one charge, by the repeat, and both callers hear of it', async () => {
+  it('does not publish a command that another gateway and a person have settled meanwhile: one charge, by the repeat, and both callers are answered', async () => {
     const { alterLink, goOn } = pausing();
     const paused = await world.startLife({ database: world.database, alterLink });
     const terminal = await world.terminal({ faults: { noJournal: true } });
@@ -82,7 +82,7 @@ describe('a gateway that is held up between commit and publish', () => {
 });
 
 describe('the row and the wire', () => {
-  it('agree: the answerBy that the terminal reads is not later than the row’s, however slow the commit was', async () => {
+  it('agree: the answerBy that the terminal gets is not later than the row’s, however slow the commit was', async () => {
     const terminal = await world.terminal();
     const { clock } = world;
     world.hook = ({ sql, when }) => {
@@ -104,7 +104,7 @@ describe('after expired', () => {
   it.each([
     [9_000, ['never', 'done'], 0],
     [10_000, ['never'], 30],
-  ])('%i ms after the first insert began, the command goes out again or not', async (laterMs, states, code) => {
+  ])('%i ms after the first insert began, the command is sent again or not', async (laterMs, states, code) => {
     const terminal = await world.terminal();
     await world.clock.advance(1_000);
     terminal.setFaults({ clockSkewMs: 60_000 });

@@ -14,24 +14,24 @@ function answer(outcome: Outcome, report?: JsonObject): AnswerMessage {
 
 const notAccepted = { journalId: 'j', wasAccepted: false };
 
-it('an answer that ends a command tells its outcome, and not that the command had been accepted', () => {
+it('a final answer reports the outcome, and not that the command was accepted', () => {
   const said = { ...answer('refused', { code: 51 }), reason: 'No money.' };
   expect(findingOfAnswer(said)).toEqual({ ...notAccepted, outcome: 'refused', report: { code: 51 }, reason: 'No money.' });
 });
 
 describe('an answer to Recall', () => {
-  it('tells the outcome with its report when the command has ended', () => {
+  it('reports the outcome with its report when the command has ended', () => {
     const finding = findingOfRecall(answer('done', { state: 'final', outcome: 'done', report: { rrn: '1' } }));
     expect(finding).toEqual({ outcome: 'done', report: { rrn: '1' }, reason: undefined, journalId: 'j', wasAccepted: false });
   });
 
-  it('tells that it runs, that it never began, that the device cannot tell', () => {
+  it('reports that it runs, that it never began, that the device does not know', () => {
     expect(findingOfRecall(answer('done', { state: 'running' }))).toBe('running');
     expect(findingOfRecall(answer('done', { state: 'never' }))).toMatchObject({ outcome: 'never', report: undefined });
     expect(findingOfRecall(answer('done', { state: 'unknown' }))).toMatchObject({ outcome: 'unknown' });
   });
 
-  it('takes a report only of what has ended, and the journal’s reason before the answer’s', () => {
+  it('takes a report only of an ended command, and the journal’s reason before the answer’s', () => {
     const never = findingOfRecall({ ...answer('done', { state: 'never', report: { rrn: '1' } }), reason: 'Not in the journal.' });
     expect(never).toEqual({ ...notAccepted, outcome: 'never', report: undefined, reason: 'Not in the journal.' });
     const refused = { state: 'final', outcome: 'refused', report: { code: 51 }, reason: 'No money.' };
@@ -39,7 +39,7 @@ describe('an answer to Recall', () => {
     expect(findingOfRecall(both)).toEqual({ ...notAccepted, outcome: 'refused', report: { code: 51 }, reason: 'No money.' });
   });
 
-  it('tells nothing when Recall itself was refused, or makes no sense', () => {
+  it('reports nothing when Recall itself was refused, or its answer is invalid', () => {
     expect(findingOfRecall(answer('refused', { state: 'never' }))).toBeUndefined();
     expect(findingOfRecall(answer('done', { state: 'maybe' }))).toBeUndefined();
     expect(findingOfRecall(answer('done'))).toBeUndefined();

@@ -80,7 +80,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(await commits.begin(request({ name, ...number }), randomUUID())).toMatchObject({ state: 'sent' });
   });
 
-  describe('a request that nothing names, of a caller who has hung up', () => {
+  describe('a request without number and key, of a caller who has disconnected', () => {
     const unnamed = { idempotency: undefined, requestHash: 'asked' };
 
     it('is not begun: the caller may have received the outcome of its repeat elsewhere', async () => {
@@ -90,28 +90,28 @@ describe.each(engines)('on %s', (engine) => {
       expect(await count()).toBe(0);
     });
 
-    it('is not begun either when the caller hangs up while it is being written', async () => {
+    it('is not begun either when the caller disconnects while it is being written', async () => {
       const recipient = createFakeRecipient();
       const guard = async () => recipient.leave();
       await expect(commits.begin(request({ ...unnamed, recipient, guard }), randomUUID())).rejects.toThrow('was not begun');
       expect(await count()).toBe(0);
     });
 
-    it('is begun if a number names it, since its repeat is known by that', async () => {
+    it('is begun if it has a number, by which its repeat is recognised', async () => {
       const recipient = createFakeRecipient();
       recipient.leave();
       const named = { idempotency: undefined, documentNr: randomUUID(), guard: async () => {}, recipient };
       expect(await commits.begin(request(named), randomUUID())).toMatchObject({ state: 'sent' });
     });
 
-    it('is begun if a key names it, since its repeat is known by that', async () => {
+    it('is begun if it has a key, by which its repeat is recognised', async () => {
       const recipient = createFakeRecipient();
       recipient.leave();
       expect(await commits.begin(request({ requestHash: 'asked', recipient }), randomUUID())).toMatchObject({ state: 'sent' });
     });
   });
 
-  describe('an equal request that left its caller without the outcome since it was looked for', () => {
+  describe('an equal request that left its caller without the outcome since it was looked up', () => {
     const unnamed = { idempotency: undefined, requestHash: 'asked' };
     const ended = { name: 'Refund', request_hash: 'asked', state: 'refused', settled_by: 'answer' } as const;
     const seedEnded = (queries: Queries) => seedCommand(queries, merchantId, deviceId, { ...ended, settled_at: Date.now() });
@@ -135,7 +135,7 @@ describe.each(engines)('on %s', (engine) => {
       expect(await count()).toBe(1);
     });
 
-    it('is not looked for by one that has a key, nor by one that finds the device taken', async () => {
+    it('is not looked up by a request with a key, nor by one that finds the device locked', async () => {
       const { id } = await seedEnded(database.queries);
       const guard = async () => {};
       expect(await commits.begin(request({ requestHash: 'asked', guard }), randomUUID())).toMatchObject({ state: 'sent' });
@@ -144,7 +144,7 @@ describe.each(engines)('on %s', (engine) => {
     });
   });
 
-  it('a key that stood in the way, and was released since, is claimed: the device is free, and no caller is answered that it is busy', async () => {
+  it('a key that was in use, and was released since, is claimed: the device is free, and no caller is answered that it is busy', async () => {
     await claim('a command that never was');
     let inserts = 0;
     meanwhile = async () => {
@@ -158,7 +158,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(inserts).toBe(2);
   });
 
-  it('a call with a key goes along with others in one statement, whatever it asks', async () => {
+  it('a call with a key shares a statement with others, whatever it asks', async () => {
     let inserts = 0;
     meanwhile = async () => void (inserts += 1);
     expect(await commits.begin(request({ requestHash: 'asked' }), randomUUID())).toMatchObject({ state: 'sent' });
@@ -168,7 +168,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(inserts).toBe(2);
   });
 
-  it('a device that another caller’s command has taken is reported as taken, whatever else is to be looked up', async () => {
+  it('a device that another caller’s command has locked is reported as locked, whatever else is to be looked up', async () => {
     await seedCommand(database.queries, merchantId, deviceId, { name: 'Refund' });
     const unnamed = { idempotency: undefined, requestHash: 'asked', guard: async () => {} };
     expect(await commits.begin(request(unnamed), randomUUID())).toBeUndefined();
@@ -176,7 +176,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(await count()).toBe(1);
   });
 
-  describe('a key that was claimed since it was looked for', () => {
+  describe('a key that was claimed since it was looked up', () => {
     it('by another request is 22, and nothing is written', async () => {
       const theirs = await onOther({});
       await claim(theirs, 'something else');
@@ -203,7 +203,7 @@ describe.each(engines)('on %s', (engine) => {
       expect(await keyStandsFor()).toBe(gone);
     });
 
-    it('a day ago counts no more', async () => {
+    it('a day ago no longer counts', async () => {
       await claim('theirs', 'something else');
       await database.queries.updateTable('idempotency_keys').set({ created_at: 1 }).execute();
       const id = randomUUID();
@@ -211,7 +211,7 @@ describe.each(engines)('on %s', (engine) => {
       expect(await keyStandsFor()).toBe(id);
     });
 
-    it('is left alone by a call that has looked for nothing yet, whatever it stands for', async () => {
+    it('is not touched by a call without a lookup, whatever its command', async () => {
       const theirs = await onOther({ state: 'never', settled_at: 1, settled_by: 'answer' });
       await claim(theirs);
       expect(await commits.begin(request({ isFirstTry: true }), randomUUID())).toBeUndefined();
@@ -264,7 +264,7 @@ describe.each(engines)('on %s', (engine) => {
       commits.beginAgain(expired, 'The clock was wrong.', request(overrides), id);
     const begun = async (overrides: Partial<CommandRequest> = {}) => (await commits.begin(request(overrides), randomUUID())) as Command;
 
-    it('goes out under a new id, which its row and its key name', async () => {
+    it('is sent under a new id, which its row and its key name', async () => {
       const first = await begun();
       const id = randomUUID();
       expect(await again(first, id)).toMatchObject({ id, state: 'sent', outcomeMissedAtMs: null });
@@ -275,7 +275,7 @@ describe.each(engines)('on %s', (engine) => {
     it.each([
       ['of the first is gone', { outcome_missed_at: 5 }, false],
       ['has gone by now', {}, true],
-    ])('and whose caller %s is unheard in the new one, too', async (_who, columns, hasLeft) => {
+    ])('and whose caller %s is undelivered in the new row, too', async (_who, columns, hasLeft) => {
       const first = await begun();
       await database.queries
         .updateTable('commands')
@@ -313,7 +313,7 @@ describe.each(engines)('on %s', (engine) => {
       expect([await count(), await keyStandsFor()]).toEqual([3, second?.id]);
     });
 
-    it('and that nothing names goes out all the same', async () => {
+    it('and has neither number nor key is sent all the same', async () => {
       const unnamed = { idempotency: undefined };
       const first = await begun(unnamed);
       const id = randomUUID();

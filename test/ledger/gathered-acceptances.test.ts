@@ -60,8 +60,8 @@ async function isWritten(id: string): Promise<boolean> {
   return row.accepted_at !== null;
 }
 
-describe('what devices accept', () => {
-  it('within a quarter of a second is written together, once, and then there is nothing more to do', async () => {
+describe('the acceptance by a device', () => {
+  it('is written within a quarter of a second together with others, once', async () => {
     const ids = [await command(), await command(), await command()];
     acceptances.note(ids[0] ?? '');
     await clock.advance(200);
@@ -75,7 +75,7 @@ describe('what devices accept', () => {
     expect([statements.length, clock.pending]).toEqual([1, 0]);
   });
 
-  it('is passed over once where another transaction has the row, waited for by itself the next time, and never asked about again', async () => {
+  it('is skipped once if another transaction holds the row, waited for the next time, and not written again', async () => {
     const ids = [await passedOver(), await command(), await passedOver()];
     for (const id of ids) acceptances.note(id);
     await clock.advance(500);
@@ -85,7 +85,7 @@ describe('what devices accept', () => {
     expect(await Promise.all(ids.map(isWritten))).toEqual([true, true, true]);
   });
 
-  it('keeps its first turn when the device says it twice: it is not passed over for ever', async () => {
+  it('keeps its first turn when the device sends it twice: it is not skipped for ever', async () => {
     const ids = [await passedOver(), await command()];
     for (const id of ids) acceptances.note(id);
     await clock.advance(250);
@@ -106,7 +106,7 @@ describe('what devices accept', () => {
     expect((await Promise.all(ids.map(isWritten))).every(Boolean)).toBe(true);
   });
 
-  it('is tried again a second later when it could not be written', async () => {
+  it('is retried a second later when it could not be written', async () => {
     const id = await command();
     failing = 2;
     acceptances.note(id);
@@ -115,7 +115,7 @@ describe('what devices accept', () => {
     expect(await isWritten(id)).toBe(true);
   });
 
-  it('is not written when the settlement says it meanwhile', async () => {
+  it('is not written when the settlement has included it meanwhile', async () => {
     const id = await command();
     acceptances.note(id);
     acceptances.forget(id);
@@ -132,8 +132,8 @@ describe('what devices accept', () => {
   });
 });
 
-describe('before a never is believed', () => {
-  it('what the device said of that very command is written at once, and once', async () => {
+describe('before a never is accepted', () => {
+  it('the acceptance of that command is written at once, and once', async () => {
     const [id, other] = [await command(), await command()];
     acceptances.note(id);
     acceptances.note(other);
@@ -159,7 +159,7 @@ describe('before a never is believed', () => {
     expect(contradicting).toEqual([id]);
   });
 
-  it('one that was written already is asked about no more', async () => {
+  it('an acceptance that was written already is not read again', async () => {
     const id = await passedOver();
     acceptances.note(id);
     await acceptances.flush(id);
@@ -169,7 +169,7 @@ describe('before a never is believed', () => {
 });
 
 describe('at the end', () => {
-  it('what was gathered is written at once, each row waited for, and nothing later', async () => {
+  it('the gathered acceptances are written at once, waiting for each row, and nothing later', async () => {
     const ids = [await passedOver(), await command()];
     for (const id of ids) acceptances.note(id);
     await acceptances.stop();

@@ -45,7 +45,7 @@ describe.each(engines)('on %s', (engine) => {
     return id;
   }
 
-  it('what a device has accepted cannot have never begun', async () => {
+  it('a command that a device has accepted cannot be settled as never', async () => {
     const accepted = await command();
     expect(await store.markAccepted(database, [accepted.id])).toMatchObject([{ id: accepted.id, reviewSinceMs: null }]);
     expect(await store.markAccepted(database, [accepted.id])).toEqual([]);
@@ -70,7 +70,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(await settle(database, ended, person)).toMatchObject({ state: 'refused' });
   });
 
-  it('of two that take a command over, or of one that asks with an old picture of it, one does', async () => {
+  it('of two instances that take a command over, or of one with a stale row, only one does', async () => {
     const orphan = await command({ instance_id: 'dead' });
     const [one, other] = await Promise.all([
       store.takeOver(database.queries, orphan, 'first', 1_000),
@@ -90,7 +90,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(await read(orphan.id)).toMatchObject({ instanceId: latest.instanceId, recalls: 2 });
   });
 
-  it('the commands of an instance that stopped, fell silent or was forgotten are free to take, those of a living one are not', async () => {
+  it('commands of an instance that stopped, has no heartbeat or was removed can be taken over, those of a live one cannot', async () => {
     const mine = await instance();
     const ofLiving = await command({ instance_id: await instance() });
     const ofStopped = await command({ instance_id: await instance({ stopped_at: startMs }) });

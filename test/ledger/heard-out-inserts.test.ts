@@ -68,7 +68,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(await goesIn({ confirmedUntilMs: settledAt + 1 })).toEqual(both);
   });
 
-  it('is asked about by the Uid of a receipt, and by the payment that it is about, whatever it is called', async () => {
+  it('is found by the Uid of a receipt, and by its payment, whatever the operation', async () => {
     const asked = async (more: Partial<InsertedCommand>) => (await unconfirmedDecisions(database.queries, fresh(more))).length;
     await seed({ name: 'PrintReceipt', document_nr: null, receipt_uid: 'u' });
     expect(await asked({ name: 'PrintReceipt', documentNr: undefined, receiptUid: 'u' })).toBe(1);
@@ -81,7 +81,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(await asked({ name: 'Refund', documentNr: 'd' })).toBe(0);
   });
 
-  it('nor a CloseDoc that finds its payment by itself, when a void of it was decided', async () => {
+  it('nor a CloseDoc that finds its payment in the insert, when a void of it was decided', async () => {
     const open = { outcome: 'done', document_state: 'open', operation_id: '7' } as const;
     const { id: paid } = await seed({ state: 'done', settled_by: 'answer', ...open });
     const closing = { name: 'CloseDoc', beside: 'the document it names', operationId: '7', args: {} } as const;
@@ -96,12 +96,12 @@ describe.each(engines)('on %s', (engine) => {
     ['its device has spoken', { outcome: 'refused' }, {}],
     ['it was settled as done, and its number is free for another kind', { state: 'done', name: 'Refund' }, {}],
     ['no person has decided it', { settled_by: 'answer' }, {}],
-  ])('it goes in when %s', async (_why, row, command) => {
+  ])('it is written when %s', async (_why, row, command) => {
     await seed(row);
     expect(await goesIn(command)).toEqual(both);
   });
 
-  it('it goes in on another device: that is what the person has freed it for', async () => {
+  it('it is written on another device, for which the person has freed the number', async () => {
     await seed();
     const { id } = await seedDevice(database.queries, merchantId);
     expect(await goesIn({ deviceId: id })).toEqual(both);
@@ -109,7 +109,7 @@ describe.each(engines)('on %s', (engine) => {
 
   // SQLite writes one transaction after the other.
   if (engine === 'sqlite') return;
-  it('it does not go in behind a decision that is just being committed', async () => {
+  it('it is not written while a decision is being committed', async () => {
     const { id } = await seed({ state: 'unknown', settled_by: null, settled_at: null, answer_by: 1 });
     const settled = Promise.withResolvers<void>();
     const adding = settled.promise.then(() => createInsertGroup(database).add(fresh()));

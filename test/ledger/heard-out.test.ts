@@ -54,7 +54,7 @@ describe.each(['a payment', 'a receipt'])('%s that was made, and that a person h
     expect(deeds()).toBe(1);
   });
 
-  it('is asked about once, however many send it again', async () => {
+  it('is asked about once, however many calls repeat it', async () => {
     const { id, begin, deeds } = await settled();
     const before = await recallsOf(id);
     const told = await Promise.all(Array.from({ length: 10 }, () => world.run(begin())));
@@ -63,7 +63,7 @@ describe.each(['a payment', 'a receipt'])('%s that was made, and that a person h
     expect(deeds()).toBe(1);
   });
 
-  it('is not made again while its device says nothing, and the caller is answered so', async () => {
+  it('is not executed again while its device does not answer, and the caller is answered so', async () => {
     const { id, begin, deeds } = await settled();
     world.onAnswer = noJournal;
     // Without the OID of the earlier one, under which he would be told that it was refused.
@@ -75,7 +75,7 @@ describe.each(['a payment', 'a receipt'])('%s that was made, and that a person h
   });
 });
 
-it('a payment that was not made is tried again as soon as its terminal has said so, which it is asked once', async () => {
+it('a payment that was not made is retried as soon as its terminal has reported it; it is asked once', async () => {
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
   // .61: the bank says no.
@@ -88,7 +88,7 @@ it('a payment that was not made is tried again as soon as its terminal has said 
   expect(terminal.bank.charges()).toHaveLength(1);
 });
 
-describe('of what goes back to the customer', () => {
+describe('of refunds and voids', () => {
   async function paid(documentNr?: string) {
     const terminal = await world.terminal();
     const { merchantId } = world;
@@ -104,7 +104,7 @@ describe('of what goes back to the customer', () => {
     return { terminal, refund, cancel };
   }
 
-  it('a refund that was made, and called refused, is not made again although there is enough left for it', async () => {
+  it('a refund that was made, and settled as refused, is not made again although the remainder allows it', async () => {
     const { terminal, refund } = await paid('d-1');
     lost();
     const id = await calledRefused(terminal.id, () => refund(300, 'd-1'));
@@ -151,7 +151,7 @@ it('a terminal without a journal is asked for its last transaction', async () =>
   expect(terminal.bank.charges()).toHaveLength(1);
 });
 
-it('a device that knows nothing of Recall any more holds nothing up: the person’s word stands', async () => {
+it('a device that no longer supports Recall delays nothing: the person’s decision holds', async () => {
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
   lost();
@@ -160,7 +160,7 @@ it('a device that knows nothing of Recall any more holds nothing up: the person�
   expect((await world.run(world.pay(terminal.id, 50, documentNr))).code).toBe(0);
 });
 
-it('one that says for ever that it is at it does not take back what a person has freed', async () => {
+it('a device that reports for ever that it runs does not undo the person’s decision', async () => {
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
   lost();
@@ -171,7 +171,7 @@ it('one that says for ever that it is at it does not take back what a person has
   expect((await world.run(world.pay(terminal.id, 50, documentNr))).code).toBe(0);
 });
 
-it('no other operation has to wait: another number goes out at once', async () => {
+it('no other operation has to wait: another number is sent at once', async () => {
   const terminal = await world.terminal();
   lost();
   const id = await calledRefused(terminal.id, () => world.pay(terminal.id, 50, world.random.uuid()));

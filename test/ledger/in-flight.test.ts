@@ -27,7 +27,7 @@ const ended = (outcome: 'expired' | 'done'): CarryResult => ({
   ...{ channel: 'mqtt', wasAccepted: false },
 });
 
-describe('a command that is carried', () => {
+describe('a command that is in flight', () => {
   let clock: VirtualClock;
   let carried: PromiseWithResolvers<CarryResult>[];
   let readBack: string[];
@@ -97,7 +97,7 @@ describe('a command that is carried', () => {
     inFlight = new CommandsInFlight(deps as unknown as InFlightDeps);
   });
 
-  it('is in flight from before its commit to its end, and a stop waits for it', async () => {
+  it('counts as in flight from before its commit to its end, and a stop waits for it', async () => {
     let id = '';
     begin = async (fresh) => {
       id = fresh;
@@ -119,7 +119,7 @@ describe('a command that is carried', () => {
     await inFlight.ended();
   });
 
-  it('tells that it was accepted and each of its steps as they come', async () => {
+  it('reports that it was accepted and each of its steps as they arrive', async () => {
     const recipient = createFakeRecipient();
     const running = inFlight.run({ ...request, recipient });
     await clock.advance(1);
@@ -163,7 +163,7 @@ describe('a command that is carried', () => {
     expect(applied).toMatchObject([{ outcome }]);
   });
 
-  describe('while the database is away', () => {
+  describe('while the database is down', () => {
     beforeEach(() => {
       write = () => Promise.reject(databaseDown('away'));
     });
@@ -178,7 +178,7 @@ describe('a command that is carried', () => {
       return running;
     }
 
-    it('and may have been published is returned as open, and its known outcome is tried again until it is written', async () => {
+    it('and may have been published is returned as open, and its known outcome is retried until it is written', async () => {
       expect(await carryAs(ended('done'))).toMatchObject({ state: 'sent' });
       expect(inFlight.count).toBe(0);
       write = async () => {};
@@ -198,7 +198,7 @@ describe('a command that is carried', () => {
       expect([keptTrying.length, inFlight.count]).toEqual([1, 0]);
     });
 
-    it('or by a mistake of the link is returned as open, because it is unknown whether it went out', async () => {
+    it('or by a bug in the link is returned as open, because it is unknown whether it was sent', async () => {
       const running = inFlight.run(request);
       await clock.advance(1);
       carried[0]?.reject(new TypeError('a mistake'));
@@ -229,7 +229,7 @@ describe('a command that is carried', () => {
       return running;
     }
 
-    it('goes out once more, with the reason masked, and that one tells the end', async () => {
+    it('is sent once more, with the reason masked, and that one tells the end', async () => {
       let reason: string | undefined;
       beginAgain = async (why, id) => {
         reason = why;
@@ -258,7 +258,7 @@ describe('a command that is carried', () => {
       expect([inFlight.has(second), inFlight.count]).toEqual([false, 0]);
     });
 
-    it('goes out once more without a reason, too, and wakes the callers that wait for the first', async () => {
+    it('is sent once more without a reason, too, and wakes the callers that wait for the first', async () => {
       let reason: string | undefined = 'not asked';
       beginAgain = async (why, id) => {
         reason = why;
@@ -288,7 +288,7 @@ describe('a command that is carried', () => {
       },
     );
 
-    it('does not go out any more after ten seconds', async () => {
+    it('is no longer sent after ten seconds', async () => {
       let wasAsked = false;
       beginAgain = async () => {
         wasAsked = true;
@@ -301,7 +301,7 @@ describe('a command that is carried', () => {
   });
 });
 
-describe('a repeat of what went out once more', () => {
+describe('a repeat of what was sent once more', () => {
   type Deps = Parameters<typeof createRunOrJoin>[0];
   const first = command('first');
 
@@ -328,7 +328,7 @@ describe('a repeat of what went out once more', () => {
     expect(await joined).toEqual({ command: first, isEarlier: true, isRepeated: false });
   });
 
-  it('hides no mistake of our own', async () => {
+  it('hides no bug of the gateway', async () => {
     await expect(joinWhile(() => Promise.reject(new TypeError('a mistake')))).rejects.toThrow('a mistake');
   });
 });

@@ -90,7 +90,7 @@ async function boundBy(queries: Queries, read: (queries: Queries) => Promise<unk
 }
 
 it.each(engines)(
-  'what was done after an unheard close is read from that close on, not through all of its device, on %s',
+  'what was done after an undelivered close is read from that close on, not through all of its device, on %s',
   async (engine) => {
     const database = await openTestDatabase(engine);
     onTestFinished(() => database.close());

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 
-describe('a command that went out once more', () => {
+describe('a command that was sent once more', () => {
   it('and ended under its new id before a joiner at another gateway looked again is answered to that joiner as it ended', async () => {
     const world = await createSaleWorld();
     const quick = await world.terminal({ timing: { customerMs: 1, bankMs: 1 } });
@@ -58,7 +58,7 @@ describe('a command that went out once more', () => {
     expect(terminal.bank.charges()).toEqual([]);
   });
 
-  it('whose caller hangs up then is what the same request again joins: not 31, and not a second payment [D58]', async () => {
+  it('whose caller disconnects then is what the same request again joins: not 31, and not a second payment [D58]', async () => {
     const world = await createSaleWorld();
     const terminal = await world.terminal({ timing: { customerMs: 5_000, bankMs: 1 } });
     terminal.setFaults({ clockSkewMs: 60_000 });
@@ -76,7 +76,7 @@ describe('a command that went out once more', () => {
     expect(terminal.bank.charges()).toHaveLength(1);
   });
 
-  it('while its gateway stands still is not sent, and what another one says of it counts: one payment at most', async () => {
+  it('while its gateway is frozen is not sent, and the settlement by another gateway counts: one payment at most', async () => {
     const world = await createSaleWorld();
     const terminal = await world.terminal({ timing: { customerMs: 1, bankMs: 1 } });
     terminal.setFaults({ clockSkewMs: 60_000 });

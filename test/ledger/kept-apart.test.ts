@@ -35,12 +35,12 @@ async function statementsFor(...commands: InsertedCommand[]): Promise<number> {
   return statements;
 }
 
-it('those that share nothing are one statement', async () => {
+it('commands that share nothing are one statement', async () => {
   const [one, other] = [await command({ documentNr: 'a', receiptUid: 'a' }), await command({ documentNr: 'b', receiptUid: 'b' })];
   expect(await statementsFor(one, other, await command(), await command())).toBe(1);
 });
 
-it('those of two merchants that have the same numbers share nothing', async () => {
+it('commands of two merchants with the same numbers share nothing', async () => {
   const numbers = { documentNr: 'a', receiptUid: 'a' };
   const other = (await seedMerchant(database.queries)).id;
   expect(await statementsFor(await command(numbers), await command({ ...numbers, merchantId: other }))).toBe(1);

@@ -84,7 +84,7 @@ describe('an outcome that could not be written', () => {
     return tries;
   }
 
-  it('is tried after half a second, then after pauses that double up to half a minute, until it is written', async () => {
+  it('is retried after half a second, then with pauses that double up to half a minute, until it is written', async () => {
     const tries = tryFailing(8);
     await clock.advance(10 * minute);
     const pauses = tries.map((atMs, place) => atMs - (tries[place - 1] ?? 0));
@@ -92,7 +92,7 @@ describe('an outcome that could not be written', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('is tried no more once the gateway stops, and of what was written nothing is kept', async () => {
+  it('is no longer retried once the gateway stops, and of what was written nothing is kept', async () => {
     const written = tryFailing(0);
     const unwritten = tryFailing(1_000);
     await clock.advance(2_000);
@@ -104,10 +104,10 @@ describe('an outcome that could not be written', () => {
   });
 });
 
-describe('a command of which it is not known whether it was committed', () => {
+describe('a command whose commit is unclear', () => {
   const seed = (overrides: object = {}) => seedCommand(database.queries, merchantId, deviceId, { id: commandId, ...overrides });
 
-  it('is looked for at growing pauses for a minute, and not found is not there', async () => {
+  it('is looked up at growing pauses for a minute, and then counts as not committed', async () => {
     lateCommits.readBack(commandId, new Error('lost'));
     await clock.advance(10 * minute);
     expect(looks).toEqual([500, 2_000, 5_000, 10_000, 20_000, 40_000, 60_000]);
@@ -115,7 +115,7 @@ describe('a command of which it is not known whether it was committed', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('that comes to light late is ended, as one that was never sent, and looked for no more', async () => {
+  it('that is found late is settled as never sent, and not looked up again', async () => {
     lateCommits.readBack(commandId, new Error('lost'));
     await clock.advance(30_000);
     await seed();
@@ -132,7 +132,7 @@ describe('a command of which it is not known whether it was committed', () => {
     expect(ended).toEqual([]);
   });
 
-  it('is looked for as often when looks fail: those find nothing out', async () => {
+  it('is looked up as often when lookups fail', async () => {
     failingLooks = 3;
     lateCommits.readBack(commandId, new Error('lost'));
     await clock.advance(10 * minute);
@@ -140,7 +140,7 @@ describe('a command of which it is not known whether it was committed', () => {
     expect(looks).toEqual([500, 1_500, 3_500, 7_500, 9_000, 12_000, 17_000, 27_000, 47_000, 67_000]);
   });
 
-  it('that could not be ended is looked at again', async () => {
+  it('that could not be ended is read again', async () => {
     await seed();
     failingEnds = 1;
     lateCommits.readBack(commandId, new Error('lost'));

@@ -107,13 +107,13 @@ it('removes Idempotency-Keys that are older than a day every ten minutes, also a
   await ledger.stop();
 });
 
-it('knows of each command whose module it is: what its slice says, and POS where none does', async () => {
+it('knows the module of each command from its slice, and POS by default', async () => {
   ledger.define({ Report: {} });
   const modules = (['Report', 'Pay'] as const).map((name) => ledger.moduleOf({ name } as Command));
   expect(modules).toEqual(['Fiscal', 'POS']);
 });
 
-it('believes of a connected device what it read before, and looks again at one that is away', async () => {
+it('uses the cached owner of a connected device, and looks up the owner of an offline one', async () => {
   const own = () => ledger.ownDevice(merchantId, deviceId);
   expect(await own()).toMatchObject({ kind: 'terminal' });
   await database.queries.updateTable('devices').set({ disabled_at: 1 }).execute();
@@ -131,7 +131,7 @@ it('shows the steps of a command also while they are only gathered', async () =>
 });
 
 describe('stopped', () => {
-  it('it has written what was gathered, and no listener or waiting caller is left', async () => {
+  it('it has written all gathered rows, and no listener or waiting caller is left', async () => {
     ledger.start();
     await clock.advance(1);
     const [accepted, told, shown] = [await command(), await command({ ...refused, request_hash: 'h' }), await command(refused)];
@@ -151,7 +151,7 @@ describe('stopped', () => {
     expect(await listEvents(database.queries, shown.id)).toMatchObject([{ step: 'asked by person', detail: 'Ana: asked' }]);
   });
 
-  it('it has waited for what it was carrying', async () => {
+  it('it has waited for its commands in flight', async () => {
     ledger.start();
     const running = ledger.run(call(), plan);
     await clock.advance(1);

@@ -71,7 +71,7 @@ describe('a statement that meets an entry which was not there when it looked', (
     });
   const idempotency = { key: 'k', requestHash: 'h' };
 
-  it('leaves out a command whose key or number another gateway took meanwhile: its call looks what stands there', async () => {
+  it('leaves out a command whose key or number another gateway claimed meanwhile: its call looks it up', async () => {
     expect(await failing().add(await command({ idempotency }))).toBeUndefined();
   });
 

@@ -48,7 +48,7 @@ beforeEach(async () => {
 const settle = () => database.queries.updateTable('commands').set({ state: 'done', settled_at: 1, settled_by: 'answer' }).execute();
 const wake = () => database.wake(commandsTopic, command.id);
 
-it('so that a waiting caller gets at once what happened meanwhile, by one look at a time', async () => {
+it('so that a waiting caller gets each change at once, by one query at a time', async () => {
   let heard: Command | undefined;
   void waits.waitFor(command, clock.now() + 60_000).then((latest) => {
     heard = latest;

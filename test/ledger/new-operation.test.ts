@@ -47,7 +47,7 @@ function preAuthorise({ baniToLei, runOnDevice }: Rooms, world: SaleWorld, devic
   );
 }
 
-it('an operation that only the catalogue knows is sent, settled, closed, found and counted', async () => {
+it('an operation that exists only in the catalogue is sent, settled, closed, found and counted', async () => {
   const rooms = await loadWithPreAuth();
   const { createSaleWorld, fillTerms, listCommands, readFigures, readSalePage } = rooms;
   const world = await createSaleWorld();

@@ -105,7 +105,7 @@ describe('an operation', () => {
     expect(await status({ documentNr })).toMatchObject({ OID: id, State: 'Done' });
   });
 
-  it('under a documentNr is a payment, of which the one that was done comes before any later try', async () => {
+  it('under a documentNr is a payment, of which the one that was done comes before any later attempt', async () => {
     const documentNr = world.random.uuid();
     const seed = (row: Parameters<typeof seedCommand>[3]) =>
       seedCommand(world.database.queries, world.merchantId, terminal.id, {
@@ -122,7 +122,7 @@ describe('an operation', () => {
     await expect(status({ documentNr: 'another' })).rejects.toMatchObject({ errorName: 'Record_not_exist' });
   });
 
-  it('that went out once more, because of a wrong clock, is found by its earlier id, too', async () => {
+  it('that was sent once more, because of a wrong clock, is found by its earlier id, too', async () => {
     await world.clock.advance(1_000);
     terminal.setFaults({ clockSkewMs: 60_000 });
     world.weather = { ...world.weather, shortestDelayMs: 1_000, maxDelayMs: 1_000 };

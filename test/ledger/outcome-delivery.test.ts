@@ -124,8 +124,8 @@ it('what is learnt while an older note is being written is written after it', as
   expect(await read(one.id)).toMatchObject({ outcomeReceivedAtMs: clock.now() - 10, outcomeMissedAtMs: clock.now() - 10 });
 });
 
-describe('notes while the database is away', () => {
-  it('count here at once, are tried again after growing pauses, and a delivery is not taken back', async () => {
+describe('notes while the database is down', () => {
+  it('count here at once, are retried after growing pauses, and a delivery is not taken back', async () => {
     const [told, left] = [await command(settled), await command()];
     isAway = true;
     outcomeDelivery.inferred(told);
@@ -142,7 +142,7 @@ describe('notes while the database is away', () => {
     expect(outcomeDelivery.statusOf(told.id)).toBeUndefined();
   });
 
-  it('wait for the next try and do not begin one each', async () => {
+  it('wait for the next attempt and do not begin one each', async () => {
     const first = await command(settled);
     isAway = true;
     outcomeDelivery.inferred(first);
@@ -155,7 +155,7 @@ describe('notes while the database is away', () => {
     expect(tries).toBe(7);
   });
 
-  it('are ten thousand at most: the oldest is let go, and noted anew it is the youngest', async () => {
+  it('are ten thousand at most: the oldest is dropped, and noted anew it is the youngest', async () => {
     const one = await command(settled);
     isAway = true;
     const note = (index: number) => outcomeDelivery.callerLeft({ ...one, id: `c-${index}` });

@@ -105,7 +105,7 @@ describe('a question about an open command', () => {
     expect([questions, events]).toEqual([[], []]);
   });
 
-  it('is one at a time, also for two who want to know; when it is over another may be asked', async () => {
+  it('is one at a time, also for two callers; after it another may be asked', async () => {
     const open = await command();
     const asking = [recall.ask(open), recall.ask(open)];
     await clock.settle();
@@ -158,7 +158,7 @@ describe('a question about an open command', () => {
     expect(steps()).toEqual([recalls, told('running'), recalls, told('unusable done'), recalls, told('unusable unsupported'), recalls]);
   });
 
-  it('that is answered with what may not be believed has that answer as a step', async () => {
+  it('that gets an answer that may not be accepted has that answer as a step', async () => {
     const asking = recall.ask(await command());
     await clock.settle();
     questions[0]?.answer({ ...answer({ state: 'never' }), journalId: 'another' });
@@ -192,7 +192,7 @@ describe('a device without a journal', () => {
     expect(steps()).toEqual([asked, told('final done')]);
   });
 
-  it('that is at it has accepted it', async () => {
+  it('that is executing it has accepted it', async () => {
     const { id, reviewSinceMs } = await lastTransaction(answer({ commandId: 'same', state: 'running' }));
     expect([said, reviewSinceMs]).toEqual([[['accepted', id]], null]);
   });
@@ -206,7 +206,7 @@ describe('a device without a journal', () => {
     expect(said).toEqual([]);
   });
 
-  it('that is silent, or whose command is on the list already, changes nothing', async () => {
+  it('that does not answer, or whose command is on the list already, changes nothing', async () => {
     expect(await lastTransaction(undefined)).toMatchObject({ reviewSinceMs: null });
     questions = [];
     await database.queries.deleteFrom('commands').execute();
@@ -257,7 +257,7 @@ describe('a device that is asked about a settled command', () => {
     return hearing;
   };
 
-  it('counts as confirmed when it answers, whatever it says, and is compared where possible', async () => {
+  it('counts as confirmed by any answer, which is compared where possible', async () => {
     const asked = await settled();
     expect(await ask(asked)).toBe(false);
     expect(await ask(asked, { ...final, outcome: 'unsupported' })).toBe(true);
@@ -290,7 +290,7 @@ describe('a device that is asked about a settled command', () => {
     expect(questions.map(({ asked: { name } }) => name)).toEqual(['LastTransaction', 'LastTransaction']);
   });
 
-  it('leaves it as it stands when it is silent', async () => {
+  it('leaves it unchanged when it does not answer', async () => {
     const asked = await settled();
     const asking = recall.recheck(asked);
     await clock.settle();

@@ -212,7 +212,7 @@ describe('a gateway that dies', () => {
     expect(await other.ledger.find((await world.lastCommand()).id)).toMatchObject({ instanceId: world.life.instanceId });
   });
 
-  it('whose command outlives its time makes it unknown, so that a repeat need not wait', async () => {
+  it('whose command passes its deadline makes it unknown, so that a repeat need not wait', async () => {
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
     void world.pay(terminal.id, 10.65, documentNr); // answers 5 s after its time
@@ -243,7 +243,7 @@ describe('a device without a journal', () => {
     expect(terminal.bank.charges()).toHaveLength(1);
   });
 
-  it('that knows another transaction is for review at once, and stays locked', async () => {
+  it('that reports another transaction goes to the review list at once, and stays locked', async () => {
     const terminal = await world.terminal({ faults: { noJournal: true } });
     world.onAnswer = (answer) =>
       answer.report?.['state'] === undefined ? undefined : { ...answer, report: { ...answer.report, commandId: 'another' } };
@@ -253,7 +253,7 @@ describe('a device without a journal', () => {
     expect((await world.run(world.pay(terminal.id, 5))).code).toBe(31);
   });
 
-  it('whose last transaction says refused by an equal id is settled so', async () => {
+  it('whose last transaction is refused with an equal id is settled so', async () => {
     const terminal = await world.terminal({ faults: { noJournal: true } });
     world.onAnswer = (answer) => (answer.report?.['state'] === undefined ? undefined : answer);
     expect((await world.run(world.pay(terminal.id, 10.61))).code).toBe(3);
@@ -261,7 +261,7 @@ describe('a device without a journal', () => {
     expect(await world.lastCommand()).toMatchObject({ state: 'refused', settledBy: 'last-transaction' });
   });
 
-  it('that still runs it is left alone', async () => {
+  it('that still runs it is not changed', async () => {
     const terminal = await world.terminal({ faults: { noJournal: true }, timing: { slowMs: 299_000 } });
     void world.pay(terminal.id, 10.64);
     await world.clock.advance(1_000);
@@ -284,7 +284,7 @@ describe('expired', () => {
     return terminal;
   }
 
-  it('goes out again with another id before its call ends, and the Idempotency-Key moves along', async () => {
+  it('is sent again with another id before its call ends, and the Idempotency-Key moves along', async () => {
     const terminal = await skewed();
     const documentNr = world.random.uuid();
     const answer = await world.run(world.pay(terminal.id, 10, documentNr, key('k')));

@@ -27,7 +27,7 @@ const removed = { ...refused, removed_at: 1 } as const;
 const seed = (overrides: object) => seedCommand(database.queries, merchantId, deviceId, overrides);
 const notDone = { errorName: 'The_status_cannot_be_applied', message: expect.stringContaining('it is not tried again under this number') };
 
-it('is answered with its last state, by its id and with the fields that the caller asked for', () => {
+it('is answered with its last state, by its id and with the requested fields', () => {
   const told = (state: Command['state'], fields?: object) => wasRemoved({ id: 'c', state, documentState: null } as Command, fields);
   expect(told('done').message).toContain('it is not done again');
   expect(told('refused')).toMatchObject(notDone);
@@ -35,7 +35,7 @@ it('is answered with its last state, by its id and with the fields that the call
   expect(told('done', { State: 'Closed' }).fields).toEqual({ State: 'Closed' });
 });
 
-it('of a payment lets nothing more be done about it', () => {
+it('of a payment allows no further operation on it', () => {
   expect(() => requireKept({ removedAtMs: 1 } as Command)).toThrow('nothing more can be done about it here');
   expect(() => requireKept({ removedAtMs: null } as Command)).not.toThrow();
 });
@@ -46,20 +46,20 @@ describe.each([
 ] as const)('under its %s', (_what, column, name, kind) => {
   const refuse = (number = 'n', of = merchantId) => findHolderOfNumber(database, of, kind, number);
 
-  it('nothing is tried again', async () => {
+  it('nothing is retried', async () => {
     await seed({ ...removed, name, [column]: 'n', issued_at: 1 });
     await expect(refuse()).rejects.toMatchObject(notDone);
     await expect(refuse('other')).resolves.toBeUndefined();
     await expect(refuse('n', 'another merchant')).resolves.toBeUndefined();
   });
 
-  it('what was refused lately may be tried again', async () => {
+  it('what was refused lately may be retried', async () => {
     await seed({ ...refused, name, [column]: 'n' });
     await expect(refuse()).resolves.toBeUndefined();
   });
 });
 
-it('a document’s number is a payment’s: what was done about the payment under it is another matter', async () => {
+it('a documentNr belongs to the payment; operations on that payment do not count', async () => {
   const { id } = await seed({ ...refused, name: 'Pay', document_nr: 'n', issued_at: 1 });
   await seed({ state: 'done', settled_at: 1, settled_by: 'answer', name: 'Refund', document_nr: 'n', issued_at: 2 });
   await seed({ ...removed, name: 'Refund', document_nr: 'n', issued_at: 3 });
@@ -67,7 +67,7 @@ it('a document’s number is a payment’s: what was done about the payment unde
   await expect(findHolderOfNumber(database, merchantId, 'document', 'n')).resolves.toBeUndefined();
 });
 
-it('of several tries under one number the one that is open or done is meant, else the newest', async () => {
+it('of several attempts under one number the open or done one counts, else the newest', async () => {
   const under = () => newestUnder(database.queries, merchantId, 'receipt_uid', 'u');
   const print = { ...refused, name: 'PrintReceipt', receipt_uid: 'u' } as const;
   const { id: first } = await seed({ ...print, issued_at: 1 });

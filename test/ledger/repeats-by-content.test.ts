@@ -80,7 +80,7 @@ const calls: Record<string, () => Promise<Make>> = {
 const things = () => terminal.bank.entries().length + register.fiscalMemory().documents().length;
 
 describe.each(Object.keys(calls))('%s', (name) => {
-  it('that was answered 3 is asked for by repeating: 3 while it is open, then its outcome, done once', async () => {
+  it('that was answered 3 and is repeated: 3 while it is open, then its outcome, done once', async () => {
     const make = await (calls[name] as () => Promise<Make>)();
     const before = things();
     loseAnswers();
@@ -97,7 +97,7 @@ describe.each(Object.keys(calls))('%s', (name) => {
     expect((await world.run(make())).code).toBe(30);
   });
 
-  it('whose caller hung up is found by repeating, in flight and afterwards', async () => {
+  it('whose caller disconnected is found by repeating, in flight and afterwards', async () => {
     const make = await (calls[name] as () => Promise<Make>)();
     const before = things();
     const caller = createFakeRecipient();
@@ -127,7 +127,7 @@ describe('an X report', () => {
 });
 
 describe('the outcome', () => {
-  it('of Refund 10.65, sent three times as the answer advises, takes the money back once', async () => {
+  it('of Refund 10.65, sent three times as the answer advises, refunds once', async () => {
     const payment = await sold(50);
     const refund = () =>
       world.run(world.cards.refund({ ...call(terminal.id), ...payment, amountBani: 1065, currency: 'MDL', hashRequest: () => 'refund' }));
@@ -165,7 +165,7 @@ describe('the outcome', () => {
   });
 });
 
-describe('what is no repeat', () => {
+describe('not a repeat:', () => {
   it('two equal calls whose first caller is still there: 31', async () => {
     const first = pay({ recipient: createFakeRecipient() }, 10.64);
     await world.clock.advance(1_000);
@@ -185,7 +185,7 @@ describe('what is no repeat', () => {
     expect(await world.run(cashIn())).toMatchObject({ code: 0, isRepeated: true });
   });
 
-  it('a call with an Idempotency-Key of its own; but without one, what was asked under a key is recognised', async () => {
+  it('a call with its own Idempotency-Key; a call without one matches an earlier call with a key', async () => {
     const key = (name: string) => ({ idempotency: { key: name, requestHash: 'in 5' } });
     loseAnswers();
     const first = await world.run(cashIn(key('k1')));
@@ -198,7 +198,7 @@ describe('what is no repeat', () => {
   });
 });
 
-describe('it holds', () => {
+describe('the recognition holds', () => {
   async function unheard() {
     const caller = createFakeRecipient();
     const calling = world.told(cashIn({ recipient: caller }));
@@ -268,8 +268,8 @@ describe('it holds', () => {
   });
 });
 
-describe('it ends', () => {
-  it('when the answer was written out whole to a caller still connected, not before', async () => {
+describe('the recognition ends', () => {
+  it('when the whole answer was written to a caller that is still connected, not before', async () => {
     const caller = createFakeRecipient();
     const first = await world.run(cashIn({ recipient: caller }));
     // The answer is being written: whoever asks now waits for how that ends.
@@ -316,7 +316,7 @@ describe('it ends', () => {
   });
 });
 
-describe('a call that was held up', () => {
+describe('a call that was stalled', () => {
   it('while an equal one ran and left its caller without the outcome gets that outcome', async () => {
     const { link } = world.life;
     const locate = link.locate.bind(link);
@@ -332,7 +332,7 @@ describe('a call that was held up', () => {
     expect(deposits()).toBe(1);
   });
 
-  it('by a wrong clock, and went out again, is found under its new id by a repeat', async () => {
+  it('by a wrong clock, and was sent again, is found under its new id by a repeat', async () => {
     await world.clock.advance(1_000);
     register.setFaults({ clockSkewMs: 60_000 });
     world.weather = { ...world.weather, shortestDelayMs: 1_000, maxDelayMs: 1_000 };
@@ -347,7 +347,7 @@ describe('a call that was held up', () => {
     expect((await leaving).oid).toBe(repeat.oid);
   });
 
-  it('by a gateway that died is joined while its device is away, and is not just another one in the way', async () => {
+  it('by a gateway that died is joined while its device is offline, and is not answered as busy', async () => {
     void world.told(pay({}, 10.64));
     await world.clock.advance(2_000);
     world.setAway(terminal.id, true);
@@ -381,7 +381,7 @@ describe('the note that the caller has the outcome', () => {
     expect((await world.commands()).map(({ outcomeReceivedAtMs }) => outcomeReceivedAtMs !== null)).toEqual([true, true]);
   });
 
-  it('that was not written before a crash costs nothing: the repeat gets the stored outcome', async () => {
+  it('that was not written before a crash does no harm: the repeat gets the stored outcome', async () => {
     const caller = createFakeRecipient();
     const first = await world.run(cashIn({ recipient: caller }));
     world.hook = ({ sql }) => {

@@ -28,7 +28,7 @@ async function openPair(engine: (typeof engines)[number]) {
 }
 
 describe.each(engines)('two gateways on %s', (engine) => {
-  it('take equal calls that follow one another’s answers for new ones, each time', async () => {
+  it('treat an equal call after each other’s answer as a new one, each time', async () => {
     const { world, other, cashIn, deposits, close } = await openPair(engine);
     for (let round = 1; round <= 6; round += 1) {
       const caller = createFakeRecipient();
@@ -67,7 +67,7 @@ describe.each(engines)('two gateways on %s', (engine) => {
     await close();
   });
 
-  it('of many repeats at once run nothing', async () => {
+  it('run nothing for many repeats at once', async () => {
     const { world, other, cashIn, deposits, close } = await openPair(engine);
     const caller = createFakeRecipient();
     const first = await cashIn(world.life, { recipient: caller });

@@ -66,7 +66,7 @@ const repeated = async (one?: CommandCall) => {
 const none = [undefined, undefined, 0];
 
 describe('a call', () => {
-  it('repeats what its key stands for, before anything else; of what was not done, what its number names, if that is something', async () => {
+  it('repeats the command of its key first; if that was not done, the command of its number, if any', async () => {
     const named = { id: 'named', state: 'done' } as Command;
     const findEarlier = async () => named;
     for (const state of ['sent', 'unknown', 'done', 'disputed'] as const) {
@@ -81,7 +81,7 @@ describe('a call', () => {
     expect(await find(call())).toMatchObject({ earlier: { command: keyed, by: 'key' } });
   });
 
-  it('is known by its content only if it brings no key and may be known so', async () => {
+  it('is recognised by its content only if it has no key and its kind allows it', async () => {
     const id = await command({ state: 'unknown' });
     expect(await repeated()).toEqual([id, 'content', 0]);
     expect(await repeated(call({ idempotency: { key: 'k', requestHash: 'h' } }))).toEqual(none);
@@ -95,7 +95,7 @@ describe('a call', () => {
 });
 
 describe('an equal command', () => {
-  it('whose caller still waits is none: the device is busy', async () => {
+  it('whose caller still waits is not repeated: the device is busy', async () => {
     await command();
     expect(await repeated()).toEqual(none);
   });
@@ -106,7 +106,7 @@ describe('an equal command', () => {
     expect(await repeated()).toEqual([id, 'content', 0]);
   });
 
-  it('whose caller is known to have it is none, although that is not written yet; nor is one that never was', async () => {
+  it('whose outcome was delivered is not repeated, even if that is not written yet; nor is one that never began', async () => {
     notes.set(await command({ ...done(), outcome_missed_at: clock.now() }), 'received');
     expect(await repeated()).toEqual(none);
     await database.queries.updateTable('commands').set({ state: 'never' }).execute();
@@ -132,12 +132,12 @@ describe('an equal command', () => {
     expect(await repeated()).toEqual([id, 'content', 0]);
   });
 
-  it('that has ended, and whose answer may be on its way, is waited for two seconds; then it is one', async () => {
+  it('that has ended, and whose answer may be in transit, is waited for two seconds; then it is repeated', async () => {
     const id = await command(done());
     expect(await repeated()).toEqual([id, 'content', 2_000]);
   });
 
-  it('whose answer was received meanwhile is none', async () => {
+  it('whose answer was received meanwhile is not repeated', async () => {
     await command(done());
     const finding = find();
     await clock.advance(50);
@@ -168,7 +168,7 @@ describe('an Idempotency-Key', () => {
   const idempotency = { key: 'k', requestHash: 'asked' };
   const keys = () => createKeyedCalls({ database, logger: quietLogger });
 
-  it('stands for one command, then for the one that it is given to; for another request it is 22', async () => {
+  it('belongs to one command, then to the one that it is moved to; for another request it is 22', async () => {
     const { findByKey, keepKey } = keys();
     const [first, second] = [await command({ ...done(), state: 'never' }), await command(done())];
     const stands = async () => (await findByKey({ merchantId, idempotency }))?.id;
@@ -189,7 +189,7 @@ describe('an Idempotency-Key', () => {
     expect(await findByKey({ merchantId: 'another', idempotency })).toBeUndefined();
   });
 
-  it('is released by a command that never was, by no other command, and by no call without a key', async () => {
+  it('is released by a command that never began, by no other command, and by no call without a key', async () => {
     const { findByKey, keepKey, dropKeyOfNever } = keys();
     const id = await command(done());
     await keepKey({ merchantId }, id);

@@ -50,7 +50,7 @@ const stepsOf = async (id: string) => {
 };
 
 describe('a CloseDoc', () => {
-  it('that was called refused and was made closes the document when the terminal says so: the terminal is free', async () => {
+  it('that was settled as refused and was made closes the document when the terminal reports it: the terminal is free', async () => {
     const terminal = await world.terminal();
     const { id, named } = await paidOn(terminal.id, false);
     await decideWhileAway(terminal.id, () => world.cards.closeDoc(named), 'refused');
@@ -59,7 +59,7 @@ describe('a CloseDoc', () => {
     expect((await world.run(world.pay(terminal.id, 5))).code).toBe(0);
   });
 
-  it('that was called done and was not made opens the document again when it is resolved so', async () => {
+  it('that was settled as done and was not made opens the document again when it is resolved so', async () => {
     const terminal = await world.terminal();
     const { id, named } = await paidOn(terminal.id, false);
     const no = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
@@ -78,7 +78,7 @@ describe('a void', () => {
   const voidOf = ({ named, token }: Awaited<ReturnType<typeof paidOn>>) =>
     world.cards.cancelTransaction({ ...named, amountBani: 1_000, token });
 
-  it('that was called refused and was made voids the payment when it is resolved as executed', async () => {
+  it('that was settled as refused and was made voids the payment when it is resolved as executed', async () => {
     const terminal = await world.terminal();
     const sale = await paidOn(terminal.id, true);
     const id = await decideWhileAway(terminal.id, () => voidOf(sale), 'refused');
@@ -88,7 +88,7 @@ describe('a void', () => {
     expect(await statusOf({ oid: sale.id })).toMatchObject({ code: 22, state: 'Voided' });
   });
 
-  it('that was called done and was not made gives the payment back when it is resolved so', async () => {
+  it('that was settled as done and was not made restores the payment when it is resolved so', async () => {
     const terminal = await world.terminal();
     const sale = await paidOn(terminal.id, true);
     const no = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
@@ -105,7 +105,7 @@ describe('a void', () => {
     expect(await stepsOf(id)).not.toContain('not undone');
   });
 
-  it('of a payment whose terminal has gone on closes its document, and the timeline says what could not be undone', async () => {
+  it('of a payment whose terminal has started another closes its document, and the timeline lists what could not be undone', async () => {
     const terminal = await world.terminal();
     const sale = await paidOn(terminal.id, false);
     const no = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
@@ -118,7 +118,7 @@ describe('a void', () => {
   });
 });
 
-it('a payment that was called done and was not made frees its terminal at once, and its number when it is resolved so', async () => {
+it('a payment that was settled as done and was not made frees its terminal at once, and its number when it is resolved so', async () => {
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
   const never = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
@@ -212,11 +212,11 @@ it('a payment that is disputed cannot be cancelled as if it had ended: its calle
   expect(cancelled).toMatchObject({ code: 3, oid: id, state: 'Disputed' });
 });
 
-describe('a close of the bank day that was called done and was not made', () => {
+describe('a close of the bank day that was settled as done and was not made', () => {
   const never = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
   const closeDay = (deviceId: string) => world.cards.closeDay({ merchantId: world.merchantId, deviceId });
 
-  it('gives back the payments of that day alone when it is resolved so', async () => {
+  it('reopens only the payments of that day when it is resolved so', async () => {
     const terminal = await world.terminal();
     const before = await paidOn(terminal.id, true);
     expect((await world.run(closeDay(terminal.id))).code).toBe(0);
@@ -227,7 +227,7 @@ describe('a close of the bank day that was called done and was not made', () => 
     expect([(await find(before.id))?.bankDayClosedAtMs, (await find(paymentId))?.bankDayClosedAtMs]).toEqual([expect.any(Number), null]);
   });
 
-  it('gives back none that a later close holds', async () => {
+  it('reopens none that a later close contains', async () => {
     const terminal = await world.terminal();
     const { id: paymentId } = await paidOn(terminal.id, true);
     const id = await decideWhileAway(terminal.id, () => closeDay(terminal.id), 'done', never);
@@ -239,7 +239,7 @@ describe('a close of the bank day that was called done and was not made', () => 
   });
 });
 
-it('a refund that was called done and was not made gives its amount back when it is resolved so', async () => {
+it('a refund that was settled as done and was not made restores its amount when it is resolved so', async () => {
   const terminal = await world.terminal();
   const { id: paymentId, named, rrn } = await paidOn(terminal.id, true);
   const refund = (amountBani: number, key?: string) =>
@@ -252,7 +252,7 @@ it('a refund that was called done and was not made gives its amount back when it
   expect((await world.run(refund(1_000, 'again'))).code).toBe(50);
 });
 
-it('a payment that was called done with its numbers keeps them when the device denies it and it is resolved as executed', async () => {
+it('a payment that was settled as done with its numbers keeps them when the device denies it and it is resolved as executed', async () => {
   const terminal = await world.terminal();
   const never = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
   world.onAnswer = () => undefined;
@@ -271,7 +271,7 @@ it('a payment that was called done with its numbers keeps them when the device d
 });
 
 describe('completion notices', () => {
-  it('of a cash movement that was called refused and was made end with Completed once the dispute is resolved', async () => {
+  it('of a cash movement that was settled as refused and was made end with Completed once the dispute is resolved', async () => {
     const register = await world.register();
     const callbackUri = 'https://erp.example/?oid=#OID#&state=#State#';
     const cashIn = () =>

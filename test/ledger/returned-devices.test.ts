@@ -58,7 +58,7 @@ describe.each(engines)('devices that are back, on %s', (engine) => {
     return { clock, database, merchantId, deviceId, otherId, asked, rechecked, back };
   }
 
-  it('are looked up many at a time, with one statement under way', async () => {
+  it('are looked up many at a time, with one statement in progress', async () => {
     const { database, merchantId, deviceId, otherId, asked, back } = await setUp();
     const own = await seedCommand(database.queries, merchantId, deviceId, { instance_id: 'me' });
     await seedCommand(database.queries, merchantId, otherId, { instance_id: 'another' });

@@ -141,7 +141,7 @@ describe('an answer after the settlement', () => {
 });
 
 describe('a device that says that a command is over and that it cannot tell how', () => {
-  it('is believed if it had the command: by the command’s own journal, or because it keeps none', () => {
+  it('is accepted if it had the command: by the command’s own journal, or because it keeps none', () => {
     expect(isFinishedByDevice(command(), finding('unknown'))).toBe(true);
     expect(isFinishedByDevice(command(), finding('unknown', { journalId: 'another' }))).toBe(false);
     expect(isFinishedByDevice(command(), finding('unknown', { journalId: undefined }))).toBe(false);

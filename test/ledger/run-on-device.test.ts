@@ -41,7 +41,7 @@ beforeEach(() => {
   deps = { database: {}, ledger } as unknown as DeviceDeps;
 });
 
-it('the ledger is handed what it looks for, and the plan what goes out: nothing of the call besides', async () => {
+it('the ledger is handed what it looks for, and the plan what is sent: nothing of the call besides', async () => {
   const findEarlier = async () => undefined;
   await runOnDevice(deps, 'terminal', call, { isKnownByContent: true, findEarlier, insertRejectsDuplicates: true, plan: () => refund });
   expect(asked).toEqual([{ merchantId: 'm', deviceId: 'd', requestHash: 'h', recipient, findEarlier, insertRejectsDuplicates: true }]);

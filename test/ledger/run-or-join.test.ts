@@ -131,7 +131,7 @@ it('a call that repeats nothing and takes the longer way is no repeat', async ()
 });
 
 describe('a call that nothing can stand beside', () => {
-  it('goes straight to the insert, marked as a first try without a look-up', async () => {
+  it('goes straight to the insert, marked as a first attempt without a look-up', async () => {
     expect(await ledger.run(single(), planned())).toMatchObject({ command: { id: 'new' }, isRepeated: false });
     expect([looks, ran]).toMatchObject([0, [{ merchantId, deviceId, name: 'Refund', isFirstTry: true }]]);
   });
@@ -154,7 +154,7 @@ describe('a call that nothing can stand beside', () => {
     ['it may stand beside an equal one', () => [call(), planned()]],
     ['its device is away', () => ((isLive = false), [single(), planned()])],
     ['it has a guard of its own', () => [single(), planned({ guard: async () => {} })]],
-  ])('is looked for first when %s', async (_why, make) => {
+  ])('is looked up first when %s', async (_why, make) => {
     const [one, plan] = make();
     expect(await ledger.runAtOnce(one, plan)).toBeUndefined();
     expect(ran).toEqual([]);
@@ -162,7 +162,7 @@ describe('a call that nothing can stand beside', () => {
     expect([looks, ran.length, ran[0]?.isFirstTry]).toEqual([1, 1, undefined]);
   });
 
-  it('is looked for when its plan is refused, or the insert wrote nothing: then it may be a repeat', async () => {
+  it('is looked up when its plan is refused, or the insert wrote nothing: then it may be a repeat', async () => {
     earlier = [found(command('first', { state: 'done' })), found(command('first', { state: 'done' }))];
     expect(await ledger.run(single(), failing(noMoney()))).toMatchObject({ command: { id: 'first' } });
     outcome = async () => undefined;
@@ -201,7 +201,7 @@ describe('a call that repeats nothing', () => {
     await expect(ledger.run(call(), planned())).rejects.toThrow('still being settled');
   });
 
-  it('and is refused is looked for once more: the one that it repeats may have begun meanwhile', async () => {
+  it('and is refused is looked up once more: the one that it repeats may have begun meanwhile', async () => {
     earlier = [undefined, found(command('winner', { state: 'done' }))];
     expect(await ledger.run(call(), failing(noMoney()))).toMatchObject({ command: { id: 'winner' } });
     await expect(ledger.run(call(), failing(noMoney()))).rejects.toThrow('More than was paid.');
@@ -274,7 +274,7 @@ describe('a repeat', () => {
     expect(await join(command('first'))).toMatchObject({ command: { id: 'first' } });
   });
 
-  it('of what went out once more is led to that one', async () => {
+  it('of what was sent once more is led to that one', async () => {
     const { id } = await seedCommand(database.queries, merchantId, deviceId);
     const second = (await findCommand(database.queries, id)) as Command;
     expect(await join(command('first', { state: 'never', reissuedAs: id }), {}, 'content')).toEqual({
@@ -288,12 +288,12 @@ describe('a repeat', () => {
     ]);
   });
 
-  it('found by its key leaves that as it is: by now it may stand for a later try, which would be done once more', async () => {
+  it('found by its key leaves that as it is: by now it may stand for a later attempt, which would be done once more', async () => {
     await join(command('first', { state: 'done' }), {}, 'key');
     expect(keys).toEqual([]);
   });
 
-  it('found by its key, of what went out once more, gives the key to that one', async () => {
+  it('found by its key, of what was sent once more, gives the key to that one', async () => {
     const { id } = await seedCommand(database.queries, merchantId, deviceId);
     await join(command('first', { state: 'never', reissuedAs: id }), {}, 'key');
     expect(keys).toEqual([['keep', id]]);
@@ -351,11 +351,14 @@ describe('a no', () => {
     ['as many wait as may', () => (waiting = 2)],
     ['the database goes away meanwhile', () => (waitEnds = () => fail(databaseDown('away')))],
     ['a mistake of our own is met', () => (waitEnds = () => fail(new TypeError('a mistake')))],
-  ])('is the later try as it was seen when %s: it may have charged, so no caller is answered that nothing was sent', async (_why, meet) => {
-    since = async () => found(command('second'));
-    meet();
-    expect(await no('refused')).toMatchObject({ command: { id: 'second', state: 'sent' }, isRepeated: false });
-  });
+  ])(
+    'is the later attempt as it was seen when %s: it may have charged, so no caller is answered that nothing was sent',
+    async (_why, meet) => {
+      since = async () => found(command('second'));
+      meet();
+      expect(await no('refused')).toMatchObject({ command: { id: 'second', state: 'sent' }, isRepeated: false });
+    },
+  );
 
   it('gives way to the 22 that the look meets: the sale was paid and closed since, and "nothing was done" would be untrue', async () => {
     since = () => Promise.reject(noMoney());
@@ -367,7 +370,7 @@ describe('a no', () => {
     expect(await no('never')).toMatchObject({ command: { id: 'new', state: 'never' } });
   });
 
-  it('is all that is looked at again: a yes is one', async () => {
+  it('is all that is read again: a yes is one', async () => {
     since = async () => found(command('second', { state: 'never' }));
     expect(await ledger.run(call(), planned())).toMatchObject({ command: { id: 'new', state: 'done' } });
   });

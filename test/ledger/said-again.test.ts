@@ -55,7 +55,7 @@ describe('a decision', () => {
   const no = { ...yes, state: 'refused' } as const;
   const seen = { ...yes, closesReview: true } as const;
 
-  it('that it was done stands with the report that later calls need; that it was not, without one', async () => {
+  it('that it was done is stored with the report that later calls need; that it was not, without one', async () => {
     const open = await command({ state: 'unknown' });
     const settlements: Settlement[] = [];
     const { decide } = reviewOf({ Pay: { reportOfDecision: (_command, found) => ({ found }) } }, async (settlement) => {
@@ -75,7 +75,7 @@ describe('a decision', () => {
     ]);
   });
 
-  it('waits for a device that says that it is still at it, from the time on at which it could be taken', async () => {
+  it('waits for a device that reports that it still runs, once the decision would be possible', async () => {
     isRunning = true;
     const { decide } = reviewOf({}, async () => open);
     const open = await command({ state: 'unknown', answer_by: clock.now() - 120_000 });
@@ -90,7 +90,7 @@ describe('a decision', () => {
     expect(await decide(open.id, no)).toBe(open);
   });
 
-  it('waits until the person has seen what the device says when it is asked, unless that settles it or is that it cannot tell', async () => {
+  it('waits until the person has seen the device’s answer, unless that settles it or is "unknown"', async () => {
     const open = await command({ state: 'unknown', answer_by: 0, review_since: 1, review_reason: 'Silent.' });
     const { decide } = reviewOf({}, async () => open);
     said = { ...open, reviewReason: 'Another amount.' };
@@ -126,7 +126,7 @@ describe('a decision', () => {
     expect(events).toEqual([]);
   });
 
-  it('about what is settled closes its review, with what its maker writes in the same transaction, once', async () => {
+  it('about a settled command closes its review, with the caller’s writes in the same transaction, once', async () => {
     const settled = await command({ ...refused, review_since: 1, review_reason: 'why' });
     const { decide } = reviewOf();
     // From a page that still shows it as open: what was never seen is not waved through.
@@ -205,7 +205,7 @@ describe('a command that enters another state', () => {
     expect(events).toEqual([{ commandId: open.id, step: 'unknown', detail: undefined }]);
   });
 
-  it('goes with others in one commit unless something is written alongside', async () => {
+  it('shares a commit with others unless something is written with it', async () => {
     const open = await command();
     const ways: string[] = [];
     const settled = moveTo('done', open);
@@ -230,7 +230,7 @@ describe('a command that enters another state', () => {
     expect(ways).toEqual(['together', 'alone', 'alongside done', 'alone', 'slice', 'together']);
   });
 
-  it('writes nothing alongside when it was in another state', async () => {
+  it('writes nothing with it when the command was in another state', async () => {
     const open = await command();
     const ways: string[] = [];
     kinds = { Pay: { onState: { done: async () => void ways.push('slice') } } };

@@ -19,7 +19,7 @@ async function eventsOf(id: string) {
 }
 
 describe('a settlement', () => {
-  it('happens once, however often and by whichever ways the outcome arrives', async () => {
+  it('happens once, however often and on whichever channels the outcome arrives', async () => {
     const paying = world.pay(terminal.id, 10.67); // answers twice
     world.weather = { ...world.weather, duplicateRate: 1 };
     const answer = await world.run(paying);
@@ -93,7 +93,7 @@ describe('the settlement and its effects', () => {
     return [state, documentState];
   }
 
-  it('are one transaction: if the effect fails, the command is not settled either, and both are when it is tried again', async () => {
+  it('are one transaction: if the effect fails, the command is not settled either, and both are when it is retried', async () => {
     const { call, closing } = await closingWith(() => {
       throw databaseDown('The effect fails.');
     });
@@ -160,7 +160,7 @@ describe('a report that cannot be trusted', () => {
     ['with an empty rrn', (report) => (report['rrn'] = '')],
     ['of another amount', (report) => (report['amount'] = 9.99)],
     ['of no amount', (report) => delete report['amount']],
-  ])('an approval %s is for review, answers 3 and leaves the terminal locked; a person decides', async (_name, spoil) => {
+  ])('an approval %s goes to the review list, is answered 3 and leaves the terminal locked; a person decides', async (_name, spoil) => {
     world.onAnswer = (answer) => {
       const spoiled = structuredClone(answer);
       const inner = (spoiled.report?.['report'] ?? spoiled.report) as Record<string, unknown> | undefined;
@@ -202,7 +202,7 @@ describe('a report that cannot be trusted', () => {
     expect(terminal.bank.charges()).toHaveLength(0);
   });
 
-  it('never after accepted is for review, even when the call that received accepted is over', async () => {
+  it('"never" after accepted goes to the review list, even when the call that received accepted has ended', async () => {
     world.onAnswer = (answer) => (isEnding(answer) || answer.outcome === 'done' ? undefined : answer);
     expect((await world.run(world.pay(terminal.id, 10))).code).toBe(3);
     const { id } = await world.lastCommand();
@@ -216,7 +216,7 @@ describe('a report that cannot be trusted', () => {
     expect(await world.ledger.listReview(10)).toEqual([]);
   });
 
-  it('a device that cannot tell is for review, and may tell later', async () => {
+  it('"unknown" goes to the review list, and a later answer may settle it', async () => {
     world.onAnswer = (answer) =>
       answer.outcome === 'done' && isEnding(answer) ? { ...answer, outcome: 'unknown', reason: 'Power cut.' } : answer;
     expect((await world.run(world.pay(terminal.id, 10))).code).toBe(3);
@@ -293,7 +293,7 @@ describe('an answer that contradicts', () => {
 });
 
 describe('a person', () => {
-  it('does not decide what is running or unknown to the ledger', async () => {
+  it('does not decide a command that is running or does not exist', async () => {
     const paying = world.pay(terminal.id, 10.64);
     await world.clock.advance(1_000);
     const { id } = await world.lastCommand();
@@ -304,7 +304,7 @@ describe('a person', () => {
     await expect(world.ledger.decide(id, decision)).rejects.toMatchObject({ errorName: 'The_status_cannot_be_applied' });
   });
 
-  it('decides two minutes after answerBy and not before, also of what was answered 3 long ago', async () => {
+  it('decides two minutes after answerBy and not before, also if the caller was answered 3 long ago', async () => {
     world.weather = { ...world.weather, lossRate: 1 };
     expect((await world.run(world.pay(terminal.id, 10))).code).toBe(3);
     const { id, state, answerByMs } = await world.lastCommand();
@@ -324,7 +324,7 @@ describe('a person', () => {
     expect(await world.meanwhile(world.ledger.decide(id, decision))).toMatchObject({ state: 'refused', settledBy: 'person' });
   });
 
-  it('decides at once what the device itself ended as unknown, but not on the word of another journal', async () => {
+  it('decides at once if the device itself reported unknown, but not from another journal', async () => {
     world.onAnswer = (answer) =>
       answer.outcome === 'accepted' ? answer : { ...answer, outcome: 'unknown', journalId: world.random.uuid() };
     expect((await world.run(world.pay(terminal.id, 10))).code).toBe(3);
@@ -344,7 +344,7 @@ describe('a person', () => {
     expect(await world.ledger.decide(id, decision)).toMatchObject({ state: 'done', settledBy: 'person' });
   });
 
-  it('does not decide what another instance is still carrying', async () => {
+  it('does not decide a command in flight on another instance', async () => {
     const other = await world.startLife({ database: world.database });
     const paying = world.pay(terminal.id, 10.64);
     await world.clock.advance(1_000);

@@ -31,7 +31,7 @@ describe.each(engines)('the record of settlements on %s', (engine) => {
     return (await settle(database, sent, settlement)) as Command;
   };
 
-  it('has one of each, and says of what failed whose it was and when it was issued', async () => {
+  it('has one row per command, for a failed one with merchant and issue time', async () => {
     const done = await settledAs('done', 'CancelTransaction');
     expect(await recordsOf(done)).toMatchObject([{ settled_at: done.settledAtMs, failed_merchant_id: null, failed_issued_at: null }]);
     for (const state of ['refused', 'never'] as const) {
@@ -52,7 +52,7 @@ describe.each(engines)('the record of settlements on %s', (engine) => {
     expect(await recordsOf(open)).toMatchObject([{ changes_past: 1, failed_merchant_id: null }]);
   });
 
-  it('moves with a command that is settled once more, and goes with its removal', async () => {
+  it('moves with a command that is settled again, and is deleted with its removal', async () => {
     const longAgo = Date.now() - 500 * 24 * 3_600_000;
     const at = { issued_at: longAgo, settled_at: longAgo, settled_by: 'answer' } as const;
     const refused = { state: 'refused', ...at } as const;

@@ -78,7 +78,7 @@ describe('the answer', () => {
     expect(State).toBe(stateNames[standing]);
   });
 
-  it('of a payment that was refunded in part carries what is left; refunds that are open do not count', () => {
+  it('of a payment that was refunded in part has the remainder; open refunds do not count', () => {
     expect(answerOf(payment('closed'), { followers: [refund(250), refund(100, 'unknown')] })).toMatchObject({
       State: 'Closed',
       Remainder: 7.5,
@@ -100,7 +100,7 @@ describe('the answer', () => {
   });
 });
 
-it('refunds that are open or disputed count as made when more is asked for', () => {
+it('open and disputed refunds count as made when another refund is requested', () => {
   const all = [refund(1), refund(10, 'sent'), refund(100, 'unknown'), refund(1_000, 'disputed'), refund(5, 'refused'), refund(7, 'never')];
   expect(committedRefundsOf([...all, voiding('unknown')])).toBe(1_111);
 });

@@ -75,7 +75,7 @@ describe('the document of a command’s target', () => {
 });
 
 describe('a change of state', () => {
-  it('goes with those of other commands unless its slice or its caller writes something with it', async () => {
+  it('shares a commit with those of other commands unless its slice or its caller writes something with it', async () => {
     const together = async () => ({ ...command, reason: 'together' });
     expect(await change('done', {}, { together })).toMatchObject({ reason: 'together' });
     const written: string[] = [];
@@ -98,7 +98,7 @@ describe('a change of state', () => {
     ['refused', true],
     ['never', false],
     ['unknown', false],
-  ])('to %s lets the reports received meanwhile be forgotten: %s', async (to, isForgotten) => {
+  ])('to %s drops the reports received meanwhile: %s', async (to, isForgotten) => {
     await change(to);
     expect(forgotten).toEqual(isForgotten ? [command.id] : []);
   });

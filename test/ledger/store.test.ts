@@ -52,7 +52,7 @@ describe.each(engines)('on %s', (engine) => {
     const nothing = { amount_bani: null, document_nr: null, operation_id: null, rrn: null, target_id: null, receipt_uid: null };
     const nobody = { content_hash: null, callback_uri: null, request_hash: null, journal_id: null, cash_bani: null, card_bani: null };
 
-    it('is written with all that it says, and with nothing that it does not say', async () => {
+    it('is written with all its fields, and no others', async () => {
       const bare = least();
       await insertSent(database, bare);
       expect(await rowOf(bare.id)).toMatchObject({
@@ -84,8 +84,8 @@ describe.each(engines)('on %s', (engine) => {
     });
   });
 
-  describe('what is looked for', () => {
-    it('by several ids comes in the order in which it was issued; by none there is nothing', async () => {
+  describe('what is looked up', () => {
+    it('by several ids is returned in the order of issue; by none nothing is', async () => {
       const late = await command({ issued_at: 20 });
       const early = await command({ issued_at: 10 });
       expect(await store.findCommands(database.queries, [late.id, early.id])).toEqual([early, late]);
@@ -93,7 +93,7 @@ describe.each(engines)('on %s', (engine) => {
       expect(await store.findCommands({} as Queries, [])).toEqual([]);
     });
 
-    it('as the last issue is the one that it went out as, if that is there', async () => {
+    it('as the last issue is the command that it was sent as again, if there is one', async () => {
       const second = await command();
       const first = await command({ ...settled, state: 'never', reissued_as: second.id });
       expect(await store.lastIssueOf(database.queries, first)).toEqual(second);
@@ -104,7 +104,7 @@ describe.each(engines)('on %s', (engine) => {
       expect(await store.latestOf(database.queries, { ...first, id: lost.reissuedAs })).toMatchObject({ id: lost.reissuedAs });
     });
 
-    it('as the holder of a device is what runs there, else the payment that awaits CloseDoc, else nothing', async () => {
+    it('as the holder of a device is the running command, else the payment that awaits CloseDoc, else nothing', async () => {
       const holder = () => findHolder(database.queries, deviceId);
       await seedCommand(database.queries, merchantId, deviceId, { ...settled, state: 'refused' });
       await command();
@@ -121,7 +121,7 @@ describe.each(engines)('on %s', (engine) => {
     const said = { outcome: 'done', report: '{"rrn":"1"}', reason: 'because' } as const;
     const done = { ...said, state: 'done', by: 'answer' } as const;
 
-    it('writes all that became known, once', async () => {
+    it('writes all known fields, once', async () => {
       const open = await command({ next_recall_at: 5, recalls: 1 });
       const whole = { ...done, operationId: 'o', rrn: 'r', receiptId: 'x', wasAccepted: true, reissuedAs: open.id };
       const latest = await settle(database, open, whole);
@@ -135,7 +135,7 @@ describe.each(engines)('on %s', (engine) => {
       expect(await read(open.id)).toEqual(latest);
     });
 
-    it('leaves alone what it says nothing about, and opens a document only of what was done', async () => {
+    it('leaves other fields unchanged, and opens a document only for a done payment', async () => {
       const open = await command({ name: 'Refund', operation_id: 'of the payment', rrn: 'its', accepted_at: 7, receipt_id: 'x' });
       const bare = {
         state: 'refused',
@@ -157,12 +157,12 @@ describe.each(engines)('on %s', (engine) => {
       });
     });
 
-    it('takes what was on the review list off it, and tells nothing of a review that never was', async () => {
+    it('removes a command from the review list, and writes nothing about a review if there was none', async () => {
       const listed = await command({ review_since: 5, review_reason: 'why' });
       expect(await settle(database, listed, done)).toMatchObject({ reviewSinceMs: 5, reviewedAtMs: startMs });
     });
 
-    it('closes a document that is open, once, and who closes it knows of the payment', async () => {
+    it('closes an open document once, and returns its payment', async () => {
       const payment = await command(paid);
       expect(await store.closeDocument(database.queries, payment.id)).toBe(true);
       expect(await read(payment.id)).toEqual({ ...payment, documentState: 'closed', outcomeReceivedAtMs: startMs });
@@ -205,7 +205,7 @@ describe.each(engines)('on %s', (engine) => {
       expect(await put(randomUUID())).toBe(false);
     });
 
-    it('takes what is settled only if it is to, and notes that the device ended it, once', async () => {
+    it('accepts a settled command only if requested, and notes once that the device ended it', async () => {
       const over = await command({ ...settled, state: 'refused' });
       expect(await put(over.id, { unless: 'settled' })).toBe(false);
       expect(await read(over.id)).toEqual(over);
@@ -218,7 +218,7 @@ describe.each(engines)('on %s', (engine) => {
       expect((await read(ended.id)).endedUnknownAtMs).toBe(5);
     });
 
-    it('gets what is open so long after its time and not on it yet', async () => {
+    it('gets commands that are open long after their deadline and not listed yet', async () => {
       const overdue = await command({ answer_by: startMs - 1_001 });
       await command({ answer_by: startMs - 1_000 });
       await command({ answer_by: startMs - 2_000, ...settled, state: 'refused' });
@@ -242,7 +242,7 @@ describe.each(engines)('on %s', (engine) => {
       expect(await told(10, '')).toEqual([]);
     });
 
-    it('is left by what is settled and on it, once', async () => {
+    it('loses a settled command once', async () => {
       const listed = { review_since: 5, review_reason: 'why' };
       const close = (id: string) => reviews.closeReview(database.queries, id);
       const over = await command({ ...settled, ...listed, state: 'refused' });
@@ -255,7 +255,7 @@ describe.each(engines)('on %s', (engine) => {
     });
   });
 
-  it('what is due for Recall is open and its time has come, oldest first, so many and no more', async () => {
+  it('commands due for Recall are open and past their time, oldest first, a bounded number', async () => {
     const [late, early, now] = [
       await command({ issued_at: 20 }),
       await command({ issued_at: 10 }),
@@ -267,7 +267,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(await sweeps.dueForRecall(database.queries, 'test-instance', 1, 1)).toEqual([early.id]);
   });
 
-  it('a decision without a word of its device is due at once, and then when it is twice as old; one instance takes it', async () => {
+  it('an unconfirmed decision is due at once, and then when it is twice as old; one instance takes it', async () => {
     const decision = { state: 'refused', settled_by: 'person', settled_at: startMs - 5_000, journal_id: 'j' } as const;
     const decided = await command(decision);
     const answered = await command({ ...decision, outcome: 'refused' });
@@ -284,7 +284,7 @@ describe.each(engines)('on %s', (engine) => {
     expect((await rowOf(old.id)).next_recall_at).toBe(startMs + 2_000);
   });
 
-  it('what is abandoned is still `sent` so long after its time', async () => {
+  it('an abandoned command is still `sent` long after its deadline', async () => {
     const over = await command({ answer_by: startMs - 1_001 });
     await command({ answer_by: startMs - 1_000 });
     await command({ answer_by: startMs - 2_000, state: 'unknown' });

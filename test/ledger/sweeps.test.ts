@@ -124,7 +124,7 @@ async function open(overrides: object = {}, deviceId?: string): Promise<string> 
 const askedIds = () => asked.map(({ id }) => id);
 
 describe('the background', () => {
-  it('looks at once and every two seconds, until it is stopped', async () => {
+  it('queries at once and every two seconds, until it is stopped', async () => {
     const id = await open();
     recovery.start();
     await clock.advance(4_500);
@@ -135,7 +135,7 @@ describe('the background', () => {
     expect([listeners, clock.pending]).toEqual([{}, 0]);
   });
 
-  it('asks about nothing that a call carries here, that is not due yet, or that a living instance has', async () => {
+  it('asks about no command in flight here, not due yet, or of a live instance', async () => {
     inFlight.add(await open());
     await open({ next_recall_at: clock.now() + 1_000_000 });
     await open({ instance_id: 'there' });
@@ -164,7 +164,7 @@ describe('the background', () => {
     expect(asked).toEqual([]);
   });
 
-  it('begins no question once it is stopped, although the look was under way', async () => {
+  it('asks nothing once it is stopped, even if the query was in progress', async () => {
     await open();
     recovery.start();
     recovery.stop();
@@ -172,7 +172,7 @@ describe('the background', () => {
     expect(asked).toEqual([]);
   });
 
-  it('says of what is open five seconds after its time that it is unknown, unless a call still carries it', async () => {
+  it('marks a command that is open five seconds after its deadline as unknown, unless a call still carries it', async () => {
     const later = clock.now() + 60_000;
     const over = await open({ state: 'sent', next_recall_at: clock.now() * 2, answer_by: later });
     const carried = await open({ state: 'sent', next_recall_at: clock.now() * 2, answer_by: later });
@@ -184,7 +184,7 @@ describe('the background', () => {
     expect(unknown).toEqual([over]);
   });
 
-  it('asks a device that is back about what a person decided, one round at a time and once more for all returns meanwhile', async () => {
+  it('asks a returning device about a person’s decisions, one round at a time and once more for all returns meanwhile', async () => {
     const { id: deviceId } = await seedDevice(database.queries, merchantId);
     const decided = { state: 'refused', settled_at: clock.now(), settled_by: 'person', journal_id: 'j' } as const;
     const id = await open(decided, deviceId);
@@ -214,7 +214,7 @@ describe('the background', () => {
     expect(logger.lines).toEqual([expect.objectContaining({ level: 'warn' }), expect.objectContaining({ level: 'warn' })]);
   });
 
-  describe('about a decision of a person, of a device that is connected and silent', () => {
+  describe('about a person’s decision, if the device is connected and does not answer', () => {
     async function decision(overrides: object = {}, isLive = true) {
       const { id: deviceId } = await seedDevice(database.queries, merchantId);
       if (isLive) live.add(deviceId);
@@ -244,7 +244,7 @@ describe('the background', () => {
       expect(times).toHaveLength(7);
     });
 
-    it('asks of its own and of a dead instance’s, not of a living one’s', async () => {
+    it('asks about its own and those of a dead instance, not about those of a live one', async () => {
       const own = await decision();
       const orphan = await decision({ instance_id: 'dead' });
       await decision({ instance_id: 'there' });
@@ -253,7 +253,7 @@ describe('the background', () => {
       expect(rechecked.toSorted()).toEqual([own, orphan].toSorted());
     });
 
-    it('asks nothing that the device has answered, that no device can answer, or of one that is away', async () => {
+    it('asks nothing that the device has answered, that no device can answer, or of an offline device', async () => {
       for (const not of [{ outcome: 'refused' }, { journal_id: null }, { removed_at: 1 }, { settled_by: 'answer' }]) await decision(not);
       await decision({}, false);
       recovery.start();
@@ -273,7 +273,7 @@ describe('the background', () => {
     expect(rechecked).toHaveLength(1);
   });
 
-  it('puts what has no outcome 15 minutes after its time on the review list, once, and says so', async () => {
+  it('puts a command without an outcome 15 minutes after its deadline on the review list, once, and logs it', async () => {
     const id = await open({ answer_by: clock.now(), next_recall_at: clock.now() * 2 });
     recovery.start();
     await clock.advance(15 * 60_000);
@@ -283,7 +283,7 @@ describe('the background', () => {
     expect(logger.lines).toMatchObject([{ level: 'warn', fields: { commandId: id } }]);
   });
 
-  it('goes on after looks and questions that failed', async () => {
+  it('continues after failed queries and questions', async () => {
     const id = await open();
     isDown = true;
     recovery.start();
@@ -302,7 +302,7 @@ describe('a command that cannot be ended', () => {
   const overdue = () => open({ answer_by: clock.now() - 3_600_000, next_recall_at: clock.now() * 2 });
   const ofLevel = (wanted: string) => logger.lines.filter(({ level }) => level === wanted).map(({ fields }) => fields);
 
-  it('keeps no other from being ended, nor the review list from those that are due there', async () => {
+  it('blocks neither the end of others nor the review list', async () => {
     const [before, bad, behind, waiting] = [await over(), await over(), await over(), await overdue()];
     const refusal = new Error('This one.');
     refusals.set(bad, refusal);
@@ -313,7 +313,7 @@ describe('a command that cannot be ended', () => {
     expect(ofLevel('error')).toEqual([expect.objectContaining({ commandId: bad, err: refusal, retryMs: 5_000 })]);
   });
 
-  it('is tried again at growing intervals, up to five minutes, and named no more often', async () => {
+  it('is retried at growing intervals, up to five minutes, and named no more often', async () => {
     const bad = await over();
     refusals.set(bad, new Error('This one.'));
     recovery.start();
@@ -325,7 +325,7 @@ describe('a command that cannot be ended', () => {
     expect(unknown).toContain(bad);
   });
 
-  it('does not stand before the others, however many there are of them', async () => {
+  it('does not delay the others, however many such commands there are', async () => {
     for (let count = 0; count < 120; count += 1) refusals.set(await over(), new Error('All of these.'));
     const good = await over();
     recovery.start();
@@ -335,7 +335,7 @@ describe('a command that cannot be ended', () => {
     expect(ofLevel('error')).toHaveLength(20);
   });
 
-  it('costs a look no more than itself: as many more are read as stand aside, and fifty are tried', async () => {
+  it('costs a query only its own row: as many more are read as are set aside, and fifty are tried', async () => {
     for (let count = 0; count < 200; count += 1) refusals.set(await over(), new Error('All of these.'));
     recovery.start();
     await clock.advance(1);
@@ -346,7 +346,7 @@ describe('a command that cannot be ended', () => {
     expect([mostRows, tried.length]).toEqual([100, 100]);
   });
 
-  it('because its row is locked, as if the database were away, lets the others go first next time', async () => {
+  it('because its row is locked comes after the others next time', async () => {
     const held = await over();
     const [second, waiting] = [await over(), await overdue()];
     refusals.set(held, databaseDown('The statement took too long.'));
@@ -356,7 +356,7 @@ describe('a command that cannot be ended', () => {
     expect(events).toEqual([{ commandId: waiting, step: 'review' }]);
   });
 
-  it('is not to blame when the database is away: that is one line for each look', async () => {
+  it('is not blamed when the database is down: that is one line for each query', async () => {
     for (let count = 0; count < 10; count += 1) refusals.set(await over(), databaseDown('away'));
     recovery.start();
     await clock.advance(1);
@@ -369,7 +369,7 @@ describe('a command that cannot be ended', () => {
 });
 
 describe('a device that appears', () => {
-  it('is asked at once about what this instance has open on it, and about nothing else', async () => {
+  it('is asked at once about its open commands of this instance, and about nothing else', async () => {
     const { id: deviceId } = await seedDevice(database.queries, merchantId);
     const notDue = { next_recall_at: clock.now() * 2 };
     const own = await open(notDue, deviceId);
@@ -385,7 +385,7 @@ describe('a device that appears', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('or answers late while the database is away ends nothing', async () => {
+  it('or answers late while the database is down ends nothing', async () => {
     recovery.start();
     await clock.advance(1);
     isDown = true;

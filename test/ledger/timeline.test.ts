@@ -82,7 +82,7 @@ describe('a timeline', () => {
   });
   const written = () => listEvents(database.queries, commandId);
 
-  it('is written 50 ms after the first step, all in one statement, and then rests', async () => {
+  it('is written 50 ms after the first step, all in one statement', async () => {
     timeline.add({ commandId, step: 'sent', channel: 'mqtt', detail: 'why' });
     await clock.advance(49);
     timeline.add({ commandId, step: 'settled', atMs: 7 });
@@ -98,7 +98,7 @@ describe('a timeline', () => {
     expect(await written()).toHaveLength(3);
   });
 
-  it('counts what may come without end, after the steps, and is written as soon', async () => {
+  it('counts repeated steps after the others, and is written as soon', async () => {
     timeline.addCounted({ commandId, step: 'asked again', detail: 'first' });
     timeline.addCounted({ commandId, step: 'asked again', detail: 'second', atMs: 9 });
     await clock.advance(50);
@@ -118,7 +118,7 @@ describe('a timeline', () => {
     expect(await written()).toHaveLength(1);
   });
 
-  it('loses what could not be written, says so, and goes on', async () => {
+  it('drops steps that could not be written, logs it, and continues', async () => {
     isAway = true;
     for (const step of ['sent', 'settled']) timeline.add({ commandId, step });
     await clock.advance(50);
@@ -140,7 +140,7 @@ describe('a timeline', () => {
     expect(statements).toBe(22);
   });
 
-  it('puts into one statement what fits into a mebibyte to the last character', async () => {
+  it('fills a statement up to exactly a mebibyte', async () => {
     const halves = ['x'.repeat(1024 * 512), 'x'.repeat(1024 * 512)];
     for (const detail of [...halves, '']) timeline.add({ commandId, step: 'long', detail });
     await timeline.flush();

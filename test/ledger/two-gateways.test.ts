@@ -40,7 +40,7 @@ describe.each(engines)('two gateways on %s', (engine) => {
     await close();
   });
 
-  it('let one of many documents on a terminal: the others are answered 31', async () => {
+  it('admit one of many documents on a terminal: the others are answered 31', async () => {
     const { world, terminal, gateways, call, close } = await openPair(engine);
     const calls = Array.from({ length: 12 }, (_, at) => world.told((gateways[at % 2] ?? world.life).cards.pay(call(world.random.uuid()))));
     const codes = (await Promise.all(calls)).map(({ code }) => code).toSorted((a, b) => a - b);
@@ -62,7 +62,7 @@ describe.each(engines)('two gateways on %s', (engine) => {
   });
 
   // Found by the simulation: gateway 1 looked two seconds for a device, gateway 0 printed meanwhile, and the repeat was told 30.
-  it('do not say 30 about what the other one began while the device was looked for', async () => {
+  it('do not answer 30 about a command that the other one began while the device was looked up', async () => {
     const { world, terminal, call, close } = await openPair(engine);
     const documentNr = world.random.uuid();
     const begun: Promise<unknown>[] = [];
@@ -85,7 +85,7 @@ describe.each(engines)('two gateways on %s', (engine) => {
   });
 
   // Under one Idempotency-Key there is one answer: the sum that is left was looked at after the first of the two had taken it.
-  it('do not say 40 about a refund that the other one made under the same key meanwhile', async () => {
+  it('do not answer 40 about a refund that the other one made under the same key meanwhile', async () => {
     const { world, terminal, call, close } = await openPair(engine);
     const documentNr = world.random.uuid();
     const { report } = await world.told(world.cards.pay(call(documentNr)));

@@ -44,7 +44,7 @@ it('is of the same merchant, device and content, and did something', async () =>
   for (const more of [{ merchantId: 'other' }, { deviceId: 'other' }, { requestHash: 'other' }]) expect(await found(more)).toBeUndefined();
 });
 
-it('is known for ten minutes after its end, and after the last 3 that was said about it', async () => {
+it('is recognised for ten minutes after its end, and after the last answer 3 about it', async () => {
   const id = await refused();
   await clock.advance(tenMinutesMs - 1);
   expect(await found()).toBe(id);
@@ -58,13 +58,13 @@ it('is known for ten minutes after its end, and after the last 3 that was said a
   expect(await found()).toBeUndefined();
 });
 
-it('is known while it is open, however long that takes', async () => {
+it('is recognised while it is open, however long that takes', async () => {
   const id = await refused({ state: 'unknown', settled_by: null, settled_at: null });
   await clock.advance(24 * 3600_000);
   expect(await found()).toBe(id);
 });
 
-it('is none whose outcome was delivered, however many were written at once', async () => {
+it('is not one whose outcome was delivered, however many were written at once', async () => {
   const ids = [await refused(), await refused()];
   await writeReceived(database.queries, [...Array.from({ length: 1_000 }, (_, at) => `no. ${at}`), ...ids]);
   expect(await found()).toBeUndefined();
@@ -84,7 +84,7 @@ it.each(['CloseDay', 'Report'])('is no %s after which its device did anything bu
   expect(await found()).toBeUndefined();
 });
 
-it('comes with whether its gateway lives: stopped, silent or forgotten, it does not', async () => {
+it('includes whether its gateway is alive: not if it stopped, has no heartbeat or was removed', async () => {
   await refused({ instance_id: 'i' });
   expect((await find())?.isInstanceLiving).toBe(false);
   const instance = { id: 'i', host: 'h', pid: 1, embedded: '', started_at: clock.now(), heartbeat_at: clock.now() };

@@ -44,7 +44,7 @@ async function askOften(times: number): Promise<Joined[]> {
 const commandId = async () => (await world.database.queries.selectFrom('commands').select('id').executeTakeFirstOrThrow()).id;
 
 describe('those who joined a payment', () => {
-  it('cost one look in half a second, however many they are', async () => {
+  it('cost one query in half a second, however many they are', async () => {
     await askOften(1);
     const count = async () => {
       let looks = 0;
@@ -109,7 +109,7 @@ describe('those who joined a payment', () => {
     expect(staying?.told).toMatchObject({ code: 0 });
   });
 
-  it('that had hung up before they began to wait do not wait at all', async () => {
+  it('that had disconnected before they began to wait do not wait at all', async () => {
     await askOften(1);
     const recipient = createFakeRecipient();
     recipient.leave();

@@ -126,7 +126,7 @@ it('a key of what never began, as its device said first, is not free once the de
   expect(terminal.bank.charges()).toHaveLength(1);
 });
 
-it('a refund that was called refused and was made counts as made: the rest is all that can be given back', async () => {
+it('a refund that was called refused and was made counts as made: the rest is all that can be returned', async () => {
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
   const paid = await world.run(world.pay(terminal.id, 10, documentNr));
@@ -147,7 +147,7 @@ it('a refund that was called refused and was made counts as made: the rest is al
   expect(terminal.bank.netBani()).toBe(0);
 });
 
-it('a void that was called refused and was made counts as made: nothing more is given back', async () => {
+it('a void that was called refused and was made counts as made: nothing more is returned', async () => {
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
   const { report: { operationId, rrn, token } = {} } = await world.run(world.pay(terminal.id, 10, documentNr));
@@ -225,7 +225,7 @@ it('an abort does not answer 0 for a payment that was called refused and was mad
   });
 });
 
-it('a register that is at it when it is back keeps the receipt from being printed elsewhere', async () => {
+it('a register that is executing it when it is back keeps the receipt from being printed elsewhere', async () => {
   const register = await world.register({ timing: { newRollMs: 60 * 60_000 } });
   const other = await world.register();
   const sale = { ...receipt, Items: [{ Name: 'Coat', Quantity: 1, Price: 100.93 }], Payments: [{ PaymentCode: 1, Amount: 100.93 }] };

@@ -78,7 +78,7 @@ describe('what others do beside the page', () => {
 });
 
 describe('what does not end', () => {
-  it('lists stay short, and no callback is believed without a signature', slow, async () => {
+  it('lists stay short, and no callback is accepted without a signature', slow, async () => {
     await room.post('/till/invoice', { amount: 5 });
     const { oid, uri } = await room.sees(({ till, calls }) => {
       const found = calls.find(({ label }) => label === 'create')?.body?.['CallbackURI'];

@@ -46,7 +46,7 @@ function tillWith(answer: (request: ApiCallRequest) => Promise<ApiAnswer>) {
 const approved = done({ operationId: '1', rrn: '2', receiptId: 'R-1' });
 
 describe('the till', () => {
-  it('pays, closes and prints, and believes nothing but the answers', async () => {
+  it('pays, closes and prints, and accepts nothing but the answers', async () => {
     const { till, labels, clock } = tillWith(async () => approved);
     const sale = till.sell({ deviceId: 'd' });
     expect([sale.paidBani, sale.state, till.underWay]).toEqual([0, 'paying', 1]);

@@ -74,7 +74,7 @@ describe('after the removal', () => {
     expect((await world.run(world.pay(terminal.id, 10))).code).toBe(0);
   });
 
-  it('a number that was tried again lately is not old: what was refused then is a new attempt', async () => {
+  it('a number that was retried lately is not old: what was refused then is a new attempt', async () => {
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
     const shop = { merchantId: world.merchantId, deviceId: terminal.id, nowMs: world.clock.now() };

@@ -92,7 +92,7 @@ describe('a transaction', () => {
     expect(await looking).toBe(0);
   });
 
-  it('of a process that stands still is ended by the server after a while, and its commit fails', async () => {
+  it('of a process that is frozen is ended by the server after a while, and its commit fails', async () => {
     const { clock, harm, one, count } = await begun();
     harm.at = { place: 'commit t', when: 'before', harm: 'stall' };
     const committing = one.executor.commit();
@@ -104,7 +104,7 @@ describe('a transaction', () => {
     expect(await endOf(clock, committing)).toBe('database down');
   });
 
-  it('that begins while its process stands still is ended by the server as well, and does not keep the others for ever', async () => {
+  it('that begins while its process is frozen is ended by the server as well, and does not keep the others for ever', async () => {
     const { clock, one, count } = await open();
     one.standstill.begin();
     const beginning = one.executor.begin();

@@ -49,7 +49,7 @@ describe('who watches answers', () => {
   it.each([
     { lastsMs: 20_000, told: 0 },
     { lastsMs: 1_000, told: 1 },
-  ])('holds no answer to the moment while the database is away, for $lastsMs ms', async ({ lastsMs, told }) => {
+  ])('holds no answer to the moment while the database is down, for $lastsMs ms', async ({ lastsMs, told }) => {
     const clock = createEventClock();
     const watch = createAnswerWatch({ clock, storage: ledger('sent'), violated });
     watch.disturbed(lastsMs);
@@ -227,7 +227,7 @@ describe('an ERP that is called back', () => {
     expect(violations).toEqual(['callback 1 of sale was first tried after callback 2']);
   });
 
-  it('tells of one that was sent while an older one was under way', () => {
+  it('tells of one that was sent while an older one was in progress', () => {
     const { tell } = receiving();
     tell(1);
     tell(2);

@@ -106,7 +106,7 @@ describe('a round', () => {
 });
 
 describe('an answer', () => {
-  it('that says no is distinguished from one that says yes', () => {
+  it('that says no is distinguished from one that approves', () => {
     const noes = ['refused', 'final, refused', 'declined', 'errorCode 20', 'errorCode 50', 'Expired'];
     expect(noes.filter((what) => !isNo({ what }))).toEqual([]);
     expect(['done', 'final, done', 'accepted', 'errorCode 0', 'Payed'].filter((what) => isNo({ what }))).toEqual([]);

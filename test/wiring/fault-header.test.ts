@@ -40,7 +40,7 @@ function serve() {
 }
 
 describe('Tillgate-Fault', () => {
-  it('is selected while the request is under way, for its device and document', async () => {
+  it('is selected while the request is in progress, for its device and document', async () => {
     const { asked, post, left, within } = serve();
     expect((await post({ APIKey: key, DeviceID: device.toUpperCase(), documentNr: 'D' })).json()).toMatchObject({ errorCode: 0 });
     await post({ APIKey: key, DeviceID: device, Receipt: { Uid: 'U' } });

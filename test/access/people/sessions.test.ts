@@ -120,7 +120,7 @@ describe.each(engines)('sessions on %s', (engine) => {
     expect(ended).toEqual(['late']);
   });
 
-  it('goes on looking while the database is away', async () => {
+  it('goes on looking while the database is down', async () => {
     const { clock, database, here, enter, logger } = await setUp();
     const { session } = await enter();
     let ended = 0;

@@ -151,7 +151,7 @@ describe('guessing', () => {
   });
 });
 
-describe('a try', () => {
+describe('an attempt', () => {
   const right = async (): Promise<Verdict<string>> => ({ is: 'right', result: 'in' });
   const from = (number: number) => ({ address: `10.1.${number >> 8}.${number & 255}`, email: `user${number}` });
   const settle = () => new Promise((resolve) => setImmediate(resolve));

@@ -196,7 +196,7 @@ describe.each(engines)('what needs attention on %s', (engine) => {
     expect((await read({ merchantId: otherId })).items).toEqual([]);
   });
 
-  describe('with more payments without a receipt than are looked at', () => {
+  describe('with more payments without a receipt than are read', () => {
     const found = 2_000;
     /** All in one statement each, a second apart, the newest an hour ago. */
     beforeEach(async () => {

@@ -121,7 +121,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     expect((await read(merchantId, other)).card.count).toBe(0);
   });
 
-  it('of a process that stood still are not kept, because others have looked past what it missed', async () => {
+  it('of a process that was frozen are not kept, because others have looked past what it missed', async () => {
     const { id } = await pay({ state: 'unknown', document_state: null, settled_at: null, settled_by: null });
     const other = createHourSums();
     const standsStill = {

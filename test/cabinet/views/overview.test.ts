@@ -147,7 +147,7 @@ describe.each(engines)('the overview on %s', (engine) => {
     expect(page.hours.reduce((sum, { card, qr, cash }) => sum + card + qr + cash, 0)).toBe(470);
   });
 
-  it('tells how many tries succeeded, how long it took, and what settled itself', async () => {
+  it('tells how many attempts succeeded, how long it took, and what settled itself', async () => {
     const page = await read(one);
     expect(page.success).toEqual({ tries: 5, paid: 4, declined: 1, unknown: 0, rate: 0.8 });
     expect(page.answers).toEqual({ p50Ms: 10_100, p95Ms: 31_100 });

@@ -93,7 +93,7 @@ describe('the timeline', () => {
     ).toBe(false);
   });
 
-  it('does not believe a clock that says the bank answered before it was asked, or after we knew', () => {
+  it('does not accept a clock that says the bank answered before it was asked, or after we knew', () => {
     for (const wrongS of [-60, 600]) {
       const report = JSON.stringify({ time: new Date(startMs + wrongS * 1000).toISOString() });
       expect(kinds(sale({ report }, smooth))).not.toContain('bankDid');
@@ -157,7 +157,7 @@ describe('the timeline', () => {
     expect(after[3]).toMatchObject({ from: 'person', isMoney: true, text: { params: { actor: 'Ana', amount: 50 } } });
   });
 
-  it('says when the last try of a callback failed, and when the next one comes', () => {
+  it('says when the last attempt of a callback failed, and when the next one comes', () => {
     const attempts = [{ callbackId: 'c-1', attempt: 6, atMs: startMs + 20_000, status: null, error: 'No answer.', durationMs: 15_000 }];
     expect(kinds(sale({}, smooth, { callbacks: [callback({ state: 'dead' })], attempts }))).toContain('callbackDead');
     const waiting = sale({}, smooth, { callbacks: [callback({ state: 'pending', nextAttemptAtMs: startMs + 80_000 })], attempts });

@@ -72,7 +72,7 @@ it('tells whether connections can be ended, and what the API said otherwise', as
   await expect(connections.check()).rejects.toThrow('HTTP 401: wrong user or password');
 });
 
-it('tries again for some minutes when it is refused or cannot be reached, then says so', async () => {
+it('retries for some minutes when it is refused or cannot be reached, then says so', async () => {
   answer = (response) => response.writeHead(500).end();
   connections.end(deviceId);
   await isAsked(1);

@@ -84,7 +84,7 @@ describe('connections that break', () => {
     ]);
   });
 
-  it('a command that the broker gave back is not-sent, and goes to no channel that cannot tell who is there', async () => {
+  it('a command that the broker returned is not-sent, and goes to no channel that cannot tell who is there', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.queue);
     bench.queue.fate = 'returned';

@@ -38,7 +38,7 @@ describe('a channel that opens while a command waits for its device', () => {
     await bench.link.stop();
   });
 
-  it('brings no second copy to a device whose copy there was given back', async () => {
+  it('brings no second copy to a device whose copy there was returned', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.queue.fate = 'absent';
@@ -146,7 +146,7 @@ describe('an unclear send under a journal that is lost', () => {
   });
 });
 
-describe('a copy that the broker gives back', () => {
+describe('a copy that the broker returns', () => {
   it('makes a command not-sent only if no other copy may have arrived', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
@@ -171,7 +171,7 @@ describe('a copy that the broker gives back', () => {
     expect(await result).toMatchObject({ outcome: 'done', channel: 'queue' });
   });
 
-  it('says why nothing went out', async () => {
+  it('says why nothing was sent', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.queue.break();
@@ -230,7 +230,7 @@ describe('a send that ends late', () => {
   });
 });
 
-describe('a command that is under way', () => {
+describe('a command that is in progress', () => {
   it('tells accepted once, however often the device says so', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
@@ -263,7 +263,7 @@ describe('a command that is under way', () => {
     expect(await result).toMatchObject({ kind: 'silent', wasAccepted: true });
   });
 
-  it('and was held up before it left is asked after at its startBy, not ten seconds after it left', async () => {
+  it('and was stalled before it left is asked after at its startBy, not ten seconds after it left', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.queue.break();

@@ -20,7 +20,7 @@ describe('the time passed', () => {
   });
 });
 
-describe('a command that was held up', () => {
+describe('a command that was stalled', () => {
   it('until its time to begin was over is not sent, by the monotonic clock alone', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
@@ -41,7 +41,7 @@ describe('a command that was held up', () => {
     expect(bench.mqtt.sends).toEqual([]);
   });
 
-  it('for a part of it goes out with what is left, and its call ends at the same answerBy', async () => {
+  it('for a part of it is sent with what is left, and its call ends at the same answerBy', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const issuedAtMs = bench.clock.now();
@@ -92,7 +92,7 @@ describe('the second copy', () => {
     expect(bench.queue.sends[0]?.expiresInMs).toBe(7_000);
   });
 
-  it('does not go out when the wall clock says that the process stood still', async () => {
+  it('is not sent when the wall clock says that the process was frozen', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);

@@ -270,7 +270,7 @@ describe('what is known of a device', () => {
     expect(bench.link.presence.of(deviceId)?.journalId).toBeUndefined();
   });
 
-  it('clock offset: the greatest of the recent samples; a boot starts anew; set back is believed', async () => {
+  it('clock offset: the greatest of the recent samples; a boot starts anew; set back is accepted', async () => {
     const bench = await createLinkBench();
     const offset = () => bench.link.presence.of(deviceId)?.clockOffsetMs;
     const sample = (ms: number, boot?: string) =>

@@ -41,7 +41,7 @@ describe.each(outside)('%s', (_name, create) => {
   });
 });
 
-it('MQTT gives up on a broker that takes the connection and says nothing, and tries again', async () => {
+it('MQTT gives up on a broker that takes the connection and says nothing, and retries', async () => {
   const sockets: Socket[] = [];
   const server = createServer((socket) => sockets.push(socket));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -37,7 +37,7 @@ describe('reading commands', () => {
 });
 
 describe('presence', () => {
-  it('goes out on both channels when they connect, and twice a minute', async () => {
+  it('is sent on both channels when they connect, and twice a minute', async () => {
     const { clock, presences } = await benchOfOne();
     expect(presences).toHaveLength(2);
     expect(presences[0]).toMatchObject({ v: 1, device: deviceId, online: true, kind: 'terminal', bank: 'MAIB', paper: 'OK' });
@@ -61,7 +61,7 @@ describe('promise 1: once', () => {
     expect(device.bank.netBani()).toBe(1250);
   });
 
-  it('has the id in the journal before accepted goes out', async () => {
+  it('has the id in the journal before accepted is sent', async () => {
     const bench = await benchOfOne();
     const message = bench.command('Pay', pay);
     let wasKnown: boolean | undefined;
@@ -286,7 +286,7 @@ describe('promise 6: journal before and after', () => {
     expect(device.bank.entries()).toEqual([]);
   });
 
-  it('comes back with a new bootId and the same journalId', async () => {
+  it('returns with a new bootId and the same journalId', async () => {
     const { clock, device, presences } = await benchOfOne();
     const before = presences.at(-1);
     await Promise.all([device.crash(), clock.advance(5_000)]);

@@ -135,7 +135,7 @@ describe('switched off', () => {
 });
 
 describe('who watches the wire', () => {
-  it('sees each command, and of each answer whether it was carried, lost or doubled', async () => {
+  it('sees each command, and of each answer whether it was carried, lost or duplicated', async () => {
     const seen: string[] = [];
     const bench = await benchOfOne({
       watch: {

@@ -166,7 +166,7 @@ describe('faults', () => {
 describe('faults that a request selects [D152]', () => {
   const pay = { amount: 20, currency: 'MDL', documentNr: 'A' };
 
-  it('concern the first try of its document, each fault once', async () => {
+  it('concern the first attempt of its document, each fault once', async () => {
     const { ask, outcomesOf, device } = await benchOfOne();
     device.mishaps.select({ magic: 'declined', document: 'a' });
     expect(outcomesOf(await ask('Pay', { ...pay, documentNr: 'B' }))).toEqual(['accepted', 'done']);

@@ -94,7 +94,7 @@ async function openProxy(target: number) {
 describe('AMQP connector on RabbitMQ', () => {
   connectorContract(openRabbit, createAmqpConnector);
 
-  it('tries again every 2 s while its former connection still holds the queue', async () => {
+  it('retries every 2 s while its former connection still holds the queue', async () => {
     const dying = await connect(`amqp://${deviceId}:${encodeURIComponent(secret)}@127.0.0.1:${server.port}`);
     await (await dying.createChannel()).assertQueue(queue, { exclusive: true, autoDelete: true, durable: false });
     const logger = recordingLogger();

@@ -153,7 +153,7 @@ describe('what a device may hear and say', () => {
     expect(at.told).toHaveLength(1);
   });
 
-  it('is no will: the end was reported already, in the right order; an answer that was under way counts', async () => {
+  it('is no will: the end was reported already, in the right order; an answer that was in progress counts', async () => {
     await at.open();
     const client = at.present();
     client.closed = true;
@@ -161,7 +161,7 @@ describe('what a device may hear and say', () => {
     expect((await publish(client, { topic: mqttTopics.answers(deviceId, gatewayId) })).error).toBeUndefined();
   });
 
-  it('is nothing any more once the device was cut off, also by one whose login was under way at that moment', async () => {
+  it('is nothing any more once the device was cut off, also by one whose login was in progress at that moment', async () => {
     let letIn = (_isRight: boolean) => {};
     await at.open({ checkDevice: () => new Promise((resolve) => (letIn = resolve)) });
     const answer = { topic: mqttTopics.answers(deviceId, gatewayId) };

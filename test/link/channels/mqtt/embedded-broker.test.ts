@@ -182,7 +182,7 @@ describe('a send', () => {
     expect(await ended).toBe('SendUnclear');
   });
 
-  it('is not tried to a device that is away, has closed, or does not listen', async () => {
+  it('is not tried to a device that is offline, has closed, or does not listen', async () => {
     await at.open();
     expect(await errorOf(at.broker.send(deviceId, command(), 1_000))).toBe('DeviceNotOnChannel');
     const silent = new FakeClient();

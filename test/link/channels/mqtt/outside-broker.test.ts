@@ -155,7 +155,7 @@ describe('the gateway at an outside broker', () => {
     expect(words()).toEqual([]);
   });
 
-  it('whose login is refused starts all the same, and tries again', async () => {
+  it('whose login is refused starts all the same, and retries', async () => {
     let isOpen = false;
     await open({
       authenticate: (_client, _username, _password, done) =>
@@ -170,7 +170,7 @@ describe('the gateway at an outside broker', () => {
     expect(words()).toEqual(['up']);
   });
 
-  it('that is stopped while it waits for its next try does not come back', async () => {
+  it('that is stopped while it waits for its next attempt does not come back', async () => {
     await open();
     await channel.start(recorder);
     cutAll();

@@ -228,7 +228,7 @@ describe('a send', () => {
     await expect(ended).rejects.toMatchObject({ name: 'SendUnclear', cause });
   });
 
-  it('is not tried to a device that is away, or while the queue is not open', async () => {
+  it('is not tried to a device that is offline, or while the queue is not open', async () => {
     expect(await errorOf(queue.send(deviceId, command(), 1_000))).toBe('ChannelDown');
     await up();
     expect(await errorOf(queue.send(deviceId, command(), 1_000))).toBe('DeviceNotOnChannel');

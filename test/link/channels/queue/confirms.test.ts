@@ -74,7 +74,7 @@ describe('commands that RabbitMQ has not confirmed', () => {
     expect(absent).toEqual(['device-1']);
   });
 
-  it('are distinguished: what is given back says nothing about its neighbour', async () => {
+  it('are distinguished: what is returned says nothing about its neighbour', async () => {
     const one = send();
     const other = send();
     if (one.published) outbox.giveBack(one.published);

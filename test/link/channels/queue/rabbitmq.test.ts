@@ -130,7 +130,7 @@ describe('the RabbitMQ channel', () => {
     expect([channel.isConnected, words()]).toEqual([true, ['up']]);
   });
 
-  it('is down while the broker is away or takes nothing, and says each change once', async () => {
+  it('is down while the broker is down or takes nothing, and says each change once', async () => {
     const { channel } = await up();
     connection.emit('blocked');
     connection.emit('blocked');
@@ -245,7 +245,7 @@ describe('a send over RabbitMQ', () => {
 });
 
 describe('stopping', () => {
-  it('leaves what is under way unclear, closes the connection once, and is not up any more', async () => {
+  it('leaves what is in progress unclear, closes the connection once, and is not up any more', async () => {
     const { channel, model } = await up();
     const sent = errorOf(channel.send(deviceId, command(), 1_000));
     const returned = errorOf(channel.send(deviceId, command(), 1_000));
