@@ -56,7 +56,7 @@ describe('failed logins', () => {
     expect(written.at(-1)).toEqual(['login.fail', 'others', 4_800]);
   });
 
-  it('that could not be written are retried a minute later, by themselves', async () => {
+  it('that could not be written are retried a minute later', async () => {
     logins.note('192.0.2.1');
     isDown = true;
     await clock.advance(60_000);
@@ -67,7 +67,7 @@ describe('failed logins', () => {
     expect(await entries()).toEqual([['login.fail', '192.0.2.1', 1]]);
   });
 
-  it('of which there are none write nothing, and complain about no database', async () => {
+  it('write nothing if there are none, and log no database error', async () => {
     isDown = true;
     await logins.stop();
     expect(logger.lines).toEqual([]);

@@ -45,7 +45,7 @@ describe.each(engines)('idempotency keys on %s', (engine) => {
     });
   });
 
-  it('gives exactly one of many claims at once', async () => {
+  it('grants exactly one of many claims at once', async () => {
     const results = await Promise.all(Array.from({ length: 40 }, (_, index) => claim(`command-${index}`)));
     expect(results.filter(({ kind }) => kind === 'new')).toHaveLength(1);
     const winner = `command-${results.findIndex(({ kind }) => kind === 'new')}`;
@@ -54,7 +54,7 @@ describe.each(engines)('idempotency keys on %s', (engine) => {
     }
   });
 
-  it('leaves nothing of a claim whose transaction is rolled back', async () => {
+  it('keeps nothing of a claim whose transaction is rolled back', async () => {
     const failure = database.transaction(async (queries) => {
       await claimKey(queries, claimOf('first'));
       throw new Error('the insert failed');
@@ -98,14 +98,14 @@ describe.each(engines)('idempotency keys on %s', (engine) => {
     },
   );
 
-  it('gives exactly one of many claims on an entry that is too old', async () => {
+  it('grants exactly one of many claims on an expired entry', async () => {
     await claim('first');
     database.shiftClock(dayMs + 1);
     const results = await Promise.all(Array.from({ length: 20 }, (_, index) => claim(`command-${index}`)));
     expect(results.filter(({ kind }) => kind === 'new')).toHaveLength(1);
   });
 
-  it('is released by its own subject alone', async () => {
+  it('is released only by its own subject', async () => {
     await claim('first');
     await releaseKey(database.queries, merchantId, 'order-1', 'somebody else');
     expect(await claim('second')).toMatchObject({ kind: 'same' });
@@ -113,7 +113,7 @@ describe.each(engines)('idempotency keys on %s', (engine) => {
     expect(await claim('third')).toEqual({ kind: 'new' });
   });
 
-  it('sweeps what no longer counts and nothing else', async () => {
+  it('sweeps expired entries and nothing else', async () => {
     await claim('first');
     database.shiftClock(dayMs + 1);
     await claim('second', { key: 'order-2' });

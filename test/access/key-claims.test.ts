@@ -45,7 +45,7 @@ describe('a claim that finds the key taken, and then its entry gone', () => {
     expect((await findKey(database.queries, merchantId, 'k'))?.subjectId).toBe('s');
   });
 
-  it('is given up after the fifth time, aloud', async () => {
+  it('fails after the fifth attempt, with an error', async () => {
     let looks = 0;
     // Taken whenever it is claimed, gone whenever it is looked at.
     const queries = database.queries.withPlugin({
@@ -61,7 +61,7 @@ describe('a claim that finds the key taken, and then its entry gone', () => {
 });
 
 describe('claims of a batch', () => {
-  it('stand for what each of them says, from now on', async () => {
+  it('belong to their commands from now on', async () => {
     const invoice = { ...claimOf('b', 'two'), subjectKind: 'invoice', requestHash: 'h2' } as const;
     await claimAll('sqlite', claimsText([invoice, claimOf('a', 'one')])).execute(database.queries);
     expect(await findKey(database.queries, merchantId, 'a')).toEqual({ requestHash: 'h', subjectKind: 'command', subjectId: 'one' });
@@ -77,7 +77,7 @@ describe('claims of a batch', () => {
   });
 });
 
-it('a key is used also when what stands under it is too old to count', async () => {
+it('a key counts as used even if its entry has expired', async () => {
   await claimKey(database.queries, claimOf('k'));
   await clock.advance(25 * 3600_000);
   expect(await findKey(database.queries, merchantId, 'k')).toBeUndefined();

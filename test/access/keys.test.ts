@@ -28,7 +28,7 @@ describe.each(engines)('keys on %s', (engine) => {
     expect(await access.findCaller(key.toUpperCase())).toEqual({ merchantId, keyId: id, modules: new Set(['POS', 'QR']) });
   });
 
-  it("tells the share that an operator set for the key's merchant, at once and until it is taken back", async () => {
+  it("returns the share that an operator set for the key's merchant, at once and until it is removed", async () => {
     const { access, database, merchantId } = await setUp();
     const { key } = await access.createKey('test', { merchantId, name: 'ERP', modules: allModules });
     expect(await access.findCaller(key)).not.toHaveProperty('sharePercent');
@@ -48,7 +48,7 @@ describe.each(engines)('keys on %s', (engine) => {
     });
   });
 
-  it('does not ask the database for what is no UUID', async () => {
+  it('does not query the database for an invalid UUID', async () => {
     const { access, database } = await setUp();
     await database.close();
     expect(await access.findCaller("' or 1=1 --")).toBeUndefined();
@@ -118,7 +118,7 @@ describe.each(engines)('keys on %s', (engine) => {
     await again();
   });
 
-  it('lets a revocation take hold at once here, and keeps its first time', async () => {
+  it('applies a revocation at once here, and keeps its first time', async () => {
     const { access, merchantId } = await setUp();
     const { id, key } = await access.createKey('test', { merchantId, name: 'ERP', modules: allModules });
     expect(await access.findCaller(key)).toBeDefined();
@@ -128,7 +128,7 @@ describe.each(engines)('keys on %s', (engine) => {
     await expect(access.revokeKey('test', '3b241101-e2bb-4255-8caf-4136c566a962')).rejects.toMatchObject({ errorName: 'Record_not_exist' });
   });
 
-  it('does not hand out what was looked up before a revocation', async () => {
+  it('does not use a lookup from before a revocation', async () => {
     const { access, merchantId } = await setUp();
     const { id, key } = await access.createKey('test', { merchantId, name: 'ERP', modules: allModules });
     const before = access.findCaller(key);
@@ -137,7 +137,7 @@ describe.each(engines)('keys on %s', (engine) => {
     expect(await access.findCaller(key)).toBeUndefined();
   });
 
-  it('tells another instance by a wake-up, and without one forgets within seconds', async () => {
+  it('notifies another instance by a wake-up, and without one expires within seconds', async () => {
     const { access, database, clock, merchantId } = await setUp();
     // Another gateway on the same database: its wake-ups are lost while `isDeaf`.
     let isDeaf = false;
@@ -161,7 +161,7 @@ describe.each(engines)('keys on %s', (engine) => {
     expect(await other.findCaller(two.key)).toBeUndefined();
   });
 
-  it("ends a key at its expiry by the database's clock, though it was remembered", async () => {
+  it("ends a key at its expiry by the database's clock, even if it was cached", async () => {
     const { access, clock, merchantId } = await setUp();
     const { key } = await access.createKey('test', { merchantId, name: 'ERP', modules: allModules, expiresAtMs: clock.now() + 2_000 });
     expect(await access.findCaller(key)).toBeDefined();
@@ -247,7 +247,7 @@ describe.each(engines)('keys on %s', (engine) => {
     expect((await access.listMerchants()).map((merchant) => merchant.name)).toEqual(['Shop']);
   });
 
-  it('seeds the sandbox once: the same key again, a new one only when the old is gone', async () => {
+  it('seeds the sandbox once: the same key again, a new one only if the old one is gone', async () => {
     const { access, database } = await setUp();
     const first = await ensureDemo({ database, access });
     expect((await access.findCaller(first.apiKey))?.modules.size).toBe(3);

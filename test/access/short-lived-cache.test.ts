@@ -16,7 +16,7 @@ beforeEach(() => {
   });
 });
 
-it('knows at once what was looked up, until its time is over, and looks nothing up for it', async () => {
+it('returns a cached value at once until it expires, without a lookup', async () => {
   expect(cache.known('a')).toBeUndefined();
   const asked = cache.get('a');
   expect(cache.known('a')).toBeUndefined();
@@ -28,13 +28,13 @@ it('knows at once what was looked up, until its time is over, and looks nothing 
   expect(lookUps).toEqual(['a']);
 });
 
-it('knows nothing any more after a word that something changed', async () => {
+it('is empty after a change was notified', async () => {
   await cache.get('a');
   cache.forget();
   expect(cache.known('a')).toBeUndefined();
 });
 
-describe('a look-up that is overtaken by a word that something changed', () => {
+describe('a lookup that is overtaken by a notified change', () => {
   let begun: PromiseWithResolvers<{ value: string; validForMs: number }>[];
   let looked: string[];
   let slow: ShortLivedCache<string>;
@@ -54,7 +54,7 @@ describe('a look-up that is overtaken by a word that something changed', () => {
     });
   });
 
-  it('is made again, once for all who wait for it, and only what the second one finds is handed out', async () => {
+  it('is made again, once for all waiting callers, and only the second result is returned', async () => {
     const [first, joined] = [slow.get('a'), slow.get('a')];
     slow.forget();
     await end(0, 'before');
@@ -64,7 +64,7 @@ describe('a look-up that is overtaken by a word that something changed', () => {
     expect([await first, await joined, await later, slow.known('a'), begun.length]).toEqual(['after', 'after', 'after', 'after', 2]);
   });
 
-  it('is made three times at most: others’ changes delay no caller for ever, and what is found then is not remembered', async () => {
+  it('is made three times at most: others’ changes delay no caller for ever, and the last result is not cached', async () => {
     const asked = slow.get('a');
     for (const at of [0, 1, 2]) {
       slow.forget();
@@ -84,19 +84,19 @@ describe('a look-up that is overtaken by a word that something changed', () => {
   });
 });
 
-it('does not know absent values: those are looked up or remembered by `get`', async () => {
+it('does not return absent values: `get` looks them up or caches them', async () => {
   await cache.get('nobody');
   expect([cache.known('nobody'), await cache.get('nobody'), lookUps]).toEqual([undefined, undefined, ['nobody']]);
 });
 
-it('drops those first that were not asked about', async () => {
+it('drops those first that were not read', async () => {
   for (const name of ['a', 'b', 'c']) await cache.get(name);
   expect(cache.known('a')).toBe('A');
   await cache.get('d');
   expect(['a', 'b', 'c', 'd'].map((name) => cache.known(name))).toEqual(['A', undefined, 'C', 'D']);
 });
 
-it('drops those first that were not asked about, also by `get`, and counts what was looked up anew as young', async () => {
+it('drops those first that were not read, also by `get`, and counts a new lookup as recent', async () => {
   for (const name of ['a', 'b', 'c', 'a', 'd']) await cache.get(name);
   expect(['a', 'b'].map((name) => cache.known(name))).toEqual(['A', undefined]);
   cache.forget();
@@ -106,7 +106,7 @@ it('drops those first that were not asked about, also by `get`, and counts what 
   expect(['a', 'b'].map((name) => cache.known(name))).toEqual(['A', undefined]);
 });
 
-it('looks up again what is older than the caller puts up with', async () => {
+it('looks up a value again that is older than the caller accepts', async () => {
   await clock.advance(10);
   await cache.get('a');
   await clock.advance(100);
@@ -116,7 +116,7 @@ it('looks up again what is older than the caller puts up with', async () => {
   expect(lookUps).toEqual(['a', 'a']);
 });
 
-it('keeps a look-up in progress when an older one of the same name fails: it was forgotten before', async () => {
+it('keeps a lookup in progress when an older one of the same name fails', async () => {
   const begun: PromiseWithResolvers<{ value: string; validForMs: number }>[] = [];
   const slow = createShortLivedCache<string>(clock, 3, () => {
     const look = Promise.withResolvers<{ value: string; validForMs: number }>();

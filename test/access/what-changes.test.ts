@@ -36,7 +36,7 @@ const newest = async () => (await listAudit(database.queries, { limit: 1 }))[0];
 const fails = (call: Promise<unknown>, errorName: string) => expect(call).rejects.toMatchObject({ errorName });
 
 describe('a key', () => {
-  it('that does not exist is unknown, and that is remembered for two seconds', async () => {
+  it('that does not exist is unknown, which is cached for two seconds', async () => {
     const { id, key } = await seedKey(database.queries, merchantId);
     await database.queries.deleteFrom('api_keys').execute();
     expect(await access.findCaller(key)).toBeUndefined();
@@ -76,7 +76,7 @@ describe('a key', () => {
     expect(await access.listKeys(merchantId)).toMatchObject([{ state: 'revoked', revokedAtMs }]);
   });
 
-  it('that is rotated or revoked ends here at once, though no word of it comes back', async () => {
+  it('that is rotated or revoked ends here at once, without waiting for the notification', async () => {
     for (const end of [(id: string) => access.revokeKey('ana', id), (id: string) => access.rotateKey('ana', id, 0)]) {
       const { id, key } = await create();
       expect(await access.findCaller(key)).toBeDefined();
@@ -89,7 +89,7 @@ describe('a key', () => {
     await fails(access.rotateKey('ana', nobody), 'Record_not_exist');
   });
 
-  it('is in the audit log with what it opens, and a rotation with what took its place', async () => {
+  it('is in the audit log with its modules, and a rotation with the new key', async () => {
     const { id } = await create();
     expect((await newest())?.detail).toEqual({ merchantId, name: 'ERP', modules: ['POS'] });
     const { id: replacedBy, oldKeyEndsAtMs } = await access.rotateKey('ana', id, 5);
@@ -134,7 +134,7 @@ it('the audit log is read by subject, by whose it is, and page by page', async (
 });
 
 describe('a device of a merchant', () => {
-  it('comes with what it last said; another merchant’s and a disabled one are offline', async () => {
+  it('has its last presence; another merchant’s and a disabled one are offline', async () => {
     const said = { journal_id: 'j', last_seen_at: 7, last_report: '{}' };
     const { id } = await seedDevice(database.queries, merchantId, said);
     const { id: silent } = await seedDevice(database.queries, merchantId);
@@ -146,7 +146,7 @@ describe('a device of a merchant', () => {
     await fails(found(id), 'Device_Offline');
   });
 
-  it('that must be fresh is looked up, though it was in this very millisecond', async () => {
+  it('that must be fresh is looked up, even within the same millisecond', async () => {
     const devices = createMerchantDevices({ database, clock });
     const { id } = await seedDevice(database.queries, merchantId);
     await devices.require(merchantId, id, true);
@@ -157,6 +157,6 @@ describe('a device of a merchant', () => {
   });
 });
 
-it('two hashes are the same when they are, and two of different length are none', () => {
+it('equal hashes are equal, and hashes of different length are not', () => {
   expect([sameHash('abc', 'abc'), sameHash('abc', 'abd'), sameHash('abc', 'abcd')]).toEqual([true, false, false]);
 });

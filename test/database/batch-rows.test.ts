@@ -9,7 +9,7 @@ import { engines, openTestDatabase } from '../support/engines.ts';
 const columns = { id: 'text', count: 'int8' } as const;
 
 describe.each(engines)('the rows of a batch on %s', (engine) => {
-  it('arrive as they are, whatever their text', async () => {
+  it('arrive unchanged, whatever their text', async () => {
     const database = await openTestDatabase(engine);
     const rows = [
       { id: `it's "quoted", \\ and țuică 🧾`, count: Number.MAX_SAFE_INTEGER },
@@ -60,7 +60,7 @@ describe.runIf(engines.includes('postgres'))('the rows of a batch on postgres', 
     await database.close();
   });
 
-  it('of a statement that may wait leave its patience as it is', async () => {
+  it('of a statement that may wait keep its lock time-out', async () => {
     const database = await openTestDatabase('postgres');
     const patience = async (waits: LockWait) => {
       const rows = batchRows('postgres', 'x', columns, rowsText(columns, [{ id: 'a', count: 1 }]), waits);

@@ -31,7 +31,7 @@ describe.runIf(engines.includes('postgres'))('a command on postgres', () => {
     await database.close();
   });
 
-  it('that closes a document finds its payment without a walk through all that its terminal ever did, while the table is young', async () => {
+  it('that closes a document finds its payment without a scan of all commands of its terminal, while the table is new', async () => {
     const database = await openTestDatabase('postgres');
     const { id: merchantId } = await seedMerchant(database.queries);
     const { id: deviceId } = await seedDevice(database.queries, merchantId);
@@ -66,7 +66,7 @@ describe.runIf(engines.includes('postgres'))('a command on postgres', () => {
     await database.close();
   });
 
-  it('asks for the time without having the question read and planned each time', async () => {
+  it('reads the time without parsing and planning the query each time', async () => {
     const database = await openTestDatabase('postgres');
     // A function in SQL that is not written into its statement is prepared anew in each.
     const language = sql`select l.lanname as name from pg_proc p join pg_language l on l.oid = p.prolang where p.proname = 'now_ms'`;

@@ -16,7 +16,7 @@ const openIn = async (dataDir: string) => {
 };
 
 describe('the data directory', () => {
-  it('is made for its user alone, the database too', async () => {
+  it('is readable only by its user, and so is the database', async () => {
     const dataDir = join(temporaryDirectory(), 'a', 'data');
     expect(await openIn(dataDir)).toEqual([]);
     expect([modeOf(dataDir), modeOf(join(dataDir, 'tillgate.db'))]).toEqual(['700', '600']);

@@ -79,7 +79,7 @@ describe('one gateway for one file', () => {
 });
 
 describe('durability settings', () => {
-  it('are right for the file, and memory is called what it is', async () => {
+  it('are correct for the file, and memory is reported as memory', async () => {
     const file = await openTestDatabase('sqlite');
     expect(await checkDurability(file)).toEqual([]);
     await file.close();

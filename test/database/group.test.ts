@@ -47,7 +47,7 @@ function setUp(limits: Partial<GroupOptions<Row, string>> = {}) {
 const ids = (batches: { ids: string[] }[]) => batches.map((batch) => batch.ids);
 
 describe('a group', () => {
-  it('commits a single row at once, and together what came meanwhile, in one fixed order', async () => {
+  it('commits a single row at once, and rows that came meanwhile together, in one fixed order', async () => {
     const { group, batches, add, told } = setUp({ inFlight: 1 });
     add('one');
     expect(ids(batches)).toEqual([['one']]);
@@ -61,7 +61,7 @@ describe('a group', () => {
     expect(group.waiting).toBe(0);
   });
 
-  it('lets those who come in the same moment go together, also after a commit, and asks for one moment at a time', async () => {
+  it('batches rows of the same moment, also after a commit, and schedules one batch at a time', async () => {
     const moments: (() => void)[] = [];
     const { batches, add } = setUp({ inFlight: 2, soon: (begin) => moments.push(begin) });
     for (const id of ['bravo', 'alpha']) add(id);
@@ -81,7 +81,7 @@ describe('a group', () => {
     expect(moments).toEqual([]);
   });
 
-  it('keeps to its bounds: so many commits in progress, so many rows in each, and over the number that may wait each by itself', async () => {
+  it('respects its bounds: commits in progress, rows in each, and above the queue’s bound each row alone', async () => {
     const { batches, alone, add, told } = setUp({ maxRows: 2, inFlight: 2, maxWaiting: 3 });
     for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) add(id);
     expect(ids(batches)).toEqual([['a'], ['b']]);
@@ -92,14 +92,14 @@ describe('a group', () => {
     expect(told).toEqual(['b done', 'f done alone']);
   });
 
-  it('takes no more into a commit than so many characters, and what is larger by itself', async () => {
+  it('limits the characters of a commit, and commits a larger row alone', async () => {
     const { batches, add } = setUp({ inFlight: 1, maxCharacters: 10, sizeOf: ({ id }) => Number(id.slice(1)) });
     for (const id of ['a0', 'b4', 'c6', 'd1', 'e99', 'f1', 'g9', 'h0']) add(id);
     for (let at = 0; at < batches.length; at += 1) await batches[at]?.succeed();
     expect(ids(batches)).toEqual([['a0'], ['b4', 'c6'], ['d1'], ['e99'], ['f1', 'g9', 'h0']]);
   });
 
-  it('never has two rows in progress that share a name, and keeps their order', async () => {
+  it('never has two rows in progress that share a key, and keeps their order', async () => {
     const { group, batches, add, told } = setUp({ inFlight: 2 });
     add('first', 'terminal 1', 'document 1');
     add('second', 'terminal 1', 'document 2');
@@ -118,7 +118,7 @@ describe('a group', () => {
     expect(group.waiting).toBe(0);
   });
 
-  it('lets a row that waits for two names keep no other row from the one that is free', async () => {
+  it('does not let a row that waits for two keys block another row from the free one', async () => {
     const { batches, add } = setUp({ inFlight: 3 });
     add('first', 'terminal 1');
     add('second', 'terminal 2');
@@ -134,7 +134,7 @@ describe('a group', () => {
   it.each([
     ['a bad row', new ConstraintViolation('check', 'bad row')],
     ['a lock that does not come free', new DatabaseBusy(new Error('lock'))],
-  ])('tries row by row after %s, and that keeps no other batch', async (_what, error) => {
+  ])('retries row by row after %s, without delaying another batch', async (_what, error) => {
     const { batches, alone, add, told } = setUp({ inFlight: 1 });
     add('gate');
     for (const id of ['a', 'b', 'c']) add(id);
@@ -153,7 +153,7 @@ describe('a group', () => {
     expect(ids(batches).slice(3)).toEqual([['after a']]);
   });
 
-  it('sends a row that lost against another transaction again, alone or over the number that may wait, and not for ever', async () => {
+  it('retries a row that lost against another transaction, alone or above the queue’s bound, a bounded number of times', async () => {
     const lost = () => new LostToAnother('deadlock detected', undefined);
     const { batches, alone, told, add } = setUp({ maxWaiting: 1, inFlight: 1 });
     add('one');
@@ -171,7 +171,7 @@ describe('a group', () => {
     expect(alone.map(({ id }) => id)).toEqual(['one', 'one', 'over', 'over', ...Array.from({ length: 5 }, () => 'two')]);
   });
 
-  it('answers all callers that a commit is unclear, and tries nothing again by itself', async () => {
+  it('answers all callers that a commit is unclear, and retries nothing', async () => {
     const { batches, alone, add, told } = setUp({ inFlight: 1 });
     add('gate');
     for (const id of ['a', 'b']) add(id);

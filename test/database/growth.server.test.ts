@@ -75,7 +75,7 @@ async function readsOf(work: () => Promise<void>): Promise<Reads[]> {
 const lookupsIn = (name: string, all: Reads[]) => all.find((table) => table.name === name)?.lookups ?? 0;
 const readThrough = (all: Reads[]) => all.filter(({ passed }) => passed >= stored);
 
-it('leads every call, and what a gateway looks for every few seconds, to its rows by an index', async () => {
+it('uses an index for every call, and for every periodic query of a gateway', async () => {
   const reads = await readsOf(async () => {
     gateway = await startTillgate('grown', 4, { databaseUrl: url, mqttUrl: process.env['TILLGATE_TEST_MOSQUITTO_URL'] ?? '' });
     const some = { inFlight: 4, forMs: 0, warmUpMs: 0, atLeastCalls: 40 };
@@ -88,7 +88,7 @@ it('leads every call, and what a gateway looks for every few seconds, to its row
   expect(readThrough(reads)).toEqual([]);
 }, 120_000);
 
-it('leads every sweep to its rows by an index', async () => {
+it('uses an index for every sweep', async () => {
   const reads = await readsOf(async () => {
     const database = await open();
     const { queries } = database;
@@ -108,7 +108,7 @@ it('leads every sweep to its rows by an index', async () => {
   expect(readThrough(reads)).toEqual([]);
 }, 120_000);
 
-it('settles a command without a look at the others that are open', async () => {
+it('settles a command without reading other open ones', async () => {
   // One for each device, after PostgreSQL has counted that none is open.
   const { rows } = await client.query<{ id: string; device_id: string }>(
     `insert into commands (id, merchant_id, device_id, instance_id, name, mode, is_payment, closes_day, args, state, issued_at, answer_by, recalls)

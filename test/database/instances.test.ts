@@ -25,7 +25,7 @@ async function setUp(engine: Engine) {
 }
 
 describe.each(engines)('instances on %s', (engine) => {
-  it('live while their heart beats, and are dead soon after it stops or at once when they say so', async () => {
+  it('are alive while they write heartbeats, and dead soon after the last one or at once after a stop', async () => {
     const { clock, database } = await setUp(engine);
     const { queries } = database;
     const deps = { database, clock, logger: quietLogger };
@@ -97,7 +97,7 @@ describe.each(engines)('instances on %s', (engine) => {
     await database.close();
   });
 
-  it('know that they are alone, and at once that they are not any more', async () => {
+  it('know whether they are alone, and notice another instance at once', async () => {
     const { clock, database } = await setUp(engine);
     const alone: boolean[] = [];
     const first = await startInstance(
@@ -118,7 +118,7 @@ describe.each(engines)('instances on %s', (engine) => {
     await database.close();
   });
 
-  it('go on beating after the database failed them, and are forgotten after a month', async () => {
+  it('continue their heartbeats after a database failure, and are removed after a month', async () => {
     const { clock, database } = await setUp(engine);
     let isBroken = false;
     const queries = new Proxy(database.queries, {

@@ -26,7 +26,7 @@ describe.each(engines)('on %s', (engine) => {
     await database.close();
   });
 
-  test('what a plugin writes anew each time, as the clock of these tests does, is not kept', async () => {
+  test('a statement that a plugin rewrites each time, like the clock of these tests, is not kept', async () => {
     const database = await openTestDatabase(engine, { ...systemClock, now: () => 1_000 });
     const now = keptStatement((queries) => queries.selectNoFrom(nowMs.as('ms')).compile());
     expect(await now(database.queries, {})).toEqual([{ ms: 1_000 }]);

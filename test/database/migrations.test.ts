@@ -38,7 +38,7 @@ describe('reading a migration', () => {
     );
   });
 
-  it('leaves out on SQLite what is for PostgreSQL only', () => {
+  it('omits PostgreSQL-only statements on SQLite', () => {
     const text = 'create index i on a (n);\n-- on PostgreSQL only\nalter table a drop constraint b;\ndrop index c;';
     expect(statementsFor('sqlite', text)).toEqual(['create index i on a (n)']);
     expect(statementsFor('postgres', text)).toEqual(['create index i on a (n)', 'alter table a drop constraint b', 'drop index c']);
@@ -70,7 +70,7 @@ describe.each(engines)('migrating on %s', (engine) => {
     await place.remove();
   });
 
-  it('tells what it applied, and applies nothing twice', async () => {
+  it('reports what it applied, and applies nothing twice', async () => {
     expect(await migrateDatabase(options())).toEqual(shipped);
     expect(await migrateDatabase(options())).toEqual([]);
     addMigration('create table more (id identity8, note text not null);');
@@ -93,14 +93,14 @@ describe.each(engines)('migrating on %s', (engine) => {
     await expect(openDatabase({ ...options(), role: 'reader' })).rejects.toThrow(/newer than this program/);
   });
 
-  it('refuses a database that was made by another text of the same number', async () => {
+  it('refuses a database that was migrated by another text of the same number', async () => {
     addMigration('create table more (id identity8);');
     await migrateDatabase(options());
     addMigration('create table more (id identity8, note text);');
     await expect(openDatabase(options())).rejects.toThrow(/another text/);
   });
 
-  it('sends a reader of an older database to the gateway first, and changes nothing for it', async () => {
+  it('refuses a reader of an older database with a hint to start the gateway, and changes nothing', async () => {
     await migrateDatabase(options());
     addMigration('create table more (id identity8);');
     await expect(openDatabase({ ...options(), role: 'reader' })).rejects.toThrow(
@@ -109,7 +109,7 @@ describe.each(engines)('migrating on %s', (engine) => {
     expect(await migrateDatabase(options())).toHaveLength(1);
   });
 
-  it('lets a reader look and not write', async () => {
+  it('lets a reader read and not write', async () => {
     await migrateDatabase(options());
     const reader = await openDatabase({ ...options(), role: 'reader' });
     expect(await reader.queries.selectFrom('merchants').select('id').execute()).toEqual([]);
@@ -132,7 +132,7 @@ describe.each(engines.filter((engine) => engine === 'postgres'))('several instan
     await place.remove();
   });
 
-  describe('beside a gateway at work', () => {
+  describe('beside a running gateway', () => {
     const oneMore = readMigrations(migrationsDir).length + 1;
     let dir: string;
     let place: Awaited<ReturnType<typeof emptyPlace>>;

@@ -20,7 +20,7 @@ function setUp() {
   return { clock, inner, outages, state, seen };
 }
 
-it('is a line at its begin, one a minute and one at its end; all else goes to debug', async () => {
+it('is a line at its beginning, one a minute and one at its end; all others are at debug', async () => {
   const { clock, inner, outages, state, seen } = setUp();
   state.isAway = true;
   for (let second = 0; second < 150; second += 1) {
@@ -43,7 +43,7 @@ it('is a line at its begin, one a minute and one at its end; all else goes to de
   expect(inner.lines.filter(({ level }) => level === 'debug')).toHaveLength(300);
 });
 
-it('is none when the database can be written: the line is written as it came, and the next outage begins anew', async () => {
+it('is not reported when the database can be written: the line is written unchanged, and the next outage is a new one', async () => {
   const { clock, outages, state, seen } = setUp();
   outages.logger.warn({ err: down }, 'an idle database connection was lost');
   await clock.settle();
@@ -54,7 +54,7 @@ it('is none when the database can be written: the line is written as it came, an
   expect(seen().at(-1)).toMatchObject({ level: 'error', message: expect.stringContaining('is away') });
 });
 
-it('says nothing about a row that is locked or about other errors: these lines stay', async () => {
+it('does not replace lines about a locked row or other errors', async () => {
   const { clock, outages, state, seen } = setUp();
   state.isAway = true;
   outages.logger.warn({ err: new DatabaseBusy(undefined) }, 'locked');

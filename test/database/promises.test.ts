@@ -94,7 +94,7 @@ function stumblingBlocks({ text }: Pick<Migration, 'text'>): string[] {
   });
 }
 
-it('every promise is kept by the text: it only adds, and asks nothing of rows that older programs write', () => {
+it('every declaration matches the text: it only adds, and accepts rows of older programs', () => {
   const promising = readMigrations(migrationsDir).filter(({ oldestProgram, version }) => oldestProgram < version);
   for (const migration of promising) expect(stumblingBlocks(migration), `migration ${migration.version}`).toEqual([]);
 });

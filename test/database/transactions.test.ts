@@ -62,7 +62,7 @@ describe.each(engines)('statements and transactions on %s', (engine) => {
     expect(winners.flat()).toHaveLength(1);
   });
 
-  it('lets no other query see half of a transaction, nor slip a statement into it', async () => {
+  it('lets no other query see half of a transaction, nor add a statement to it', async () => {
     const { id } = await seedMerchant(database.queries, { name: '0' });
     const rename = (queries: Queries, name: string) => queries.updateTable('merchants').set({ name }).where('id', '=', id).execute();
     await Promise.all(
@@ -142,7 +142,7 @@ describe.each(engines)('statements and transactions on %s', (engine) => {
     expect(await count(database.queries)).toBe(0);
   });
 
-  it('tells whether it is in use, and checks a write beside or after a transaction that is open', async () => {
+  it('reports whether it is in use, and checks a write beside or after an open transaction', async () => {
     let release = () => {};
     const opened = new Promise<void>((resolve) => {
       void database.transaction(async (tx) => {

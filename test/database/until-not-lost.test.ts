@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { DatabaseBusy, isCertainlyUndone, LostToAnother } from '../../src/database/errors.ts';
 import { untilNotLost } from '../../src/database/until-not-lost.ts';
 
-describe('work that was lost to another', () => {
+describe('work that was lost to another transaction', () => {
   const lost = () => new LostToAnother('deadlock detected', undefined);
   const failing = (errors: readonly Error[]) => {
     let at = 0;
@@ -15,13 +15,13 @@ describe('work that was lost to another', () => {
     };
   };
 
-  it('goes again until it is not, and tells of each time', async () => {
+  it('is retried until it succeeds, and reports each retry', async () => {
     const told: number[] = [];
     expect(await untilNotLost(failing([lost(), lost()]), { onLost: (attempt) => told.push(attempt) })).toBe(3);
     expect(told).toEqual([1, 2]);
   });
 
-  it('goes five times, or as often as it is given, and then was busy: nothing was done', async () => {
+  it('is tried five times, or as often as given, and then fails as busy: nothing was done', async () => {
     const errors = Array.from({ length: 5 }, lost);
     expect(await untilNotLost(failing(errors.slice(1)))).toBe(5);
     const busy = await untilNotLost(failing(errors)).catch((error: unknown) => error);
@@ -30,7 +30,7 @@ describe('work that was lost to another', () => {
     await expect(untilNotLost(failing([lost(), lost()]), { tries: 2 })).rejects.toBeInstanceOf(DatabaseBusy);
   });
 
-  it('does not go again after anything else', async () => {
+  it('is not retried after any other error', async () => {
     const other = new Error('something else');
     await expect(untilNotLost(failing([lost(), other]))).rejects.toBe(other);
   });

@@ -49,7 +49,7 @@ describe.each(engines.filter((engine) => engine === 'postgres'))('wake across in
     await first.close();
   });
 
-  it('leaves hints out as long as it knows itself to be alone, and wakes never', async () => {
+  it('omits hints while it is alone, but no wake-ups', async () => {
     const first = await openTestDatabase('postgres');
     const second = await first.another();
     const [here, there]: [string[], string[]] = [[], []];

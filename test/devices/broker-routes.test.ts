@@ -57,7 +57,7 @@ describe('broker authentication', () => {
     expect(await ask('topic', { ...topic, routing_key: `${other}.presence` })).toBe('deny');
   });
 
-  it('opens what belongs to MQTT when RabbitMQ says that the device is an MQTT client, and not else', async () => {
+  it('opens MQTT’s own objects only when RabbitMQ reports that the device is an MQTT client', async () => {
     const about = { username: device.id, vhost: '/', name: 'amq.topic', permission: 'write' };
     const exchange = { ...about, resource: 'exchange' };
     expect(await ask('resource', { ...exchange, client_id: device.id })).toBe('allow');
@@ -114,7 +114,7 @@ describe('broker authentication', () => {
     expect(metrics + document + JSON.stringify(cabinet.logger.lines)).not.toContain('Canary-broker');
   });
 
-  it('any number of wrong secrets for a device cost a look-up or two, and its right one is let in all the while', async () => {
+  it('any number of wrong secrets for a device cost one or two lookups, and its right one is always accepted', async () => {
     await ask('user', { username: device.id, password: device.secret });
     const lookUps = vi.spyOn(cabinet.database.queries, 'selectFrom');
     const answers = await Promise.all(

@@ -70,7 +70,7 @@ describe.each(engines)('devices on %s', (engine) => {
     expect(await devices.list()).toHaveLength(1);
   });
 
-  it('pairs once: the code is gone after it, and the secret opens the door', async () => {
+  it('pairs once: the code is used up, and the secret logs in', async () => {
     const { devices, merchantId, terminal } = await setUp();
     const { id, pairingCode } = await devices.register('ana', terminal);
     expect(pairingCode).toMatch(/^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}$/);
@@ -90,7 +90,7 @@ describe.each(engines)('devices on %s', (engine) => {
     expect(await devices.list()).toMatchObject([{ state: 'paired', pairingExpiresAtMs: undefined }]);
   });
 
-  it('lets an interrupted pairing be repeated until the device has come, and only the last secret counts', async () => {
+  it('lets an interrupted pairing be repeated until the device has connected, and only the last secret counts', async () => {
     const { devices, clock, terminal, seen } = await setUp();
     const { id, pairingCode } = await devices.register('ana', terminal);
     const lost = await devices.pair(pairingCode, '192.0.2.1');
@@ -106,7 +106,7 @@ describe.each(engines)('devices on %s', (engine) => {
     expect(await devices.checkSecret(id, again.secret)).toBeDefined();
   });
 
-  it('keeps a code that was not exchanged yet although the device with its old secret is there', async () => {
+  it('keeps an unused code although the device is connected with its old secret', async () => {
     const { devices, clock, terminal, seen } = await setUp();
     const { id, pairingCode } = await devices.register('ana', terminal);
     await devices.pair(pairingCode, '192.0.2.1');
@@ -124,7 +124,7 @@ describe.each(engines)('devices on %s', (engine) => {
     expect(good.filter(Boolean)).toHaveLength(1);
   });
 
-  it('answers a wrong, an expired, a used and a replaced code in the same words', async () => {
+  it('answers a wrong, an expired, a used and a replaced code alike', async () => {
     const { devices, clock, terminal, seen } = await setUp();
     const messages = new Set<string>();
     const fail = async (code: string) =>
@@ -172,7 +172,7 @@ describe.each(engines)('devices on %s', (engine) => {
     await devices.pair(next.pairingCode, '203.0.113.5');
   });
 
-  it('lets a fitter pair fifty devices in one go, one after the other or all at once, and guesses between them change nothing', async () => {
+  it('lets a person pair fifty devices, one after the other or all at once, and guesses in between change nothing', async () => {
     const { devices, terminal } = await setUp();
     const codes = await Promise.all(Array.from({ length: 50 }, async () => (await devices.register('ana', terminal)).pairingCode));
     for (const code of codes.slice(0, 20)) await devices.pair(code, '192.0.2.1');

@@ -71,7 +71,7 @@ describe.each(engines)('presence on %s', (engine) => {
     await expect.poll(async () => (await read()).journal_id).toBe(null);
   });
 
-  it('writes a device whose journal changes without end every five seconds, and the newest journal', async () => {
+  it('writes a device whose journal changes all the time every five seconds, with the newest journal', async () => {
     const { clock, database, link, id, read } = await setUp();
     const writes = vi.spyOn(database.queries, 'executeQuery');
     for (let count = 1; count <= 1_000; count += 1) {
@@ -112,7 +112,7 @@ describe.each(engines)('presence on %s', (engine) => {
     expect(await unseen.execute()).toEqual([]);
   });
 
-  it('writes what is left when it stops', async () => {
+  it('writes the remaining rows when it stops', async () => {
     const { clock, link, keeper, id, read, hear } = await setUp();
     link.seen(id, snapshot({ lastSeenAtMs: clock.now() }));
     await clock.advance(250);
@@ -207,7 +207,7 @@ describe.each(engines)('presence on %s', (engine) => {
       expect(await read()).toMatchObject({ journal_id: 'j2' });
     });
 
-    it('takes over from a writer that lost a channel, and writes nothing that is fresh', async () => {
+    it('takes over from a writer that lost a channel, and rewrites no fresh row', async () => {
       const { clock, link, hearBoth, holder, read } = await setUpTwo();
       hearBoth();
       await clock.advance(250);
@@ -220,7 +220,7 @@ describe.each(engines)('presence on %s', (engine) => {
       expect(await read()).toEqual(written);
     });
 
-    it('goes on with a writer that lacks a channel when no gateway has both', async () => {
+    it('keeps a writer that lacks a channel when no gateway has both', async () => {
       const { clock, link, second, holder, hearBoth, read } = await setUpTwo();
       link.isUp.mqtt = false;
       second.link.isUp.mqtt = false;

@@ -23,7 +23,7 @@ describe.each(engines)('status on %s', (engine) => {
     return { clock, database, link, merchantId, device, ask, refused };
   }
 
-  it('passes the report on as the device gave it, unknown fields included', async () => {
+  it('passes the report on unchanged, unknown fields included', async () => {
     const { link, device, ask } = await setUp();
     link.answers(device.id, { report: { online: true, battery: 80, paper: 'OK', bank: 'maib', signal: 70, mood: { x: [1] } } });
     expect(await ask(device.id.toUpperCase())).toBe('{"online":true,"battery":80,"paper":"OK","bank":"maib","signal":70,"mood":{"x":[1]}}');
@@ -51,7 +51,7 @@ describe.each(engines)('status on %s', (engine) => {
     expect(link.asked).toEqual([]);
   });
 
-  it('gives the last known report of a device that is offline, marked as such', async () => {
+  it('returns the last known report of a device that is offline, marked as such', async () => {
     const { clock, database, link, device, refused } = await setUp();
     const never = await refused();
     expect(never).toMatchObject({ errorName: 'Device_Offline', report: '{"online":false}' });
@@ -71,7 +71,7 @@ describe.each(engines)('status on %s', (engine) => {
     expect((await refused()).report).not.toContain('bootId');
   });
 
-  it('answers 3 for a live device that is silent, 50 for one that will not tell', async () => {
+  it('answers 3 for a live device that does not answer, 50 for one that refuses', async () => {
     const { link, device, refused } = await setUp();
     link.answers(device.id, undefined);
     expect(await refused()).toMatchObject({ errorName: 'Timeout_or_no_response', report: undefined });

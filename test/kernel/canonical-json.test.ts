@@ -16,7 +16,7 @@ const receipt = {
 };
 const post = (url: string | undefined, body: unknown) => ({ method: 'POST', routeOptions: { url }, body }) as FastifyRequest;
 
-it('gives the hashes that databases hold already', () => {
+it('produces the hashes that databases already contain', () => {
   expect(contentHashOf(receipt)).toBe('ae9d77de4b7492f22b6c1d690f9d1bd1db3dd40f8a11b89479cb126b9542822d');
   expect(requestHash(post('/Device/payment/Pay', { APIKey: 'k', ...receipt }))).toBe(
     '808d98b92ba6fb35f86694e72f5c718a52158391ea0c930330ffa65b6ca69426',
@@ -45,6 +45,6 @@ it('is one text for one content, whatever the order of the fields', () => {
   );
 });
 
-it('tells an object from a list of pairs', () => {
+it('distinguishes an object from a list of pairs', () => {
   expect(canonicalJson({ a: 1 }, asPairs)).not.toBe(canonicalJson([['a', 1]], asPairs));
 });

@@ -142,7 +142,7 @@ describe('card numbers', () => {
     );
   });
 
-  it('of every scheme and length are masked wherever they stand', () => {
+  it('of every scheme and length are masked in any position', () => {
     fc.assert(
       fc.property(cardNumber, (number) => {
         const report = { note: `card ${number} ok`, list: [number], inner: { pan: number }, [`key ${number}`]: 1 };
@@ -151,7 +151,7 @@ describe('card numbers', () => {
     );
   });
 
-  it('are not overlooked in JSON, whatever stands beside them', () => {
+  it('are found in JSON, beside any text', () => {
     fc.assert(
       fc.property(cardNumber, fc.constantFrom('', ' ', '\u0001', '"', '\\', 'ț', '-', '\n'), (number, beside) => {
         for (const value of [`${beside}${number}`, { [`${number}${beside}`]: [1] }, [Number(number.slice(0, 15))]]) {
@@ -168,7 +168,7 @@ describe('card numbers', () => {
     expect(maskReport({ pan: 4111111111111111 })).toEqual({ pan: '411111******1111' });
   });
 
-  it('are not seen in what fails the check, is too short or too long', () => {
+  it('are not found in numbers that fail the check, are too short or too long', () => {
     for (const text of ['4111111111111112', '411111111111', '411111111111111111111', '1111111111111117', '2026-11-15T10:00:00.000Z']) {
       expect(maskCardNumbers(text)).toBe(text);
     }
@@ -236,7 +236,7 @@ describe('card numbers', () => {
     [19, 0.035],
     [20, 0.004],
     [24, 0.001],
-  ])('are seen by mistake in few random numbers of %d digits', (length, most) => {
+  ])('are found by mistake in few random numbers of %d digits', (length, most) => {
     const random = seededRandom(28);
     const numbers = Array.from({ length: 20_000 }, () => Array.from({ length }, () => Math.floor(random.fraction() * 10)).join(''));
     const masked = numbers.filter((number) => maskCardNumbers(number) !== number).length;

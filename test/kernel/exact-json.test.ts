@@ -46,7 +46,7 @@ describe('exact JSON', () => {
     fc.assert(fc.property(source, (text) => isSameNumber(parseExactJson(text) as number, text)));
   });
 
-  it('gives plain numbers for everything that they hold', () => {
+  it('returns plain numbers for all values that they represent exactly', () => {
     for (const text of ['0', '-0.5', '150.50', '4111111111111111', '9007199254740991', '1e3', '0.30000000000000004', '0e9']) {
       expect(parseExactJson(text), text).toBe(Number(text));
     }
@@ -69,7 +69,7 @@ describe('exact JSON', () => {
     );
   });
 
-  it('knows a number that was rounded from one that is only written otherwise', () => {
+  it('distinguishes a rounded number from one that is only written differently', () => {
     for (const text of ['1.50', '15e-1', '0', '-0', '0.00000000000000000000', '10.10000000000000000000', '1e22', '10000000000000000000000'])
       expect(isSameNumber(Number(text), text), text).toBe(true);
     for (const text of ['10.1000000000000000001', '90071992547409931', '1e999', '1e-999', '4.9e-324'])

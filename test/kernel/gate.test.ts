@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createGate } from '../../src/kernel/gate.ts';
 
 describe('a gate', () => {
-  it('lets so many in at once, then the others in their order, those that are ahead first', async () => {
+  it('admits a bounded number at once, then the others in their order, prioritised ones first', async () => {
     const gate = createGate(2);
     const begun: string[] = [];
     const ends = new Map<string, () => void>();
@@ -27,7 +27,7 @@ describe('a gate', () => {
     await Promise.all(all);
   });
 
-  it('gives the place of work that failed to the next', async () => {
+  it('gives the slot of failed work to the next', async () => {
     const gate = createGate(1);
     const failed = gate.run(() => Promise.reject(new Error('no')));
     const next = gate.run(async () => 'in');
@@ -35,7 +35,7 @@ describe('a gate', () => {
     expect(await next).toBe('in');
   });
 
-  it('turns one more away than may wait, and none of those that are ahead', async () => {
+  it('refuses one more than may wait, and no prioritised one', async () => {
     const gate = createGate(1, { maxBehind: 1 });
     let end: (value: string) => void = () => {};
     const inside = gate.run(() => new Promise<string>((resolve) => (end = resolve)));
@@ -50,7 +50,7 @@ describe('a gate', () => {
     expect(await gate.run(async () => 'later')).toBe('later');
   });
 
-  it('alternates between the lanes where that is asked for, so that neither starves the other', async () => {
+  it('alternates between the queues if requested, so that neither starves the other', async () => {
     const gate = createGate(1, { alternates: true });
     const order: string[] = [];
     let end: () => void = () => {};

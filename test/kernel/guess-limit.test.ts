@@ -25,7 +25,7 @@ function setUp() {
 }
 
 describe('the limit on guesses', () => {
-  it('counts what came back empty or refused, and refuses that address until time has passed', async () => {
+  it('counts empty and refused attempts, and refuses that address until time has passed', async () => {
     const { clock, guess, refused, right } = setUp();
     expect([await guess('a'), await refused('a'), await guess('a')]).toEqual(['wrong', 'No.', 'wrong']);
     expect([await guess('a'), await right('a'), await right('b')]).toEqual(['Slowly.', 'Slowly.', 'in']);
@@ -65,7 +65,7 @@ describe('the limit on guesses', () => {
     expect([await right('2001:db8:0:ffff::'), await right('2001:db8:1:1::'), await right('192.0.2.1')]).toEqual(['Slowly.', 'in', 'in']);
   });
 
-  it('does not count a failure that says nothing about the guess', async () => {
+  it('does not count a failure that is unrelated to the guess', async () => {
     const { limit, outcome, right } = setUp();
     const away = () => Promise.reject(new GatewayError('Error_Connection_Database', 'Away.'));
     for (let time = 0; time < 20; time += 1) expect(await outcome(limit.attempt('a', away))).toBe('Away.');
@@ -74,7 +74,7 @@ describe('the limit on guesses', () => {
     expect([await right('a'), await right('b'), await right('c')]).toEqual(['in', 'in', 'in']);
   });
 
-  it('keeps only so many waiting behind one that hangs', async () => {
+  it('lets only a bounded number wait behind one that hangs', async () => {
     const { limit, outcome, right } = setUp();
     void outcome(limit.attempt('a', () => new Promise(() => {})));
     const waiting = Array.from({ length: 25 }, () => right('a'));

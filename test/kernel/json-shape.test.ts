@@ -20,7 +20,7 @@ describe('the shape of a JSON text', () => {
     expect(measure(text, caps).broken).toBe(broken);
   });
 
-  it('looks at nothing but the depth where only that is asked for', () => {
+  it('checks only the depth if only that is requested', () => {
     expect(measure(`[${'1,'.repeat(1000)}${'9'.repeat(1000)}]`, { deepest: 1 }).broken).toBe(undefined);
   });
 

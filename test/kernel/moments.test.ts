@@ -55,7 +55,7 @@ describe('the validity limit', () => {
     expect(parseMoment('ValidTo', text, zone)).toBe(expectedMs);
   });
 
-  it('in the hour that the clocks skip, it is the moment an hour on', () => {
+  it('in the hour that the clocks skip, it is the moment an hour later', () => {
     process.env['TZ'] = 'America/New_York';
     expect(parseMoment('ValidTo', '2030-03-10T02:30:00')).toBe(Date.UTC(2030, 2, 10, 7, 30));
   });
@@ -94,7 +94,7 @@ describe('the validity limit', () => {
     },
   );
 
-  it('of the first year is given out as a date-time, whatever its offset', () => {
+  it('of the first year is written as a date-time, whatever its offset', () => {
     expect(new Date(parseMoment('ValidTo', '0100-01-01T00:00:00+14:00')).toISOString()).toBe('0099-12-31T10:00:00.000Z');
   });
 

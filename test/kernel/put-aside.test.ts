@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { PutAside } from '../../src/kernel/put-aside.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
-describe('what is put aside', () => {
+describe('a row that is set aside', () => {
   const open = () => {
     const clock = createVirtualClock();
     return { clock, aside: new PutAside(clock, { firstMs: 100, maxMs: 400 }) };
   };
 
-  it('is left out for its pause and no longer, and longer after each failure', async () => {
+  it('is skipped for its pause and no longer, and longer after each failure', async () => {
     const { clock, aside } = open();
     expect([aside.has('a'), aside.count]).toEqual([false, 0]);
     for (const pauseMs of [100, 200, 400, 400]) {

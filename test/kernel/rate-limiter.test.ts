@@ -6,7 +6,7 @@ import { createRateLimiter } from '../../src/kernel/rate-limiter.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 describe('a bucket', () => {
-  it('gives its burst at once, then its rate, and tells how long to wait', async () => {
+  it('allows its burst at once, then its rate, and returns how long to wait', async () => {
     const clock = createVirtualClock();
     const limiter = createRateLimiter({ clock, perS: 0.5, burst: 2 });
     expect([limiter.take('a'), limiter.take('a'), limiter.take('a'), limiter.peek('a'), limiter.take('b')]).toEqual([
@@ -33,7 +33,7 @@ describe('a bucket', () => {
     expect([limiter.take('a'), limiter.take('a'), limiter.take('a')]).toEqual([undefined, undefined, 1]);
   });
 
-  it('is forgotten under pressure only when it is full or the oldest', () => {
+  it('is evicted only when it is full or the oldest', () => {
     const limiter = createRateLimiter({ clock: createVirtualClock(), perS: 1, burst: 1, maxCount: 2 });
     limiter.take('old');
     limiter.take('a');

@@ -32,7 +32,7 @@ describe('the sums of a receipt', () => {
     ).toBe(750);
   });
 
-  it('shares the total out among cash, card and the rest, and takes change off the cash', () => {
+  it('divides the total among cash, card and others, and subtracts change from the cash', () => {
     const items: [number, number][] = [[1, 100]];
     expect(receiptSums(receipt(items))).toEqual({ totalBani: 10_000, cashBani: 10_000, cardBani: 0 });
     expect(receiptSums(receipt(items, [{ PaymentCode: '1' }]))).toEqual({ totalBani: 10_000, cashBani: 0, cardBani: 10_000 });

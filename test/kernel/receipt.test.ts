@@ -44,7 +44,7 @@ describe('a receipt', () => {
     expect(JSON.parse(JSON.stringify(check(receipt)))).toEqual(receipt);
   });
 
-  it('takes decimals as texts and gives them on as numbers [D145]', () => {
+  it('accepts decimals as texts and passes them on as numbers [D145]', () => {
     const asTexts = {
       Items: [
         { Name: 'Bread', Quantity: '2', Price: '12.50', Code: '007' },
@@ -147,7 +147,7 @@ describe('a receipt', () => {
     check({ Items: [line], Payments: [{ PaymentCode: 0 }] }, true);
   });
 
-  it('tells a card payment by its code, as number and as text', () => {
+  it('recognises a card payment by its code, as number and as text', () => {
     const paidBy = (...codes: unknown[]) => check({ Items: [line], Payments: codes.map((PaymentCode) => ({ PaymentCode })) });
     expect(paymentCodesOf(paidBy(1, '1000', 5))).toEqual([1, 1000, 5]);
     for (const code of [1, 2, 7, 1000, '1', '2', '7', '1000']) expect(hasCardPayment(paidBy(0, code))).toBe(true);

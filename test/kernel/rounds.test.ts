@@ -24,7 +24,7 @@ it('come once a period, however often they are started, and not after the stop',
   expect(count).toBe(3);
 });
 
-it('go on after one that failed, and say so', async () => {
+it('continue after a failed one, and log it', async () => {
   let count = 0;
   const { clock, logger, rounds } = setUp(async () => {
     count += 1;

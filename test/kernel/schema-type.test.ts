@@ -35,7 +35,7 @@ it('has every builder of ours in that comparison', () => {
   expect(Object.keys(Type).filter((name) => !compared.has(name.toLowerCase()) && name !== 'Optional')).toEqual([]);
 });
 
-it('makes nothing optional behind the back of who holds the schema', () => {
+it('makes no field optional in a schema that is in use', () => {
   const name = Type.String();
   expect(JSON.stringify(Type.Object({ kept: name, missing: Type.Optional(name) }))).toContain('"required":["kept"]');
 });

@@ -127,7 +127,7 @@ describe('a chain of errors', () => {
     expect(systemSentence(new Error('outer', { cause: new AggregateError([refused, refused], 'both') }))).toContain('::1:1');
   });
 
-  it('has no sentence when it is our own mistake, and ends when it goes in a circle', () => {
+  it('has no message when it is our own bug, and ends when it is circular', () => {
     expect(systemSentence(new TypeError('x is not a function'))).toBeUndefined();
     expect(systemSentence('text')).toBeUndefined();
     const circle = new Error('round');

@@ -38,7 +38,7 @@ describe.each(engines)('links on %s', (engine) => {
     database.queries.selectFrom('audit_log').select(['actor', 'action', 'subject', 'merchant_id', 'detail']).orderBy('id').execute();
   const links = async () => (await database.queries.selectFrom('user_links').select('subject').execute()).map(({ subject }) => subject);
 
-  it('are read by their token, in time, with whom they are for', async () => {
+  it('are read by their token, in time, with their user', async () => {
     const userId = await add('ana', 'merchant');
     const made = await link({ userId, purpose: 'reset' });
     expect(made?.expiresAtMs).toBeGreaterThanOrEqual(clock.now() + hourMs);
@@ -55,7 +55,7 @@ describe.each(engines)('links on %s', (engine) => {
     expect(await refusal(readLink(database.queries, made?.token ?? ''))).toBe('Record_not_exist');
   });
 
-  it('replace each other, unless the older one is to stay while it is good', async () => {
+  it('replace each other, unless the older one is to stay while it is valid', async () => {
     const older = await tokenOf();
     const newer = await tokenOf({ keepsOlder: false });
     expect(await refusal(readLink(database.queries, older))).toBe('Record_not_exist');
@@ -101,7 +101,7 @@ describe.each(engines)('links on %s', (engine) => {
     expect((await rowOf(userId)).password_hash).toBeNull();
   });
 
-  it('of the first operator make one who says who they are, and only while there is none', async () => {
+  it('of the first operator create one with the given name and e-mail, and only while there is none', async () => {
     const token = await tokenOf();
     const link = await readLink(database.queries, token);
     for (const half of [{}, { name: 'Olga' }, { email: 'olga@x.md' }])

@@ -15,7 +15,7 @@ describe('a password', () => {
     expect(await isPassword(one, '')).toBe(false);
   });
 
-  it('that was kept under other parameters is still known', async () => {
+  it('that was stored with other parameters is still accepted', async () => {
     const salt = Buffer.from('0123456789abcdef');
     const message = Buffer.from('an old password');
     const tag = argon2Sync('argon2id', { message, nonce: salt, memory: 8_192, passes: 3, parallelism: 2, tagLength: 24 });
@@ -42,7 +42,7 @@ describe('a password', () => {
     await expect(isPassword('plain text', 'plain text')).rejects.toThrow(/not in the form/);
   });
 
-  it('is the same letters however they were typed, and 12 to 256 of them', async () => {
+  it('is normalised Unicode, of 12 to 256 characters', async () => {
     const composed = 'piață și pâine';
     const stored = await hashPassword(systemRandom, composed);
     expect(await isPassword(stored, composed.normalize('NFD'))).toBe(true);
@@ -64,7 +64,7 @@ describe('a password', () => {
     'aaaaaaaaaaaaa',
     'QwertyUIOP[]',
     '🔑'.repeat(12),
-  ])('is none that is tried first: %s', (common) => {
+  ])('is not a common one: %s', (common) => {
     expect(() => checkPassword('next', common)).toThrow(/next is one of the passwords that are tried first/);
   });
 
@@ -75,7 +75,7 @@ describe('a password', () => {
     },
   );
 
-  it('counts to its last letter, and what is far longer than any is not worked through', async () => {
+  it('is compared to its last letter, and one far too long is not hashed', async () => {
     const long = 'x'.repeat(255);
     const stored = await hashPassword(systemRandom, `${long}y`);
     expect([await isPassword(stored, `${long}y`), await isPassword(stored, `${long}z`)]).toEqual([true, false]);

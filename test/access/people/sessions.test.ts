@@ -48,7 +48,7 @@ describe.each(engines)('sessions on %s', (engine) => {
     return { clock, database, here, there, enter, logger };
   }
 
-  it('tells a stream on another instance at once, by the wake-up', async () => {
+  it('notifies a stream on another instance at once, by the wake-up', async () => {
     const { here, there, enter } = await setUp();
     const { session, userId } = await enter();
     const other = await enter();
@@ -65,7 +65,7 @@ describe.each(engines)('sessions on %s', (engine) => {
     expect(await there.findSession(other.session.token)).toBeDefined();
   });
 
-  it('tells it within five seconds when the wake-up got lost, and does not let the session in any longer', async () => {
+  it('notifies it within five seconds if the wake-up was lost, and refuses the session', async () => {
     const { clock, database, here, enter } = await setUp();
     const { session } = await enter();
     const timers = clock.pending;
@@ -90,7 +90,7 @@ describe.each(engines)('sessions on %s', (engine) => {
     if (engine === 'sqlite') expect(clock.pending).toBe(timers);
   });
 
-  it('tells it when the twelve hours are over, and not before', async () => {
+  it('notifies it when the twelve hours are over, and not before', async () => {
     // An idle one ends earlier otherwise [D168].
     const { clock, database, here, enter } = await setUp({ sessionIdleMs: 24 * 3_600_000 });
     const { session } = await enter();
@@ -108,7 +108,7 @@ describe.each(engines)('sessions on %s', (engine) => {
     });
   });
 
-  it('tells it at once of a session that has ended before it asked, and no listener that has left', async () => {
+  it('notifies it at once of a session that has already ended, and no listener that has left', async () => {
     const { here, enter } = await setUp();
     const { session } = await enter();
     const ended: string[] = [];
@@ -120,7 +120,7 @@ describe.each(engines)('sessions on %s', (engine) => {
     expect(ended).toEqual(['late']);
   });
 
-  it('goes on looking while the database is down', async () => {
+  it('keeps querying while the database is down', async () => {
     const { clock, database, here, enter, logger } = await setUp();
     const { session } = await enter();
     let ended = 0;
@@ -138,7 +138,7 @@ describe.each(engines)('sessions on %s', (engine) => {
     await until(() => ended === 1);
   });
 
-  it('does not ask the database about what cannot be a token', async () => {
+  it('does not query the database for an invalid token', async () => {
     const { database, here } = await setUp();
     const { queries } = database;
     await queries.schema.dropTable('sessions').execute();

@@ -64,7 +64,7 @@ describe.each(engines)('on %s', (engine) => {
   const wrongCode = expect.stringContaining('The code is wrong');
 
   describe('signing in', () => {
-    it('opens a session that is written down with its user', async () => {
+    it('opens a session, which is audited with its user', async () => {
       const entered = await enter();
       expect(entered).toMatchObject({ userId, session: { leftMs: 12 * 3_600_000 } });
       expect(await sessions()).toMatchObject([{ user_id: userId, address: '192.0.2.1', agent: 'test' }]);
@@ -132,7 +132,7 @@ describe.each(engines)('on %s', (engine) => {
     });
   });
 
-  describe('proving it again', () => {
+  describe('confirming again', () => {
     const person = () => ({ userId, address: origin.address });
     const prove = (proof: { password?: string; code?: string }) => proveAgain(deps, person(), proof, async (_queries, user) => user.email);
 
@@ -151,7 +151,7 @@ describe.each(engines)('on %s', (engine) => {
       });
     });
 
-    it('is not kept out by others who guess, and what is wrong is counted where it came from', async () => {
+    it('is not blocked by others who guess, and wrong attempts are counted by their source', async () => {
       for (let number = 0; number < 10; number += 1)
         await refusal(signIn(deps, { email: 'ana@shop.md', password: 'wrong' }, { address: `198.51.100.${number}`, agent: '' }));
       expect(await refusal(enter())).toContain('Too many');
@@ -170,7 +170,7 @@ describe.each(engines)('on %s', (engine) => {
       expect(guessed.at(-1)).toContain('Too many');
     });
 
-    it('is over for a user who was changed or removed since', async () => {
+    it('fails for a user who was changed or removed since', async () => {
       meanwhile = () => change({ password_hash: stored('another') });
       expect(await refusal(prove({ password: 'right' }))).toContain('session is over');
       meanwhile = async () => {};

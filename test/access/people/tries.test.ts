@@ -62,7 +62,7 @@ describe('guessing', () => {
     expect(await outcome(tries.attempt({ address: '2001:db8:2::', email: 'ana' }, known))).toBe('in');
   });
 
-  it('does not keep out who is known by a browser, a session or a link; nor may they guess without end', async () => {
+  it('does not block users with a known browser, a session or a link; nor may they guess without a limit', async () => {
     const clock = createVirtualClock();
     const tries = createTries({ clock });
     const ana = { address: '10.9.9.9', email: 'ana', knownBy: 'browser a' };
@@ -94,7 +94,7 @@ describe('guessing', () => {
     expect(await count({ address: '10.0.0.2', email: 'bob', knownBy: 'session b' }, 2)).toBe(5);
   });
 
-  it('runs one at a time, and no more get through at once than one after the other', async () => {
+  it('is checked one at a time, and parallel attempts get no more through than sequential ones', async () => {
     const tries = createTries({ clock: createVirtualClock() });
     let running = 0;
     let most = 0;
@@ -141,7 +141,7 @@ describe('guessing', () => {
     expect(order.slice(0, 5)).toEqual(['viewer', 'stranger', 'viewer', 'stranger', 'known']);
   });
 
-  it('frees its place when the database fails, and counts nothing', async () => {
+  it('frees its slot when the database fails, and counts nothing', async () => {
     const tries = createTries({ clock: createVirtualClock() });
     const broken = () => Promise.reject(new GatewayError('Error_Connection_Database', 'away'));
     for (let n = 0; n < 50; n += 1) {
@@ -198,7 +198,7 @@ describe('an attempt', () => {
     expect(hold(tries, from(103)).over()).toBeUndefined();
   });
 
-  it('is one of eight of its address, and leaves its place when it ends', async () => {
+  it('is one of eight of its address, and frees its slot when it ends', async () => {
     const tries = createTries({ clock: createVirtualClock() });
     const address = '10.0.0.1';
     let number = 0;

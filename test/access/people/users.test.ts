@@ -133,7 +133,7 @@ describe.each(engines)('users on %s', (engine) => {
     expect(await findUser(database.queries, 'nobody')).toBeUndefined();
   });
 
-  it('are made without a password, by users with the right, once for an e-mail, and written down', async () => {
+  it('are created without a password, by users with the right, once for an e-mail, and audited', async () => {
     const make = (wanted: object, viewer: Viewer = adminViewer) =>
       insertUser({ engine, queries: database.queries, viewer, maxUsers: 5 }, systemRandom, {
         ...{ email: 'New@x.md', name: ' New ', role: 'viewer', merchantId: shop },
@@ -166,7 +166,7 @@ describe.each(engines)('users on %s', (engine) => {
     expect([await standing(operator), (await lastAudit())?.merchantId]).toEqual([['operator', null], null]);
   });
 
-  it('of one merchant have a bound, also for those who ask at once and for one who is moved there', async () => {
+  it('of one merchant are bounded, also under concurrent requests and for one who is moved there', async () => {
     const invite = (email: string, merchantId: string | undefined, role: 'viewer' | 'operator' = 'viewer') =>
       database.transaction((queries) =>
         insertUser({ engine, queries, viewer: adminViewer, maxUsers: 5 }, systemRandom, { email, name: 'New', role, merchantId }),
@@ -213,7 +213,7 @@ describe.each(engines)('users on %s', (engine) => {
     expect((await lastAudit())?.merchantId).toBe(expected(shop, other)[1] ?? shop);
   });
 
-  it('who see all merchants still do when something else changes, and may be held to one', async () => {
+  it('who see all merchants still do when something else changes, and may be limited to one', async () => {
     const eve = await settled('eve', 'viewer', null);
     for (const wanted of [{ name: 'Eve' }, { role: 'viewer' }, { role: 'viewer', allMerchants: true }] as const) await change(eve, wanted);
     expect([await standing(eve), await open(eve)]).toEqual([
@@ -229,7 +229,7 @@ describe.each(engines)('users on %s', (engine) => {
     for (const role of ['merchant', 'viewer'] as const) expect(await refusal(change(olga, { role }))).toBe('Invalid_Request');
   });
 
-  it('that are disabled lose sessions and link, since when is kept, and they come back', async () => {
+  it('that are disabled lose sessions and link, with the time stored, and can be enabled again', async () => {
     const ana = await settled('ana', 'merchant');
     await change(ana, { isActive: false });
     expect(await open(ana)).toEqual([0, 0]);
@@ -261,7 +261,7 @@ describe.each(engines)('users on %s', (engine) => {
     expect([await refusal(remove(ana)), await refusal(change(ana, {}))]).toEqual(['Record_not_exist', 'Record_not_exist']);
   });
 
-  it('keep the last operator who can sign in, whatever is done to it', async () => {
+  it('keep the last operator who can sign in, whatever is tried', async () => {
     const olga = await settled('olga', 'operator');
     const [invited, disabled, sandbox] = [await settled('i', 'operator'), await settled('d', 'operator'), await settled('s', 'operator')];
     await set(invited, { password_hash: null });

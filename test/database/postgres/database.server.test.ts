@@ -141,7 +141,7 @@ describe('PostgreSQL', () => {
     await expectRecovery();
   });
 
-  it('frozen while the gateway ends: the gateway does not wait for its farewell', async () => {
+  it('frozen while the gateway ends: the gateway does not wait for it', async () => {
     await warmUp();
     const pid = await serverPid();
     signalFamily(pid, 'SIGSTOP');
@@ -176,7 +176,7 @@ describe('PostgreSQL', () => {
     await admin.end();
   });
 
-  it('ends a statement that takes too long, and the connection goes on', async () => {
+  it('ends a statement that takes too long, and the connection stays usable', async () => {
     const startedAt = performance.now();
     expect(isDatabaseDown(await reasonOf(sql`select pg_sleep(${30}::int)`.execute(database.queries)))).toBe(true);
     expect(performance.now() - startedAt).toBeLessThan(boundMs);
@@ -208,7 +208,7 @@ describe('PostgreSQL', () => {
     expect(new Set(rows.map((row) => row.name)).size).toBe(1);
   });
 
-  it('whose tables changed under prepared statements goes on as if nothing was', async () => {
+  it('whose tables changed under prepared statements continues without an error', async () => {
     const read = (queries: Database['queries']) => queries.selectFrom('instances').selectAll().where('id', '=', 'x').execute();
     await Promise.all(Array.from({ length: 8 }, () => read(database.queries)));
     await sql`alter table instances add column extra text`.execute(database.queries);
@@ -239,7 +239,7 @@ describe('PostgreSQL', () => {
     await careless.stop();
   });
 
-  it('that is not there at the start is a sentence, not a crash', async () => {
+  it('that is not reachable at the start is an error message, not a crash', async () => {
     const reason = await reasonOf(
       openDatabase({ url: 'postgres://nobody@127.0.0.1:1/none', role: 'gateway', clock: systemClock, logger: quietLogger, bounds }),
     );

@@ -10,7 +10,7 @@ describe('an error of PostgreSQL', () => {
     ['40001', 'a serialization failure'],
     ['40P01', 'a deadlock'],
     ['0A000', 'a cached plan must not change its result type'],
-  ])('%s was lost to another: it goes again', (code, message) => {
+  ])('%s was lost to another transaction: it is retried', (code, message) => {
     const error = raised(code, message);
     const translated = translatePostgresError(error);
     expect(translated).toBeInstanceOf(LostToAnother);
@@ -36,7 +36,7 @@ describe('an error of PostgreSQL', () => {
     },
   );
 
-  it('about a row that cannot be is reported by its kind, and one about a lock is busy', () => {
+  it('about an invalid row is reported by its kind, and one about a lock as busy', () => {
     const kinds = ['23505', '23514', '23503', '23502', '23P01'].map(
       (code) => (translatePostgresError(raised(code)) as ConstraintViolation).kind,
     );

@@ -8,7 +8,7 @@ import { quietLogger } from '../../support/quiet-logger.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 describe('SQLite in memory', () => {
-  it('needs no turn of the event loop', async () => {
+  it('needs no iteration of the event loop', async () => {
     const database = await memoryDatabase(createVirtualClock());
     let turns = 0;
     let isCounting = true;
@@ -25,7 +25,7 @@ describe('SQLite in memory', () => {
     await database.close();
   });
 
-  it('keeps what was committed through a crash, and leaves the crashed user without answers', async () => {
+  it('keeps committed rows through a crash, and leaves the crashed user without answers', async () => {
     const clock = createVirtualClock();
     const storage = createMemoryStorage();
     const open = () => openDatabase({ inMemory: true, storage, role: 'gateway', clock, logger: quietLogger });

@@ -77,7 +77,7 @@ describe('requests that arrive together', () => {
     ['once', 1, false],
     ['for good', Number.POSITIVE_INFINITY, true],
   ])(
-    'survive a COMMIT that fails and a ROLLBACK that fails %s: all are answered, and what cannot go on says so',
+    'survive a COMMIT that fails and a ROLLBACK that fails %s: all are answered, and a stuck runner reports it',
     (_times, failures, isStuck) => {
       let failed = 0;
       const { runner, numbers } = setUp((connection) => ({
@@ -99,7 +99,7 @@ describe('requests that arrive together', () => {
     },
   );
 
-  it('of a transaction whose ROLLBACK fails for good leave the runner stuck too, instead of failing everything after it for ever', () => {
+  it('of a transaction whose ROLLBACK fails for good mark the runner as stuck, instead of failing all later ones for ever', () => {
     const { runner } = setUp((connection) => ({
       exec(sql) {
         if (sql === 'rollback') throw new Error('no');
@@ -112,7 +112,7 @@ describe('requests that arrive together', () => {
     expect(runner.stuck?.message).toBe('no');
   });
 
-  it('all fail when SQLite ends their transaction by itself, also those that had gone well', () => {
+  it('all fail when SQLite rolls their transaction back itself, also those that had succeeded', () => {
     const { runner, numbers } = setUp((connection) => ({
       run(sql, parameters) {
         if (parameters[0] !== 2) return connection.run(sql, parameters);
@@ -164,7 +164,7 @@ describe('requests that arrive together', () => {
     expect(numbers()).toEqual([4]);
   });
 
-  it('keep out of a transaction that comes among them', () => {
+  it('stay outside a transaction that arrives among them', () => {
     const { runner, executed, numbers } = setUp();
     const requests = [insert(1), insert(2), control('begin'), insert(3, 'in-transaction'), control('rollback'), insert(4)];
     expect(runner.answer(requests).map((answer) => answer.id)).toEqual(requests.map((request) => request.id));

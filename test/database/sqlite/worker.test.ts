@@ -29,7 +29,7 @@ const reasonOf = (work: Promise<unknown>) =>
   );
 
 describe('the database thread', () => {
-  it('keeps a caller waiting for its log to be written back once in 4,000 pages, and never lets the log grow on', async () => {
+  it('makes a caller wait for a checkpoint once in 4,000 pages, and bounds the log', async () => {
     const { database } = await openWithWorker();
     const sizeOf = (file: string) => statSync(join(database.place.dataDir ?? '', file)).size;
     const write = (mebibytes: number) => seedMerchant(database.queries, { name: 'x'.repeat(mebibytes * 1024 * 1024) });
@@ -92,7 +92,7 @@ describe('the database thread', () => {
     await database.close();
   });
 
-  it('fails what waits and what comes later as "database down" when it dies', async () => {
+  it('fails waiting and later requests as "database down" when it dies', async () => {
     const { database, worker } = await openWithWorker();
     const waiting = [slow.execute(database.queries), seedMerchant(database.queries), database.transaction((tx) => seedMerchant(tx))].map(
       reasonOf,
@@ -118,7 +118,7 @@ describe('the database thread', () => {
     await database.close();
   });
 
-  it('is given up by a ping after a bounded time', async () => {
+  it('makes a ping fail after a bounded time', async () => {
     const clock = createVirtualClock(undefined, { settle: 'microtasks' });
     const database = await openTestDatabase('sqlite', clock);
     const work = slow.execute(database.queries);
@@ -132,7 +132,7 @@ describe('the database thread', () => {
     await database.close();
   });
 
-  it('finishes what was handed over before it closes, and refuses what comes after', async () => {
+  it('finishes accepted requests before it closes, and refuses later ones', async () => {
     const { database } = await openWithWorker();
     const writes = Array.from({ length: 20 }, () => seedMerchant(database.queries));
     await Promise.all(writes);
