@@ -1,4 +1,4 @@
-// A Fastify server that does nothing: the raw limit of HTTP here.
+// An empty Fastify server: the raw limit of HTTP on this machine.
 import { fastify } from 'fastify';
 
 const app = fastify();

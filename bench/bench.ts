@@ -1,4 +1,4 @@
-// What every part of the bench has: how long to measure, the servers, the peers where they are wanted, and a list of what is to be ended.
+// Shared by all parts of the bench: durations, servers, the peers if wanted, and a list of processes to end.
 import { join } from 'node:path';
 import { provideServers } from '../scripts/test-servers.ts';
 import { temporaryDirectory } from '../test/support/gateway-process.ts';
@@ -13,7 +13,7 @@ export type Form = 'quick' | 'usual' | 'full';
 interface Plan extends Sizes {
   callbacks: number;
   callbackRounds: number;
-  /** Of single ones, while nothing else happens. */
+  /** Of single ones, without other load. */
   loneCallbacks: number;
   starts: number;
   restMs: number;
@@ -32,7 +32,7 @@ const usual: Plan = {
   callbackRounds: 3,
   loneCallbacks: 200,
   starts: 3,
-  // Node gives memory back ten seconds after it has collected everything, if it has [D133].
+  // Node releases memory ten seconds after a full garbage collection, if there was one [D133].
   restMs: 12_000,
   deviceCounts: [10, 1_000, 10_000],
   storedRows: { postgres: [1_000, 100_000], sqlite: [1_000, 100_000] },
@@ -44,14 +44,14 @@ export const plans: Record<Form, Plan> = {
     rounds: 2,
     forMs: 300,
     warmUpMs: 150,
-    // Enough for Tillgate, whose code is compiled sooner [D135], and for what is raw.
+    // Enough for Tillgate, whose code is compiled sooner [D135], and for the raw parts.
     firstWarmUpCalls: 4_000,
     callbacks: 300,
     callbackRounds: 1,
     loneCallbacks: 20,
     starts: 1,
     restMs: 1_000,
-    // Only by --only: to see that these parts run.
+    // Only with --only: to check that these parts run.
     deviceCounts: [10, 1_000],
     storedRows: { postgres: [1_000, 10_000], sqlite: [1_000, 10_000] },
   },
@@ -68,19 +68,19 @@ export interface Bench {
   plan: Plan;
   postgresUrl: string;
   mqttUrl: string;
-  /** The directory of the peers; undefined when Tillgate is to run beside the raw parts alone. */
+  /** The directory of the peers; undefined to compare Tillgate with the raw parts only. */
   peers: string | undefined;
   say(line: string): void;
   /** Ended with the bench, if not before. */
   keep<Part extends Stoppable>(part: Part): Part;
-  /** Started by the first who asks, and then the same for all. */
+  /** Started on first use, and then shared. */
   shared: {
     tillgate(): Promise<Contender>;
     embedded(): Promise<Contender>;
     nest(): Promise<Contender | undefined>;
     route(): Promise<RawLimit>;
     mqtt(): Promise<RawLimit>;
-    /** A RabbitMQ of its own, whose one login may speak in the name of any device. */
+    /** A separate RabbitMQ, whose single login may send in the name of any device. */
     rabbitmq(): Promise<{ url: string }>;
   };
   newFile(name: string): string;

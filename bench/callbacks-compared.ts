@@ -1,4 +1,4 @@
-// Callbacks beside job queues, beside bare GETs, and alone.
+// Callbacks compared with job queues and bare GETs, and alone.
 import { Agent, get } from 'node:http';
 import type { Bench } from './bench.ts';
 import { callbackDelays, callbacksPerSecond, type Sink, startJobQueue, startSink } from './callbacks.ts';

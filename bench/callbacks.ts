@@ -1,6 +1,6 @@
-// Callbacks against job queues: how many a second reach one local address, and how soon after its commit a single one does. The sink is in
-// the bench's own process, the same for all. For a job queue the work is: put the jobs in, 32 at a time; for Tillgate: scan invoices, 32 at a
-// time, each scan being a call over HTTP with its own commit.
+// Callbacks compared with job queues: how many a second reach one local address, and how soon after its commit a single one arrives. The
+// sink is in the bench's own process, the same for all. For a job queue the workload is: insert the jobs, 32 at a time; for Tillgate: scan
+// invoices, 32 at a time, each scan being a call over HTTP with its own commit.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +12,7 @@ import { succeeded } from './works.ts';
 
 export interface Sink {
   url: string;
-  /** Resolves when so many more have arrived, each counted once. */
+  /** Resolves when that many more have arrived, each counted once. */
   arrivals(count: number): Promise<void>;
   /** When the callback whose address contains this text arrived. */
   arrivalOf(text: string): Promise<number>;
@@ -90,7 +90,7 @@ export async function callbacksPerSecond(contender: Contender, sink: Sink, count
   return (count * 1000) / (performance.now() - startedAt);
 }
 
-/** How long after its scan was asked for, with the commit in between, a callback arrives while nothing else happens. */
+/** The delay between the request of a scan and its callback, including the commit, without other load. */
 export async function callbackDelays(contender: Contender, sink: Sink, count: number): Promise<number[]> {
   const client = await openConnection(contender.baseUrls[0] ?? '');
   const delays: number[] = [];

@@ -1,4 +1,5 @@
-// The rows of a work that Tillgate and its peer do by the same calls: many in flight, one in flight, and what a call costs the gateway.
+// The rows of a workload that Tillgate and its peer execute by the same calls: many in flight, one in flight, and the processor time per
+// call.
 import { type Bench, lanes } from './bench.ts';
 import type { Contender } from './contenders.ts';
 import type { Measured } from './load.ts';
@@ -12,14 +13,14 @@ export const processorTime = 'processor time of the gateway for a call';
 
 export interface Compared {
   work: Work;
-  /** By the group that its rows stand in. */
+  /** By the group of its rows. */
   ours: { group: string; contender: Contender; raws: string[]; goals: Goals }[];
   nest: Contender | undefined;
   /** By name. A call needs all that its group names, one after the other. */
   raws: Record<string, RawLimit>;
 }
 
-/** Ratios to the peer, and what a call may cost the gateway. */
+/** Ratios to the peer, and the allowed processor time per call. */
 export interface Goals {
   many: number;
   one: number;

@@ -1,5 +1,5 @@
-// Who runs in the bench: Tillgate on its two homes (PostgreSQL and an outside broker, or all embedded) and the NestJS gateway. Each is a
-// process of its own behind the same HTTP paths, with a process of light devices beside it, so the same load drives all of them.
+// The contenders of the bench: Tillgate in two forms (PostgreSQL and an external broker, or all embedded) and the NestJS gateway. Each is a
+// separate process behind the same HTTP paths, with a process of light devices beside it, so all get the same load.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -20,16 +20,16 @@ export interface Contender {
   stop(): Promise<void>;
 }
 
-/** Where a Tillgate stands: what is not named is embedded. */
+/** The servers of a Tillgate; those not given are embedded. */
 export interface Home {
-  /** A server, at which a database of its own is made. */
+  /** A server, on which a new database is created. */
   postgresUrl?: string;
-  /** A database that is there already, or a directory that holds one. */
+  /** An existing database, or a directory that contains one. */
   databaseUrl?: string;
   dataDir?: string;
   mqttUrl?: string;
   queueUrl?: string;
-  /** Where the devices connect; without a word by MQTT. */
+  /** Where the devices connect; MQTT by default. */
   devicesOver?: 'queue';
   gateways?: number;
   /** Further environment of the gateway's process. */
@@ -52,13 +52,13 @@ export async function homeSettings(home: Home): Promise<Record<string, string>> 
       : {
           TILLGATE_QUEUE_URL: queueUrl,
           TILLGATE_QUEUE_PUBLIC_URL: withoutLogin(queueUrl),
-          // Never asked with it: the light devices use the gateway's own login.
+          // Never used: the light devices use the gateway's own login.
           TILLGATE_BROKER_TOKEN: randomUUID(),
         }),
   };
 }
 
-/** With light devices of its own. */
+/** With its own light devices. */
 export async function startTillgate(name: string, devices: number, home: Home = {}): Promise<Contender> {
   const shared = await homeSettings(home);
   const gateways: GatewayProcess[] = [];

@@ -1,5 +1,5 @@
-// What growing costs: the same work with few and many rows stored, with few and many devices connected, with one gateway and two. The
-// smallest is the yardstick of the others, in the same turns. A goal is a share of the smallest one's figure: 1.3 times slower is 0.77.
+// The cost of growth: the same workload with few and many stored rows, with few and many connected devices, with one gateway and two. The
+// others are compared with the smallest, in alternating rounds. A goal is a share of the smallest one's figure: 1.3 times slower is 0.77.
 import { cpus } from 'node:os';
 import { fill } from '../scripts/cabinet-load/fill.ts';
 import { openLoadShop } from '../scripts/load/load-shop.ts';
@@ -47,7 +47,10 @@ function rowsOf(options: {
   );
 }
 
-/** A database with that many commands and as many invoices, their steps and histories, and the callbacks of the oldest tenth of the invoices. */
+/**
+ * A database with that many commands and as many invoices, their steps and histories, and the callbacks of the oldest tenth of the
+ * invoices.
+ */
 async function storedHome({ postgresUrl, say }: Bench, engine: 'postgres' | 'sqlite', rows: number) {
   const home = engine === 'postgres' ? { databaseUrl: await createDatabase(postgresUrl) } : { dataDir: temporaryDirectory() };
   const database = await openDatabase({
@@ -63,7 +66,7 @@ async function storedHome({ postgresUrl, say }: Bench, engine: 'postgres' | 'sql
     bareUrl: home.databaseUrl,
     say: (line) => say(`${engine}, ${many(rows)} stored: ${line}`),
   });
-  // Nobody answers at the addresses of those that are still to be sent.
+  // Nothing answers at the addresses of the pending ones.
   const unsent = database.queries.selectFrom('callbacks').select('id').where('state', '=', 'pending');
   await database.queries.deleteFrom('callback_attempts').where('callback_id', 'in', unsent).execute();
   await database.queries.deleteFrom('callbacks').where('state', '=', 'pending').execute();
@@ -83,7 +86,7 @@ export async function storedRows(bench: Bench): Promise<Row[]> {
         bench.keep(await startTillgate(String(count), lanes, engine === 'postgres' ? { ...home, mqttUrl: bench.mqttUrl } : home)),
       );
     }
-    // Each brings its sums of past hours up to date first.
+    // Each gateway first updates its sums of past hours.
     await quiet(contenders.flatMap(({ pids }) => pids));
     const names = counts.map((count) => `${many(count)} stored`);
     const works = [
@@ -157,7 +160,7 @@ export async function twoGateways(bench: Bench): Promise<Row[]> {
   for (const contender of contenders) await contender.stop();
   const names = ['one gateway', 'two gateways'];
   const cores = cpus().length;
-  // Two gateways, their database, their broker, devices and callers: with fewer cores than that, no gateway adds any.
+  // Two gateways, their database, their broker, devices and callers: with fewer cores than that, a second gateway adds no throughput.
   const goal = cores >= 6 ? { goal: 1.6 } : {};
   return [
     ...rowsOf({ group, what: `commands, ${lanes} in flight`, names, seen, unit: '/s', of: 'perSecond', ...goal }),

@@ -1,5 +1,5 @@
 // A lean HTTP client for the load: keep-alive sockets, one request at a time on each, answers with Content-Length. fetch costs several
-// times what the servers under test do, and would hide their difference.
+// times the processor time of the servers under test, and would hide their difference.
 import { connect, type Socket } from 'node:net';
 
 export interface Answer {
@@ -15,7 +15,7 @@ export interface HttpClient {
 
 const headEnd = Buffer.from('\r\n\r\n');
 
-/** One connection; whoever wants several requests at once opens several. */
+/** One connection; open several for several requests at once. */
 export async function openConnection(baseUrl: string): Promise<HttpClient> {
   const { hostname, port, pathname } = new URL(baseUrl);
   const prefix = pathname === '/' ? '' : pathname;

@@ -1,5 +1,5 @@
 // Processor time of PostgreSQL for one Pay and its CloseDoc, by the ledger's own statements: one at a time and in batches of sixteen.
-// How many settlements were written beside their old version (HOT), and how much disk a command takes.
+// Also the share of HOT updates, and the disk space per command.
 // Usage: TILLGATE_TEST_POSTGRES_URL=... node bench/ledger-cost.ts [commands] [in flight, separated by commas]
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';

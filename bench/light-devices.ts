@@ -1,6 +1,6 @@
-// Card terminals that cost next to nothing: each command is approved at once, from memory, on one connection a device. In a process of
-// their own, so that what they cost is the same for whoever drives them. They speak Tillgate's protocol, or that of NestJS's ClientProxy.
-// Started by the bench with one JSON argument; prints `ready` when all are connected and have said that they are there.
+// Card terminals with minimal cost: each command is approved at once, from memory, on one connection per device. They run in a process of
+// their own, so that their cost is the same for every contender. They use Tillgate's protocol, or that of NestJS's ClientProxy.
+// Started by the bench with one JSON argument; prints `ready` when all are connected and have sent their presence.
 import { randomUUID } from 'node:crypto';
 import { connect as connectAmqp } from 'amqplib';
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
@@ -31,7 +31,7 @@ function reportOf({ name, args }: Pick<Command, 'name' | 'args'>): object {
   return name === 'Pay' ? { rrn: `4${operationId}00`, authCode: '283749', operationId, amount: args['amount'] } : {};
 }
 
-/** What Tillgate's protocol asks of a device, without its journal: nothing here ever loses its power. */
+/** The device side of Tillgate's protocol, without the journal: these devices never lose power. */
 function answerTillgate(device: string, text: string, send: Send): void {
   const command = JSON.parse(text) as Command;
   const base = { v: 1, id: command.id, device, journalId: bootId };
@@ -107,7 +107,7 @@ async function onMqttForNest(url: string, { id }: LightDevices['devices'][number
   await client.subscribeAsync(pattern, { qos: 0 });
 }
 
-/** NestJS has one queue for whatever a client sends; one consumer serves all devices. */
+/** NestJS has one queue for all messages of a client; one consumer serves all devices. */
 async function onQueueForNest(url: string): Promise<void> {
   const connection = await connectAmqp(url, { noDelay: true });
   const channel = await connection.createChannel();
@@ -129,7 +129,7 @@ const isMqtt = url.startsWith('mqtt');
 if (speak === 'nest' && !isMqtt) await onQueueForNest(url);
 else {
   const connectOne = speak === 'nest' ? onMqttForNest : isMqtt ? onMqttForTillgate : onQueueForTillgate;
-  // A few at a time, as a broker that counts newcomers likes it.
+  // A few at a time, because brokers limit unauthenticated connections.
   for (let at = 0; at < devices.length; at += 20) await Promise.all(devices.slice(at, at + 20).map((device) => connectOne(url, device)));
 }
 console.log('ready');

@@ -1,4 +1,4 @@
-// Load with a fixed number of calls in flight: each lane sends its next call when the one before is answered. What a lane does is a step
+// Load with a fixed number of calls in flight: each lane sends its next call when the previous one is answered. A lane runs a step
 // that makes one or more calls and times each.
 
 export interface Measured {
@@ -7,7 +7,7 @@ export interface Measured {
   p50Ms: number;
   p95Ms: number;
   p99Ms: number;
-  /** That the contender's own processes were on a processor, for each call; not a number where there are none. */
+  /** Processor time of the contender's processes per call; NaN if there are none. */
   cpuMsPerCall: number;
 }
 
@@ -18,16 +18,16 @@ export interface Duration {
   forMs: number;
   /** Not counted: connections are warm and code is compiled when the time begins. */
   warmUpMs: number;
-  /** Both last longer, if need be, until so many calls were made: on a busy machine a short time is not enough for a figure. */
+  /** Both last longer, if needed, until this number of calls: on a busy machine a short time is not enough for a figure. */
   atLeastCalls: number;
-  /** The warm-up until so many, where the code is new: what is called once a call is compiled for good only then. */
+  /** The warm-up lasts until this number of calls if the code is new: a function that runs once per call is fully compiled only then. */
   warmUpCalls?: number;
 }
 
 export async function runLoad(
   options: Duration & {
     inFlight: number;
-    /** Of the contender, so far. */
+    /** Of the contender since its start. */
     cpuMs?(): number;
     step(lane: number, timed: Timed): Promise<void>;
   },

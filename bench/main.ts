@@ -1,4 +1,4 @@
-// `npm run bench`: Tillgate beside what a team would build instead, and beside the raw limits, all in one run, taking turns.
+// `npm run bench`: compares Tillgate with a typical alternative and with the raw limits, all in one run, alternating.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -70,7 +70,7 @@ function wanted() {
 async function measure(form: Form): Promise<Run> {
   const chosen = wanted();
   const [loadBefore = 0] = loadavg();
-  // As people install it [D126]. The quick form is compared with itself, and saves the time.
+  // The installed package [D126]. The quick form is compared with itself, and saves the time.
   if (form !== 'quick') process.env['TILLGATE_TEST_PROGRAM'] = (await packProgram()).program;
   const withRabbitmq = chosen.some(({ name }) => name === 'rabbitmq');
   const bench = await openBench(form, values['no-peers'] !== true, withRabbitmq, say);

@@ -1,4 +1,4 @@
-// Where the time of one Pay goes, with one call in flight on PostgreSQL and Mosquitto: each way of the call between the gateway's sockets.
+// The time of one Pay by part, with one call in flight on PostgreSQL and Mosquitto, measured at the gateway's sockets.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createDatabase } from '../test/support/create-database.ts';

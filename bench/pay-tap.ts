@@ -1,5 +1,5 @@
-// Loaded into a gateway beside its program: notes when a Pay reaches and leaves its sockets. For one call in flight; what others send in
-// between is taken for the call's own, so only the median of many means something.
+// Loaded into a gateway process: records when a Pay reaches and leaves its sockets. For one call in flight; other traffic in
+// between is attributed to the call, so only the median of many is meaningful.
 import { subscribe } from 'node:diagnostics_channel';
 import { appendFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -53,7 +53,7 @@ function onWrite(socket: Socket, note: (at: number) => void): void {
   }
 }
 
-/** The caller's connection: what is written to it is the answer. */
+/** The caller's connection: a write to it is the answer. */
 const known = new WeakSet<Socket>();
 subscribe('http.server.request.start', (message) => {
   const { request } = message as { request: IncomingMessage };

@@ -1,4 +1,4 @@
-// The peers are installed and built into a directory of the bench's own, below the system's temporary one, and kept there: the second run
+// The peers are installed and built into a directory below the system's temporary one, and kept there: the second run
 // of the bench on a machine needs no network. The product never depends on them.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

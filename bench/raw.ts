@@ -1,5 +1,5 @@
-// The raw parts: what lies below a gateway and can do here by itself, with nothing of ours in between. Every call goes through them, but not
-// always alone: a gateway that commits calls together may pass the bare statements.
+// The raw parts: the components below a gateway, measured alone and without our code. Every call uses them, but not
+// always alone: a gateway that commits calls in groups may be faster than the bare statements.
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
@@ -18,7 +18,7 @@ export interface RawLimit {
   stop(): Promise<void>;
 }
 
-/** Request and answer through a broker with the light devices at the other end, and nothing written down. */
+/** Request and answer through a broker to the light devices, without a database. */
 export async function mqttRoundTrips(mqttUrl: string): Promise<RawLimit> {
   const devices = Array.from({ length: 64 }, () => ({ id: randomUUID(), secret: '' }));
   const light = await startLightDevices({ speak: 'nest', url: mqttUrl, devices });
@@ -88,7 +88,7 @@ async function bareStatements(postgresUrl: string, table: string, life: Life, is
   };
 }
 
-/** One life, timed as a whole or statement by statement. */
+/** One sequence, timed as a whole or statement by statement. */
 function live(life: Life, ask: Ask, timed: Timed, isWholeTimed: boolean): Promise<void> {
   const id = randomUUID();
   return isWholeTimed ? timed(() => life(id, ask)) : life(id, (text, values) => timed(() => ask(text, values)));
@@ -107,7 +107,7 @@ type Life = (id: string, ask: Ask) => Promise<void>;
 
 const commandTable = 'create table commands (id text primary key, state text not null, args text not null, report text)';
 
-/** One insert and one update, each its own commit: what a command cannot do without. Both together are one call. */
+/** One insert and one update, each its own commit: the minimum of a command. Both together are one call. */
 async function commandLife(id: string, ask: Ask): Promise<void> {
   const args = JSON.stringify({ amount: 150.5, documentNr: id });
   await ask('insert into commands (id, state, args) values ($1, $2, $3)', [id, 'sent', args]);
@@ -142,7 +142,7 @@ async function invoiceLife(id: string, ask: Ask): Promise<void> {
   await ask('update invoices set state = 2, receipt_id = $2 where id = $1 and state = 1 returning state', [id, 'R-1']);
 }
 
-/** On SQLite: one thread, a sync at each commit, nobody else. */
+/** On SQLite: one thread, a sync at each commit, no other user. */
 async function sqliteStatements(file: string, table: string, life: Life, isWholeTimed: boolean): Promise<RawLimit> {
   const database = new DatabaseSync(file);
   database.exec('pragma journal_mode = wal; pragma synchronous = full;');

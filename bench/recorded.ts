@@ -1,6 +1,6 @@
-// A run beside the recorded one. Machines differ and are busy, so only one thing is compared: the processor time that a call costs the
-// gateway, beside that of a bare route in the same minute. And only three times as much as recorded is a finding:
-// two machines that had the same code differed by two.
+// Compares a run with the recorded one. Machines differ and are busy, so only one figure is compared: the processor time of a call at the
+// gateway, relative to that of a bare route in the same minute. Only three times the recorded value is a failure:
+// two machines with the same code differed by a factor of two.
 import { processorTime } from './comparing.ts';
 import { type Row, shareOfRaw } from './report.ts';
 
@@ -18,7 +18,7 @@ export function toRecord(rows: Row[]): Recorded {
   return Object.fromEntries(known);
 }
 
-/** A sentence for each that is grossly worse or was not measured any more. */
+/** A message for each figure that is far worse or is no longer measured. */
 export function complaintsOf(rows: Row[], recorded: Recorded): string[] {
   const now = toRecord(rows);
   const times = (share: number) => (1 / share).toFixed(1);

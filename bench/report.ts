@@ -1,4 +1,4 @@
-// What the bench found, as rows with ratios: for the terminal and as JSON. A ratio above 1 is in our favour.
+// The results of the bench, as rows with ratios: for the terminal and as JSON. A ratio above 1 is in our favour.
 import { execFileSync } from 'node:child_process';
 import { cpus, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -11,15 +11,15 @@ export interface Figure {
 export interface Row {
   group: string;
   what: string;
-  /** `/s` more is better, of the others less. */
+  /** For `/s` more is better, for the others less. */
   unit: '/s' | 'ms' | 'µs' | 'MB';
   ours: number;
   peer?: Figure;
-  /** Parts that the work needs one after the other: together they are the limit. */
+  /** Components that the workload needs in sequence: together they are the limit. */
   raw?: Figure[];
-  /** What the project wants to reach, as a ratio to the peer. */
+  /** The goal, as a ratio to the peer. */
   goal?: number;
-  /** The same as a bound of the figure itself. */
+  /** The goal as a bound of the figure itself. */
   atMost?: number;
 }
 
@@ -27,7 +27,7 @@ export interface Run {
   date: string;
   commit: string;
   machine: string;
-  /** Before it began: what others did on the machine. */
+  /** The load of the machine before the run. */
   loadBefore: number;
   minutes: number;
   form: string;
@@ -58,14 +58,14 @@ export function ratioOf({ unit, ours, peer }: Row): number | undefined {
   return unit === '/s' ? ours / peer.value : peer.value / ours;
 }
 
-/** How much of what the raw parts allow is reached, the parts used one after the other. */
+/** Our speed as a share of the raw parts, used in sequence. */
 export function shareOfRaw({ unit, ours, raw }: Row): number | undefined {
   if (!raw || raw.length === 0) return undefined;
   const sum = raw.reduce((total, { value }) => total + (unit === '/s' ? 1 / value : value), 0);
   return unit === '/s' ? ours * sum : sum / ours;
 }
 
-/** undefined: nothing was to be reached. */
+/** undefined: there is no goal. */
 export function isReached(row: Row): boolean | undefined {
   if (row.atMost !== undefined) return row.ours <= row.atMost;
   const ratio = ratioOf(row);
@@ -122,7 +122,7 @@ export function asText(rows: Row[]): string {
 const perUnit = 10;
 const mostUnits = 6;
 
-/** One bar a row, so long as its ratio; the peer is at the mark. */
+/** One bar per row, as long as its ratio; the mark is the peer. */
 export function asChart(rows: Row[]): string {
   const compared = rows.filter((row) => row.peer !== undefined);
   const name = ({ group, what }: Row) => `${group}: ${what}`;

@@ -44,7 +44,7 @@ export async function restRows({ plan, peers, postgresUrl, mqttUrl, say }: Bench
       const { child } = await startNestProcess(peers, { postgresUrl, brokerUrl: mqttUrl });
       return { pid: child.pid ?? 0, end: async () => void child.kill('SIGKILL') };
     };
-  // Not counted: the first start after a change writes down what the others read [D108].
+  // Not counted: the first start after a change writes the compile cache that later ones read [D108].
   for (const start of Object.values(starts)) await measure(start, 0);
   const seen = new Map(Object.keys(starts).map((name) => [name, [] as Started[]]));
   for (let turn = 0; turn < plan.starts; turn += 1)

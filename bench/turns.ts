@@ -1,5 +1,5 @@
-// Contenders take turns: each of them once, then again in the other order, and so on, so that what the machine does meanwhile hits all
-// alike. Of each figure the median of the rounds counts.
+// Contenders alternate: each of them once, then again in the reverse order, and so on, so that other load of the machine affects all
+// alike. Each figure is the median of the rounds.
 import { type Duration, type Measured, median } from './load.ts';
 
 export interface Round extends Duration {
@@ -10,7 +10,9 @@ export interface Sizes {
   rounds: number;
   forMs: number;
   warmUpMs: number;
-  /** Before its first round with many in flight, when nothing is compiled yet: after some seven thousand calls V8 has done its best. */
+  /**
+   * Before its first round with many in flight, when nothing is compiled yet: after some seven thousand calls V8 has optimised the code.
+   */
   firstWarmUpCalls: number;
   /** With one in flight a fourth of it. */
   atLeastCalls: number;

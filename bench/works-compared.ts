@@ -1,4 +1,4 @@
-// Device commands and the calls of QR Mode, beside NestJS and beside the raw parts.
+// Device commands and the calls of QR Mode, compared with NestJS and the raw parts.
 import { type Bench, lanes } from './bench.ts';
 import { compare } from './comparing.ts';
 import { startNest, startTillgate } from './contenders.ts';

@@ -1,5 +1,5 @@
-// The work that is measured: what a till does with a terminal, and what an ERP does with an invoice, as calls over HTTP. The same calls go
-// to every contender; an answer that is not a success stops the bench, so that nobody is fast by refusing.
+// The measured workloads: a till with a terminal, and an ERP with an invoice, as calls over HTTP. The same calls go
+// to every contender; an answer that is not a success stops the bench, so that no contender is fast by refusing.
 import { randomUUID } from 'node:crypto';
 import { cpuMsOf } from '../test/support/process-figures.ts';
 import type { Contender } from './contenders.ts';
@@ -11,8 +11,8 @@ type Step = (client: HttpClient, lane: number, timed: Timed) => Promise<void>;
 export type Work = (contender: Contender, round: Round) => Promise<Measured>;
 
 /**
- * Pay and CloseDoc, each counted as one command; a lane has its terminals to itself, and takes them in turns: a broker reads a hundred packets
- * a second of one device in the long run [D62], which no terminal needs and one that is asked three hundred times a second would feel.
+ * Pay and CloseDoc, each counted as one command; a lane has its own terminals, and alternates between them: a broker reads a hundred
+ * packets a second of one device in the long run [D62], which no real terminal needs but three hundred commands a second would exceed.
  */
 export const deviceCommands: Work = (contender, round) => {
   const { apiKey: APIKey, deviceIds } = contender;

@@ -1,4 +1,4 @@
-// Examples of every message, one sale after the other: what asyncapi/v1.json shows. A test holds each against its schema.
+// Examples of every message, one sale after the other, for asyncapi/v1.json. A test checks each against its schema.
 
 import type { CommandName, JsonObject, Outcome } from '../src/link/protocol.ts';
 import { commandNames, ledgerCommandNames } from '../src/link/protocol.ts';

@@ -1,16 +1,16 @@
-// What asyncapi/v1.json says beyond the messages themselves: the arguments and the report of each command, and the frames of the
+// Parts of asyncapi/v1.json beside the messages themselves: the arguments and the report of each command, and the frames of the
 // built-in queue. The gateway runs without it. Unknown fields are allowed everywhere, as the protocol says.
 import Type, { type TSchema } from 'typebox';
 import { movesCardMoney, namesWhere } from '../src/kernel/operations.ts';
 import { type CommandName, type JsonObject, ledgerCommandNames } from '../src/link/protocol.ts';
 import { recallReportSchema, startBy, text, time, uuid } from '../src/link/wire-schemas.ts';
 
-/** Where the document keeps a schema; references are written for it. */
+/** The place of a schema in the document, for references. */
 const refTo = (name: string) => Type.Ref(`#/components/schemas/${name}`);
 
-/** What a command asks for. */
+/** An amount in a command. */
 const amount = Type.Number({ minimum: 0.01, maximum: 9_999_999_999.99, description: 'Lei with at most two decimals.' });
-/** What a device tells; a total may be zero. */
+/** An amount in a report; a total may be zero. */
 const money = (description: string) => Type.Number({ description: `${description} Lei with at most two decimals.` });
 const total = (description: string) => Type.Optional(money(description));
 const currency = Type.Literal('MDL');
@@ -82,7 +82,7 @@ const cashReport = Type.Object({
   cashInDrawer: money('What is in the drawer now.'),
 });
 
-/** `report` of each command's `done`. More fields are welcome and passed on. */
+/** `report` of each command's `done`. Further fields are allowed and passed on. */
 export const reportSchemas: Readonly<Record<CommandName, TSchema>> = {
   Pay: Type.Object({
     rrn: Type.String({ minLength: 1, description: 'Reference Retrieval Number.' }),
@@ -163,7 +163,7 @@ export function commandSchemaOf(name: CommandName): TSchema {
   ]);
 }
 
-/** An answer to one command: when it says `done`, its report is the command's. */
+/** An answer to one command: with `done`, its report is the command's. */
 export function answerSchemaOf(name: CommandName): TSchema {
   return Type.Unsafe({
     allOf: [
@@ -185,7 +185,7 @@ export const frameSchemas = {
   PresenceFrame: Type.Object({ presence: refTo('Presence') }),
 };
 
-// What an example of each command looks like.
+// An example of each command.
 const exampleDocument = '3f9f6a52-0c1d-4e8b-a7c6-1b2d3e4f5a6b';
 
 interface Sample {

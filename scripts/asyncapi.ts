@@ -1,5 +1,6 @@
-// Writes asyncapi/v1.json, the device protocol as an AsyncAPI 3.0 document, from src/link/wire-schemas.ts, asyncapi-schemas.ts and
-// the names in src/link/protocol.ts; with --check compares it. The document speaks from the device's place: it receives commands and sends the rest.
+// Writes asyncapi/v1.json, the device protocol as an AsyncAPI 3.0 document, from src/link/wire-schemas.ts, asyncapi-schemas.ts and the
+// names in src/link/protocol.ts; with --check compares it. The document is written from the device's side: it receives commands and sends
+// answers and presence.
 import { commandNames, mqttTopics, queueNames } from '../src/link/protocol.ts';
 import { answerSchema, commandSchema, presenceSchema } from '../src/link/wire-schemas.ts';
 import { exampleAnswers, exampleCommand, exampleDevice, examplePresence } from './asyncapi-examples.ts';

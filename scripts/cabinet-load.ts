@@ -1,6 +1,6 @@
-// How quick the cabinet is on a big database: `npm run cabinet-load -- --rows 1000000 --engine sqlite --dir /tmp/load`, or `--engine postgres
-// --url postgres://...` with an empty database of one's own. Fills it once (a filled one is used again), asks everything that pages ask, and
-// prints p50 and the slowest of each; `--writes` measures how quickly commands are written and settled.
+// Measures the cabinet on a big database: `npm run cabinet-load -- --rows 1000000 --engine sqlite --dir /tmp/load`, or `--engine postgres
+// --url postgres://...` with an empty database. Fills it once (a filled one is reused), runs all queries of the pages, and
+// prints p50 and the slowest of each; `--writes` measures how fast commands are written and settled.
 import { mkdirSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';

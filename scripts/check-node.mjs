@@ -1,5 +1,5 @@
-// Runs before `npm start` and `npm test`, on whatever Node is at hand, so it is plain JavaScript:
-// an older Node would fail on the first TypeScript file with a message that does not help.
+// Runs before `npm start` and `npm test`, on any installed Node, so it is plain JavaScript:
+// an older Node would fail on the first TypeScript file with an unhelpful message.
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
   console.error(

@@ -1,4 +1,4 @@
-// Everything that CI holds a change to, in the order in which a failure is quickest to see; stops at the first.
+// All checks of CI, the fastest first; stops at the first failure.
 // Each step is an npm script, so that it can be run alone by the same name.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

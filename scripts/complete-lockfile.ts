@@ -1,4 +1,4 @@
-// Adds to package-lock.json the optional platform binaries that the registry at hand did not offer.
+// Adds to package-lock.json the optional platform binaries that the registry in use did not offer.
 // Without these entries `npm ci` refuses the lockfile in a fresh clone (EUSAGE "Missing: ... from lock file").
 // Run after every dependency change: npm run lockfile
 import { readFileSync, writeFileSync } from 'node:fs';

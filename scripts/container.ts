@@ -1,6 +1,6 @@
-// Builds the image of deploy/Containerfile and starts the gateway in it, on a machine that can pull no images: the base is made here, of Debian
-// (debootstrap) and the Node and npm at hand. As root, with buildah and debootstrap installed. Takes minutes, so it is no part of CI.
-// `--base NAME` builds on an image that buildah knows or can pull instead.
+// Builds the image of deploy/Containerfile and starts the gateway in it, on a machine that cannot pull images: the base is built from
+// Debian (debootstrap) and the installed Node and npm. Needs root, buildah and debootstrap. Takes minutes, so it is not part of CI. `--base
+// NAME` uses an image that buildah has or can pull instead.
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,13 +12,13 @@ import { parseArgs } from 'node:util';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { values } = parseArgs({ options: { base: { type: 'string' }, rootfs: { type: 'string' } } });
 const work = mkdtempSync(join(tmpdir(), 'tillgate-container-'));
-/** All that buildah keeps is below one directory, which is gone afterwards. */
+/** All files of buildah are below one directory, which is deleted afterwards. */
 const storage = ['--storage-driver', 'vfs', '--root', join(work, 'images'), '--runroot', join(work, 'run')];
 const buildah = (...args: string[]) =>
   execFileSync('buildah', [...storage, ...args], { stdio: ['ignore', 'pipe', 'inherit'], encoding: 'utf8' }).trim();
 const say = (line: string) => console.log(`[container] ${line}`);
 
-/** Debian with Node and npm in the places where the official image has them. `--rootfs` names a Debian that debootstrap made before. */
+/** Debian with Node and npm at the paths of the official image. `--rootfs` names an existing Debian of debootstrap. */
 function makeBase(): string {
   const debian = values.rootfs ?? join(work, 'debian');
   if (!existsSync(debian)) {
@@ -32,7 +32,7 @@ function makeBase(): string {
   cpSync(npm, join(local, 'lib/node_modules/npm'), { recursive: true });
   rmSync(join(local, 'bin/npm'), { force: true });
   symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(local, 'bin/npm'));
-  // Where the way to the registry has an authority of its own, the build needs it too.
+  // If the registry uses a private certificate authority, the build needs it too.
   const authorities = process.env['NODE_EXTRA_CA_CERTS'];
   if (authorities !== undefined) cpSync(authorities, join(local, 'authorities.pem'), { dereference: true });
   const container = buildah('from', 'scratch');
@@ -42,7 +42,7 @@ function makeBase(): string {
   return 'localhost/tillgate-base';
 }
 
-/** As the image says, but for the port: `serve` on its embedded parts, asked from here. */
+/** As the image starts it, except for the port: `serve` with embedded parts, called from here. */
 async function tryImage(): Promise<void> {
   const container = buildah('from', '--pull-never', 'localhost/tillgate');
   const settings = ['TILLGATE_HOST=127.0.0.1', 'TILLGATE_PORT=18080', 'TILLGATE_MQTT_PORT=11883', `TILLGATE_ADMIN_TOKEN=${'t'.repeat(32)}`];

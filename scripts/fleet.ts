@@ -1,5 +1,5 @@
-// What a fleet costs: `npm run fleet -- --devices 10000 --gateways 2`. Gateways as processes on a database of their own, each device with a
-// connection and a login of its own. Idle cost, memory, and the p99 of a payment while all devices log in again at once.
+// The cost of a fleet: `npm run fleet -- --devices 10000 --gateways 2`. Gateways are processes on their own database, each device has its
+// own connection and login. Measures idle cost, memory, and the p99 of a payment while all devices log in again at once.
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { BrokerName } from './load/fleet-brokers.ts';

@@ -1,5 +1,5 @@
-// Throws a hundred thousand inputs at a sandbox of its own and judges what comes back: `npm run fuzz -- --count 100000 --seed 7 [--json]`.
-// Messages on a real RabbitMQ have a run of their own: `npm run fuzz -- --rabbitmq --count 20000`.
+// Sends a hundred thousand inputs to its own sandbox and checks the answers: `npm run fuzz -- --count 100000 --seed 7 [--json]`.
+// Messages on a real RabbitMQ have a separate run: `npm run fuzz -- --rabbitmq --count 20000`.
 // A failure names the round seed that repeats it. Progress goes to stderr.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ try {
 }
 process.exit(0);
 
-/** With the servers' own start and stop: it is a test of the suite, at length. */
+/** Starts and stops the servers itself: it is the long form of a test. */
 function runOnRabbitmq(): Promise<number> {
   const root = fileURLToPath(new URL('..', import.meta.url));
   const file = 'test/conformance/rabbitmq.server.test.ts';

@@ -1,4 +1,4 @@
-// A generated and committed file: written, or with --check compared. Scripts stay importable, so that tests can ask for the document.
+// A generated and committed file: written, or with --check compared. Scripts stay importable, so that tests can use the document.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,12 +7,12 @@ export function textOf(document: object): string {
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** Acts only when the script that calls it is the one that was started. `script` is its import.meta.url. */
+/** Acts only if the calling script is the main program. `script` is its import.meta.url. */
 export function runGenerator(script: string, path: string, create: () => object | Promise<object>): Promise<void> {
   return runTextGenerator(script, path, async () => textOf(await create()));
 }
 
-/** The same of any text. */
+/** The same for any text. */
 export async function runTextGenerator(script: string, path: string, create: () => string | Promise<string>): Promise<void> {
   const scriptFile = fileURLToPath(script);
   if (process.argv[1] !== scriptFile) return;

@@ -1,7 +1,7 @@
-// Before `npm pack`, and for the image: writes dist/, the program as JavaScript, because Node takes no TypeScript under node_modules. It is
-// some twenty files instead of seven hundred: finding and linking modules one by one was a third of a start, and a tenth of the memory [D126].
-// Nothing is minified, and a comment names the source of what follows it. Packages stay packages, but for Kysely, whose 255 modules are
-// a third of all. After the pack `--remove` takes dist/ away again.
+// Before `npm pack`, and for the image: writes dist/, the program as JavaScript, because Node runs no TypeScript under node_modules. It is
+// some twenty files instead of seven hundred: finding and linking modules one by one was a third of a start, and a tenth of the memory
+// [D126]. Nothing is minified, and a comment names each source. Packages are not bundled, except Kysely, whose 255 modules are a third of
+// all. After the pack `--remove` deletes dist/ again.
 import { rmSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,15 +9,15 @@ import { type OutputChunk, rolldown } from 'rolldown';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const to = join(root, 'dist');
-/** As deep as the sources that read something of the package beside them: `../../migrations` is right from both. */
+/** At the depth of the sources that read files of the package: `../../migrations` is right from both. */
 const codeDirectory = join(to, 'cli');
 
-/** What is started by its path. */
+/** Files that are started by their path. */
 const starts = { main: 'src/cli/main.ts', 'sqlite-worker': 'src/database/sqlite/worker.ts' };
 const workerInSources = `new URL('./worker.ts', import.meta.url)`;
 const workerInPackage = `new URL('./sqlite-worker.js', import.meta.url)`;
 
-/** The thread of SQLite is started by its path, which is another one in the package. */
+/** The thread of SQLite is started by its path, which differs in the package. */
 function moveWorker(code: string): string {
   if (code.split(workerInSources).length !== 2) throw new Error(`src/database/sqlite/worker-link.ts does not say ${workerInSources} once.`);
   return code.replace(workerInSources, workerInPackage);
@@ -25,7 +25,7 @@ function moveWorker(code: string): string {
 
 const pathFromHere = /new URL\('(\.\.\/[^']*)', import\.meta\.url\)|import\.meta\.dirname, '(\.\.\/[^']*)'/g;
 
-/** What looks for a file of the package from another depth would not find it there. */
+/** A source at another depth that reads a file of the package would not find it. */
 function checkDepth(text: string, file: string): void {
   const depth = relative(join(root, 'src'), file).split(sep).length;
   for (const [, byUrl, byName] of text.matchAll(pathFromHere))
@@ -72,7 +72,7 @@ async function build(): Promise<void> {
     chunkFileNames: '[name]-[hash].js',
   });
   const chunks = output.filter((file): file is OutputChunk => file.type === 'chunk');
-  // Whatever imports the entry runs the program.
+  // Importing the entry runs the program.
   const worker = chunks.find(({ fileName }) => fileName === 'sqlite-worker.js');
   if (reachedFrom(worker, chunks).has('main.js')) throw new Error('The thread of SQLite would run the whole program.');
   const strays = chunks.flatMap(({ moduleIds }) => moduleIds.filter((id) => !isOwn(id) && !id.startsWith('\0')));

@@ -1,5 +1,5 @@
 // Load at full size: `npm run load`. 1,000 payments open at once, 10,000 devices, 10,000 slow sockets, a dead ERP among a hundred, 2,000
-// dead ones, and mixed load with flat memory. Each scene has a gateway of its own; exit code 1 when a bound is broken. CI runs `--short`.
+// dead ones, and mixed load with flat memory. Each scene has its own gateway; exit code 1 when a bound is broken. CI runs `--short`.
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startMosquitto } from '../test/support/servers/mosquitto.ts';

@@ -1,6 +1,6 @@
-// Mutation testing, room by room: Stryker changes the code in one place after the other, and a test must fail each time. What survives is
-// listed with its line; what is accepted, with its reason, stands in scripts/mutation/accepted. Exit code 1 below the goal.
-// Stryker is installed by this command, in node_modules/.cache/mutation, so that `npm ci` stays light. A second run asks only about what changed.
+// Mutation testing, room by room: Stryker changes the code in one place after the other, and a test must fail each time. Survivors are
+// listed with their lines; accepted ones, with their reasons, are in scripts/mutation/accepted. Exit code 1 below the goal. Stryker is
+// installed by this command, in node_modules/.cache/mutation, so that `npm ci` stays light. A second run tests only changed code.
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ const say = (line: string) => console.log(`[mutation] ${line}`);
 const defaultGoal = 95;
 const defaultPatienceS = 15;
 
-/** Besides test/<room>: tests of other rooms that say what this one promises. */
+/** Besides test/<room>: tests of other rooms that check the rules of this one. */
 const furtherTests: Record<string, string[]> = {
   ledger: ['test/cards/document.test.ts', 'test/cards/guards.test.ts'],
   cards: [
@@ -25,7 +25,7 @@ const furtherTests: Record<string, string[]> = {
   ],
 };
 
-/** Tables of schemas, examples and texts: `npm run openapi:check` compares what they say, character by character. */
+/** Tables of schemas, examples and texts: `npm run openapi:check` compares them character by character. */
 const heldOtherwise = ['src/**/routes.ts', 'src/**/*-schemas.ts'];
 
 const help = `npm run mutation -- <room or files> [options]
@@ -82,17 +82,17 @@ async function run(
     testRunner: 'tillgate',
     plugins: [join(root, 'scripts/mutation/runner.ts')],
     mutate: [...targets.map(mutateOf), ...heldOtherwise.map((pattern) => `!${pattern}`)],
-    // Texts are for people: tests that hold each of them would only repeat them.
+    // Texts are for people: tests of each text would only repeat it.
     mutator: { excludedMutations: ['StringLiteral'] },
     ignorers: ['log-lines'],
     coverageAnalysis: 'perTest',
     ignoreStatic: true,
-    // TypeScript 7 has no JavaScript API that Stryker could ask.
+    // TypeScript 7 has no JavaScript API for Stryker.
     tsconfigFile: 'none.json',
     concurrency: options.workers,
-    // Whatever failed tests leave behind goes with the process.
+    // The process ends with everything that failed tests leave behind.
     maxTestRunnerReuse: 120,
-    // Tests that do not end are ended by their CPU time (mutation/watchdog.ts): this is real time, which says nothing on a busy machine.
+    // Endless tests are ended by their CPU time (mutation/watchdog.ts): this is real time, which is meaningless on a busy machine.
     timeoutMS: 20 * 60_000,
     dryRunTimeoutMinutes: 30,
     incremental: true,
@@ -127,7 +127,7 @@ async function run(
   if (exitCode !== 0) throw new Error(`Stryker ended with ${String(exitCode)}.`);
   const report = JSON.parse(readFileSync(reportFile, 'utf8')) as MutationReport;
   rmSync(reportFile, { force: true });
-  // Besides, it has what earlier runs found out about other files of the room.
+  // It also has the results of earlier runs for other files of the room.
   const asked = targets.map((target) => relative(root, resolve(target)).replace(/:\d+-\d+$/u, ''));
   const isAsked = ([name]: [string, unknown]) => asked.some((path) => name === path || name.startsWith(`${path}/`));
   return { ...report, files: Object.fromEntries(Object.entries(report.files).filter(isAsked)) };

@@ -1,5 +1,5 @@
-// Writes openapi/v1.json and openapi/cabinet.json from the gateway's own routes, or with --check compares them:
-// `node scripts/openapi.ts [--check]`. A running gateway serves both in one; apart, an ERP's developer generates only the ERP's calls.
+// Writes openapi/v1.json and openapi/cabinet.json from the gateway's own routes, or with --check compares them: `node scripts/openapi.ts
+// [--check]`. A running gateway serves both in one; with separate files, an ERP's developer generates only the ERP's calls.
 import { readConfig } from '../src/config.ts';
 import { openDatabase } from '../src/database/open.ts';
 import { assemble } from '../src/gateway.ts';

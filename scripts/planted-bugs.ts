@@ -1,6 +1,7 @@
-// npm run planted-bugs: lets the simulated days run on the code as it is, which must hold; then plants each mistake in a copy of the project,
-// lets the simulation run on it until it breaks a promise, and if it does not, the tests that should. Prints the table, the bugs that cost money first; fails when one of those is not caught by the
-// simulation, or any by nothing. The table is written bug by bug, so that a run that is cut short has not been in vain.
+// npm run planted-bugs: runs the simulated days on the unchanged code, which must hold; then plants each bug in a copy of the project, runs
+// the simulation on it until it breaks a guarantee, and if it does not, the tests that should find it. Prints the table, the bugs that cost
+// money first; fails if one of those is not caught by the simulation, or any by nothing. The table is written bug by bug, so that the
+// results of an interrupted run are kept.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -66,7 +67,7 @@ function simulate(copy: string, days: string): Pick<Verdict, 'day' | 'sentence'>
     encoding: 'utf8',
   });
   if (status === 0) return {};
-  // What falls over before a day has ended is caught as well: no shop would ever see it.
+  // A crash before a day has ended is caught as well: such code would never reach a shop.
   const day = Number(/^(\d+) shop-days in/m.exec(stdout)?.[1] ?? 1);
   const sentence = /promises:\n {2}\S+ (.*)/.exec(stdout)?.[1] ?? /^\w*Error.*$/m.exec(stderr)?.[0];
   if (sentence === undefined) throw new Error(`The simulation failed without a word about why:\n${stdout.slice(-2_000)}\n${stderr}`);
@@ -94,7 +95,7 @@ function checkDays(): void {
 
 const sound = new Set<string>();
 
-/** Tests that fail without any bug have caught none. */
+/** Tests that fail without any bug prove nothing. */
 function checkSound(tests: readonly string[]): void {
   if (sound.has(tests.join())) return;
   const copy = copyOf();
@@ -120,7 +121,7 @@ function judge(bug: PlantedBug): Verdict {
   }
 }
 
-/** What the copies were made of. */
+/** The commit of the copies. */
 function commit(): string {
   const git = (...words: string[]) => spawnSync('git', words, { cwd: root, encoding: 'utf8' }).stdout.trim();
   const isChanged = git('status', '--porcelain', '--', 'src', 'simulation', 'migrations') !== '';

@@ -1,6 +1,6 @@
-// `npm run sbom`: what an installation of this version holds, as a CycloneDX list. Packs Tillgate, installs the tarball into an empty
-// directory without running any script of a package, and asks npm. Writes tillgate-x.y.z.tgz and tillgate-x.y.z.cdx.json into the directory
-// that is given, or this one. Needs the npm registry.
+// `npm run sbom`: the packages of an installation of this version, as a CycloneDX list. Packs Tillgate, installs the tarball into an empty
+// directory without running package scripts, and asks npm. Writes tillgate-x.y.z.tgz and tillgate-x.y.z.cdx.json into the given
+// directory, or the current one. Needs the npm registry.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,12 +18,12 @@ export interface Sbom {
   dependencies: { ref: string; dependsOn?: string[] }[];
 }
 
-/** Reports each installation to a third party, or brings what does. */
+/** Reports each installation to a third party, or depends on a package that does. */
 const unwanted = ['@scarf/scarf', 'swagger-ui-dist'];
 
 /**
  * The list is about Tillgate, not about the empty directory that it was installed into, and names no path of this machine. Throws when the
- * installation holds what it must not.
+ * installation contains a forbidden package.
  */
 export function aboutTillgate(sbom: Sbom): Sbom {
   const found = sbom.components.filter(({ name }) => unwanted.includes(name)).map(({ name }) => name);

@@ -1,5 +1,5 @@
-// The eight pictures of README and docs/cabinet.md: a sandbox with a story behind it, looked at by Chromium, light and dark.
-// Run it after a change that can be seen: npm run screenshots. It needs Chromium (TILLGATE_TEST_CHROMIUM, otherwise an installed one).
+// The eight pictures of README and docs/cabinet.md: a sandbox with played days, rendered by Chromium, light and dark.
+// Run it after a visible change: npm run screenshots. It needs Chromium (TILLGATE_TEST_CHROMIUM, otherwise an installed one).
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';

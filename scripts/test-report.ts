@@ -1,33 +1,33 @@
-// What a run of Vitest came to, file by file, and what the second try of its failed files changes in it [D132].
+// The result of a Vitest run, file by file, and the effect of the second run of its failed files [D132].
 // Vitest takes the default export as a reporter, which writes the report to the file that TILLGATE_TEST_REPORT names.
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 
 export interface TestReport {
   files: FileReport[];
-  /** What was thrown outside of every test, in files that did not fail: no second try explains it. */
+  /** Errors outside of every test, in files that did not fail: no second run explains them. */
   strayErrors: number;
 }
 
 export interface FileReport {
   path: string;
   passed: number;
-  /** Names of tests; of a file that could not even be loaded its path. */
+  /** Names of tests; for a file that could not be loaded, its path. */
   failed: string[];
-  /** Of its tests and what comes before and after them. */
+  /** Of its tests and its hooks. */
   durationMs: number;
 }
 
-/** More than that is no bad moment of a busy machine. */
+/** More than that is not caused by a busy machine. */
 const filesTriedAgainAtMost = 10;
 
-/** The files that may be tried once more, alone: none when too many failed, or something that no file answers for. */
+/** The files that may be run once more, alone: none if too many failed, or if an error belongs to no file. */
 export function secondTry({ files, strayErrors }: TestReport): string[] {
   const failed = files.filter((file) => file.failed.length > 0).map(({ path }) => path);
   return strayErrors > 0 || failed.length > filesTriedAgainAtMost ? [] : failed;
 }
 
-/** The first run, with the files that were tried again as they came out of that. */
+/** The first run, with the second results of the files that were run again. */
 export function afterSecondTry(first: TestReport, second: TestReport): TestReport {
   const again = new Map(second.files.map((file) => [file.path, file]));
   return { files: first.files.map((file) => again.get(file.path) ?? file), strayErrors: first.strayErrors + second.strayErrors };
@@ -39,7 +39,7 @@ export function failedTests({ files }: TestReport): string[] {
 
 const slowestShown = 10;
 
-/** The files that took longest, to make the run shorter; nothing of a short run. */
+/** The slowest files, as a help to shorten the run; none for a short run. */
 export function slowest({ files }: TestReport): string[] {
   const totalMs = files.reduce((sum, { durationMs }) => sum + durationMs, 0);
   if (files.length <= slowestShown) return [];
@@ -70,7 +70,7 @@ export function readReport(path: string): TestReport {
 function fileReport(module: TestModule): FileReport {
   const path = module.relativeModuleId;
   const failed = [...module.children.allTests('failed')].map(({ fullName }) => `${path} > ${fullName}`);
-  // Its tests may all have passed when what comes before or after them failed.
+  // All its tests may have passed while a hook failed.
   const passed = [...module.children.allTests('passed')].length;
   return { path, passed, failed: failed.length > 0 || module.ok() ? failed : [path], durationMs: module.diagnostic().duration };
 }
@@ -81,7 +81,7 @@ export default class ReportToFile implements Reporter {
     const path = process.env['TILLGATE_TEST_REPORT'];
     if (path === undefined) throw new Error('TILLGATE_TEST_REPORT does not say where to write the report.');
     const failed = modules.filter((module) => fileReport(module).failed.length > 0).map(({ moduleId }) => moduleId);
-    // A test that fails may leave behind what fails after it.
+    // A failing test may cause a later error.
     const stray = unhandled.filter(({ VITEST_TEST_PATH: from }) => from === undefined || !failed.includes(from));
     const report: TestReport = { files: modules.map(fileReport), strayErrors: stray.length };
     writeFileSync(path, JSON.stringify(report));

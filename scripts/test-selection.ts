@@ -1,9 +1,9 @@
-// Which test files a run takes. The long ones (`npm run test:long`, nightly) are listed here and left out of `npm test`; a caller that names a file
-// runs it either way. Files that need a server which is not to be had are left out, and counted.
+// The test files of a run. The long ones (`npm run test:long`, nightly) are listed here and omitted from `npm test`; a caller that names a
+// file runs it either way. Files that need an unavailable server are omitted, and counted.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Runs that look for the rare: random kills, load, random input, packing, and figures of speed. Each rule they hold has a short test too. */
+/** Runs that look for rare errors: random kills, load, random input, packing, and speed. Each rule that they check has a short test too. */
 export const longTests: readonly string[] = [
   'test/bench/quick.server.test.ts',
   'test/clients/python-device-guide.server.test.ts',
@@ -23,7 +23,7 @@ export const longTests: readonly string[] = [
   'test/upgrade/version-before.test.ts',
 ];
 
-/** `short`: all but the long ones. `long`: those alone. `all`: what a file named by hand needs. */
+/** `short`: all but the long ones. `long`: only those. `all`: for files that are named by hand. */
 export type Selection = 'short' | 'long' | 'all';
 
 export function excludedBy(selection: Selection): string[] {
@@ -32,7 +32,7 @@ export function excludedBy(selection: Selection): string[] {
 
 export interface AbsentServer {
   name: string;
-  /** Found in the text of a test, or of what it imports from the tests, when it needs the server. */
+  /** Found in the text of a test, or of its imports from the tests, if it needs the server. */
   sign: RegExp;
 }
 
@@ -42,7 +42,7 @@ export interface LeftOut {
   tests: number;
 }
 
-/** Files named *.server.test.ts that need one of these. Others take what is there. */
+/** Files named *.server.test.ts that need one of these. Others use the available servers. */
 export function leftOutWithout(root: string, absent: readonly AbsentServer[]): LeftOut[] {
   const files = globSync('test/**/*.server.test.ts', { cwd: root }).sort();
   return files
@@ -53,7 +53,7 @@ export function leftOutWithout(root: string, absent: readonly AbsentServer[]): L
     .map((path) => ({ path, tests: readFileSync(join(root, path), 'utf8').match(/^\s*it(?:\.each)?\(/gm)?.length ?? 0 }));
 }
 
-/** The text of a test and of all that it imports from the tests and scripts. `engines.ts` offers PostgreSQL and does not need it. */
+/** The text of a test and of all its imports from the tests and scripts. `engines.ts` offers PostgreSQL and does not need it. */
 function textsBehind(root: string, first: string): string[] {
   const seen = new Set<string>();
   const texts: string[] = [];
@@ -79,7 +79,7 @@ export function leftOutLine(absent: readonly AbsentServer[], leftOut: readonly L
   return `left out, because ${names} cannot be installed here (${why}): ${leftOut.length} files with ${tests} tests.${engines}`;
 }
 
-/** Where tests mostly wait: for processes, servers that come back, and browsers. */
+/** Folders whose tests mostly wait: for processes, restarted servers, and browsers. */
 const waiting = ['test/faults/', 'test/e2e/', 'test/deploy/', 'test/browser/', 'test/conformance/', 'test/clients/', 'test/contract/'];
 
 /** Short files that compute for long: sorted by size they would run last, when fewer processes are left than cores. */
@@ -91,8 +91,8 @@ const lengthy = [
 ];
 
 /**
- * Files that wait among files that compute, so that the cores have work all the time; those that wait are all begun well before the end,
- * because one that begins last keeps the whole run waiting. Within both groups the order that Vitest has: by duration of an earlier run, or by size.
+ * Mixes files that wait with files that compute, so that the cores always have work; files that wait start well before the end,
+ * because one that starts last delays the whole run. Within both groups the order is Vitest's: by duration of an earlier run, or by size.
  */
 export function mixed<File>(files: readonly File[], pathOf: (file: File) => string): File[] {
   const isIn = (places: readonly string[], file: File) => places.some((place) => pathOf(file).includes(place));

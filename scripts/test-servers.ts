@@ -1,5 +1,5 @@
-// The servers that the tests talk to: those the variables point at, otherwise our own in temporary directories on free ports,
-// installed with apt where they are missing. Shared by `npm test` and `npm run servers`.
+// The servers of the tests: those that the variables name, otherwise our own in temporary directories on free ports,
+// installed with apt if they are missing. Shared by `npm test` and `npm run servers`.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chromiumPath } from '../test/support/servers/chromium.ts';
@@ -90,7 +90,7 @@ export const neededServers: readonly NeededServer[] = [
   pythonModule('pika'),
 ];
 
-/** What the tests type on a command line, and a bare machine lacks. */
+/** Commands that the tests use and a bare machine lacks. */
 function program(name: string, aptPackage: string): NeededServer {
   return {
     name,
@@ -102,7 +102,7 @@ function program(name: string, aptPackage: string): NeededServer {
   };
 }
 
-/** What builds the Python client's wheel and what the Python device speaks by, for the system's own Python. */
+/** The tools that build the Python client's wheel, and the libraries of the Python device, for the system's own Python. */
 function pythonModule(name: string, aptPackage = `python3-${name}`): NeededServer {
   return {
     name: `Python's ${name}`,
@@ -140,11 +140,11 @@ function aptGet(args: readonly string[], say: (line: string) => void): 'done' | 
 /** Returns why some are still absent, if they are. */
 function install(servers: readonly NeededServer[], say: (line: string) => void): string {
   if (!isRoot) return 'not root';
-  // A failed update may leave lists that are good enough; the install decides.
+  // After a failed update the old lists may suffice; the install decides.
   if (aptGet(['update'], say) === 'no apt-get') return 'no apt-get';
   const installing = (some: readonly NeededServer[]) =>
     aptGet(['install', '-y', '--no-install-recommends', ...some.map(({ aptPackage }) => aptPackage)], say);
-  // One package that is not to be had keeps apt from installing the others with it.
+  // One unavailable package prevents apt from installing the others with it.
   if (installing(servers) === 'failed' && servers.length > 1) for (const server of servers) installing([server]);
   return 'apt-get install failed';
 }
@@ -152,7 +152,7 @@ function install(servers: readonly NeededServer[], say: (line: string) => void):
 export interface ServerOptions {
   /** Those with these names; not set: all that the tests need. */
   names?: readonly string[];
-  /** The result lists what cannot be installed, instead of ServersMissing. */
+  /** The result lists missing servers, instead of throwing ServersMissing. */
   mayBeAbsent?: boolean;
 }
 

@@ -1,9 +1,9 @@
 // The test command: provides the servers, runs Vitest with the arguments given, stops everything.
 // Exit code: Vitest's. The last line is always `N passed, N failed`, so that a CI can count.
-// A run of everything that fails in a few files tries these once more, one after the other with nothing beside them, and counts what comes
-// of that; what needed it is named [D132].
-// `--embedded`: no servers at all; files named *.server.test.ts are left out. `--long`: the long runs alone, which are left out otherwise.
-// Where a server cannot be installed, what needs it is left out and counted; with TILLGATE_TEST_ALL_SERVERS=yes that is a failure.
+// A full run in which a few files fail runs these once more, one after the other and alone, and counts the second
+// results; these files are listed [D132].
+// `--embedded`: no servers at all; files named *.server.test.ts are omitted. `--long`: only the long runs, which are omitted otherwise.
+// If a server cannot be installed, its tests are omitted and counted; with TILLGATE_TEST_ALL_SERVERS=yes that is a failure.
 // TILLGATE_TEST_SHARD=1/3 runs the first third of the files, for CI jobs in parallel.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
@@ -60,8 +60,8 @@ function runVitest(variables: Record<string, string>, reportFile: string, args: 
 }
 
 /**
- * In memory where there is room and programs may run: most of what a test of a database waits for is the disk, when its database is removed.
- * As any temporary directory it is open to others: servers that do not run as root go through it to their own.
+ * In memory if there is space and programs may run: a database test waits mostly for the disk, when its database is removed.
+ * Like any temporary directory it is open to others: servers that do not run as root need to reach their own below it.
  */
 function makeDirectory(): string {
   try {
@@ -85,7 +85,7 @@ function removedAtTheEnd(directory: string): string {
 const directory = removedAtTheEnd(makeDirectory());
 chmodSync(directory, 0o1777);
 process.env['TMPDIR'] = directory;
-// What one test process has compiled, and its threads, need not be compiled by the next four hundred.
+// Code that one test process or its threads have compiled need not be compiled by the next four hundred.
 process.env['NODE_COMPILE_CACHE'] ??= join(directory, 'compiled');
 const reportFile = join(directory, 'report.json');
 const secondReportFile = join(directory, 'second-report.json');

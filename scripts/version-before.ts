@@ -1,5 +1,5 @@
 // Packs the program of an earlier commit for test/upgrade: `node scripts/version-before.ts v0.1.0`. To be run once at each release
-// (docs/releasing.md), so that what comes next is tested against what shops have; a checkout in CI has no history to take it from.
+// (docs/releasing.md), so that later code is tested against the installed version; a checkout in CI has no history.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { brotliCompressSync, constants } from 'node:zlib';

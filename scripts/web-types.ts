@@ -1,5 +1,5 @@
-// Writes web/src/api/answers.ts, what every call of the cabinet answers as TypeScript, from openapi/cabinet.json; with --check compares it:
-// `node scripts/web-types.ts [--check]`. Field names of the envelope are left out: the client of the cabinet throws where a call has failed.
+// Writes web/src/api/answers.ts, the TypeScript types of the cabinet's answers, from openapi/cabinet.json; with --check compares it:
+// `node scripts/web-types.ts [--check]`. The envelope's fields are omitted: the cabinet's client throws if a call has failed.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,7 +1,7 @@
-// Builds the cabinet into web/dist when its sources have changed since the last build; with --check it only says whether they have.
+// Builds the cabinet into web/dist if its sources have changed since the last build; with --check it only reports whether they have.
 // Swagger UI's files are copied to web/reference, so that an installed Tillgate needs no package for them.
-// It runs after `npm ci` and before `npm start` and `npm test`, so that a stale build is never served. Where the sources are not
-// at hand (a packed tarball, an image's dependency layer) there is nothing to build, and nothing to be older than.
+// It runs after `npm ci` and before `npm start` and `npm test`, so that a stale build is never served. Without the sources
+// (a packed tarball, an image's dependency layer) there is nothing to build.
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ function copyReference(): void {
     copyFileSync(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`)), `${root}web/reference/${name}`);
 }
 
-/** Of everything that the build reads: a checkout of another branch changes it, touching a file does not. */
+/** A hash of all inputs of the build: a checkout of another branch changes it, touching a file does not. */
 function hashSources(): string {
   const paths = globSync(['web/{src,public}/**/*.*', 'web/{index.html,vite.config.ts,package.json}'], { cwd: root }).sort();
   const hash = createHash('sha256');

@@ -1,12 +1,12 @@
-// How an answer that has come must tell: a device's yes or no that reached a gateway is in the ledger a moment later, however late it was
-// and whether or not a call still waits for it. Recall would find it too, some day; but until then the device is locked.
-// Only in quiet moments: a gateway that stalls, starts or loses the database may take longer.
+// Checks that a device's final answer that reached a gateway is in the ledger a moment later, however late it arrived
+// and whether or not a call still waits for it. Recall would find it later, but until then the device is locked.
+// Checked only without faults: a gateway that freezes, starts or loses the database may take longer.
 import type { AnswerMessage } from '../src/link/wire-schemas.ts';
 import type { EventClock } from './event-clock.ts';
 import type { SharedStorage } from './shared-storage.ts';
 
 export interface AnswerWatch {
-  /** A gateway has been given this answer. */
+  /** A gateway has received this answer. */
   received(gateway: number, answer: AnswerMessage): void;
   /** A fault of a gateway or the database: during it and for a while after it no deadline is checked. */
   disturbed(lastsMs?: number): void;
@@ -19,7 +19,7 @@ interface Deps {
 }
 
 const withinMs = 1_000;
-/** Until what was held up is written: the server ends a transaction that stands still after 5 s. */
+/** Until delayed writes are done: the server ends an idle transaction after 5 s. */
 const quietForMs = 12_000;
 
 export function createAnswerWatch({ clock, storage, violated }: Deps): AnswerWatch {

@@ -1,5 +1,5 @@
-// The ERPs' ends of the callbacks: each of a few hosts is well, slow, broken, away, or answers after the time-out, and changes
-// its state in the course of the day. It knows what it received, and in which order the first attempts came [D26].
+// The ERPs that receive callbacks: each of a few hosts is healthy, slow, broken, down, or answers after the time-out, and changes
+// its state in the course of the day. It records the received callbacks and the order of the first attempts [D26].
 import type { AttemptResult, Send } from '../src/callbacks/sender.ts';
 import type { Random } from '../src/kernel/random.ts';
 import type { EventClock } from './event-clock.ts';
@@ -63,8 +63,8 @@ export function createCallbackReceiver(deps: Deps): CallbackReceiver {
   }
 
   /**
-   * First attempts come in order, and none while an older one is under way. A second copy of an older one that was delivered, by a gateway
-   * that had stood still and was taken for dead, delays nothing.
+   * First attempts arrive in order, and none while an older one is in flight. A second copy of a delivered older one, by a gateway
+   * that was frozen and counted as dead, delays nothing.
    */
   function checkOrder(subject: string, exchange: Exchange): void {
     const { id, sequence } = exchange;

@@ -1,15 +1,15 @@
-// All that was seen in a day, line by line: hashed, so that the same seed can be shown to be the same day, and kept, so that the one
-// sale that broke a promise can be printed from its beginning to its end.
+// The log of a day, line by line: hashed, to prove that the same seed is the same day, and kept, so that the one
+// sale that broke a guarantee can be printed from its beginning to its end.
 import { createHash } from 'node:crypto';
 import type { Clock } from '../src/kernel/clock.ts';
 
 export interface Chronicle {
   trace(line: string): void;
-  /** A promise was broken; the sentence says whose sale and how, with its ids. */
+  /** A guarantee was broken; the sentence names the sale and the violation, with its ids. */
   violated(sentence: string): void;
   readonly violations: readonly string[];
   digest(): string;
-  /** What happened to the ids that the sentence names, with whatever went wrong around them. */
+  /** The lines about the ids of the sentence, and the faults around them. */
   historyOf(sentence: string): string[];
 }
 
@@ -17,11 +17,11 @@ const maxViolations = 50;
 const maxLines = 400_000;
 const aroundMs = 60_000;
 const ids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
-/** Lines that tell which ids belong together. */
+/** Lines that link ids. */
 const links = /^(command|sale|erp) /;
 const common = /^(mishap|gateway) /;
 
-/** The time of day, as the chronicle tells it. */
+/** The time of day, as the chronicle prints it. */
 export const momentOf = (atMs: number) => new Date(atMs).toISOString().slice(11, 23);
 
 export function createChronicle(clock: Clock): Chronicle {
@@ -34,7 +34,7 @@ export function createChronicle(clock: Clock): Chronicle {
     if (lines.length < maxLines) lines.push({ atMs: clock.now(), line });
   }
 
-  /** The ids of the sentence, and those that stand with them in a line that links. */
+  /** The ids of the sentence, and the ids that a line links to them. */
   function family(sentence: string): Set<string> {
     const found = new Set(sentence.match(ids) ?? []);
     for (let size = -1; size !== found.size; ) {

@@ -1,5 +1,5 @@
-// Days on threads: each thread takes the next seed when it has ended one, so that a long day delays no other. A day that falls over, or
-// never ends, is a broken day like any other: its seed is reported, its thread is replaced, and the series goes on.
+// Days on threads: each thread takes the next seed when it has finished one, so that a long day delays no other. A day that crashes, or
+// never ends, is a broken day like any other: its seed is reported, its thread is replaced, and the series continues.
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../src/kernel/clock.ts';
 import { momentOf } from './chronicle.ts';
@@ -20,7 +20,7 @@ export interface Series {
 const realDays = new URL('./real-days.ts', import.meta.url);
 const unknownTime = '--:--';
 
-/** `ended` says whether that is enough. */
+/** `ended` returns whether that is enough. */
 export async function runDays({ seeds, workers, tradingMs, clock, script }: Series, ended: (day: DayResult) => boolean) {
   const waiting = [...seeds];
   let isEnough = false;
@@ -43,7 +43,7 @@ export interface Workplace {
   close(): Promise<void>;
 }
 
-/** Has a thread from the first day on, and another one after a day that did not come to its end. */
+/** Starts a thread with the first day, and a new one after a day that did not end. */
 export function openWorkplace({ clock, script = realDays }: { clock: Clock; script?: URL | undefined }): Workplace {
   let thread: Thread | undefined;
   return {
@@ -52,7 +52,7 @@ export function openWorkplace({ clock, script = realDays }: { clock: Clock; scri
       thread ??= startThread(script);
       const day = await dayOn(thread, order, clock);
       if (day.hasEnded) return day;
-      // Not waited for: it may be deep in something that nothing ends.
+      // Not awaited: it may be stuck in an endless computation.
       void thread.terminate();
       thread = undefined;
       return day;
@@ -66,7 +66,7 @@ export function openWorkplace({ clock, script = realDays }: { clock: Clock; scri
 interface Thread {
   /** Until the next order, `onReport` gets its reports. */
   order(order: Order, onReport: (report: Report) => void): void;
-  /** It fell over or left after its day had ended: it would not even answer. */
+  /** It crashed or exited after its day had ended, and would not answer. */
   isGone(): boolean;
   terminate(): Promise<unknown>;
 }

@@ -1,6 +1,6 @@
-// The thread's side of the pool: one day after the other, as they are ordered, each telling how far its virtual time has come. What is
-// posted gets out although the thread may never come to rest again, in the order in which it happened: a day whose timer fell over has
-// fallen over, though it came to its end a moment later.
+// The thread's side of the pool: runs the ordered days one after the other, and reports the progress of their virtual time.
+// Posted messages are delivered in order even if the thread never becomes idle again: a day whose timer crashed has
+// crashed, even if it ended a moment later.
 import { parentPort } from 'node:worker_threads';
 import type { DayOptions, DayResult } from './run-day.ts';
 
@@ -9,7 +9,7 @@ export interface Order {
   tradingMs: number | undefined;
   /** As in DayOptions. */
   calmAtMostMs?: number | undefined;
-  /** How it is made smaller (smaller-plan.ts); functions do not go from thread to thread. */
+  /** How it is reduced (smaller-plan.ts), by name, because functions cannot be sent to a thread. */
   ways?: readonly string[] | undefined;
 }
 

@@ -1,9 +1,9 @@
-// Notices a simulated day that never ends: its virtual time stands where it stood, look after look. Looks are counted and not minutes, so
-// that a machine that slept, or was busy with other things for a moment, costs one look.
+// Detects a simulated day that never ends: its virtual time does not advance from check to check. Checks are counted instead of minutes, so
+// that a machine that slept or was busy for a moment costs one check.
 import type { Cancel, Clock } from '../src/kernel/clock.ts';
 
 export interface DayWatch {
-  /** The virtual time of the day, as far as it has come. */
+  /** The current virtual time of the day. */
   reached(nowMs: number): void;
   end(): void;
 }
@@ -11,12 +11,12 @@ export interface DayWatch {
 interface Deps {
   /** The real one. */
   clock: Clock;
-  /** Once, with the time at which the day stands, if it ever began. */
+  /** Called once, with the time at which the day is stuck, if it ever began. */
   onStuck(reachedMs: number | undefined): void;
 }
 
 const lookEveryMs = 10_000;
-/** Five minutes: the slowest day tells of a virtual minute within a second of a processor. */
+/** Five minutes: the slowest day reports a virtual minute within a second of processor time. */
 const looks = 30;
 
 export function watchDay({ clock, onStuck }: Deps): DayWatch {

@@ -1,10 +1,10 @@
-// Devices whose memory cannot be trusted. A lapse waits for the next command to its device, silences the device around it, lets it do
-// its work, and then lets it say of that command that it never began:
-//   forgets ... the journal is gone, and the device has begun another: it says so under a new journalId
-//   cut ....... the journal has lost its end and kept its name: it says so of what the ledger knows it had accepted
-//   denies .... an old device, which keeps no journal, says so of its own accord
-// None of them may be believed, and none happens while a copy of the command may still be on its way: a device that forgets would take
-// that one on as well, and no gateway could help it.
+// Devices with unreliable memory. A lapse waits for the next command to its device, mutes the device, lets it do
+// its work, and then makes it report that the command never began:
+//   forgets ... the journal is lost, and the device has started another: it reports under a new journalId
+//   cut ....... the journal has lost its end and kept its id: it denies a command that the ledger knows as accepted
+//   denies .... an old device without a journal denies it unasked
+// The gateway must accept none of these reports. None happens while a copy of the command may still be in transit: a device that forgot
+// would execute that copy as well, and no gateway could prevent it.
 import { ledgerCommandNames } from '../src/link/protocol.ts';
 import type { EventClock } from './event-clock.ts';
 import type { SharedStorage } from './shared-storage.ts';
@@ -14,13 +14,13 @@ import type { MemoryWire, Passing } from './wire.ts';
 export type Lapse = 'forgets' | 'cut' | 'denies';
 
 export interface DeviceLapses {
-  /** From its next command on; does nothing to a device that has one before it. */
+  /** From its next command on; no effect on a device that already has a lapse pending. */
   await(target: ShopDevice, lapse: Lapse): void;
-  /** Sees what runs over the wires. */
+  /** Observes all messages. */
   passing(passing: Passing): void;
   /** No more of them, and every device is connected again. */
   calm(): void;
-  /** How often a device really said never of what it had taken on. */
+  /** How often a device really reported never about an accepted command. */
   readonly counts: Record<Lapse, number>;
 }
 
@@ -61,7 +61,7 @@ export function createDeviceLapses(deps: Deps): DeviceLapses {
     setMute(awaited.target, false);
   }
 
-  /** Open in the ledger, and for `cut` known there as accepted: otherwise a never would have to be believed, or no gateway asks. */
+  /** Open in the ledger, and for `cut` stored there as accepted: otherwise the gateway must accept a never, or does not ask. */
   function isDoubtful({ lapse, commandId }: Awaited): boolean {
     const [row] = storage.peek('select state, accepted_at from commands where id = ?', [commandId]);
     if (row === undefined || !['sent', 'unknown'].includes(String(row['state']))) return false;
@@ -103,7 +103,7 @@ export function createDeviceLapses(deps: Deps): DeviceLapses {
         clock.after(copiesLandMs, () => look(awaited));
         if (awaited.lapse !== 'cut') setMute(target, true);
       }
-      // What says `accepted` goes out; what comes after it does not.
+      // `accepted` is sent; later answers are not.
       const isAccepted = kind === 'answer' && message.id === awaited.commandId && message.outcome === 'accepted';
       if (isAccepted && awaited.lapse === 'cut') clock.after(0, () => setMute(target, byDevice.get(deviceId) === awaited));
     },

@@ -1,7 +1,7 @@
 // An operator who decides without checking, in either direction, as soon as the gateway allows it [D63].
-//   refused ... from its next command with a number on, a device is mute: it does its work, and no gateway receives its reports. The
-//               till, answered as refused, may send the same number again. Whatever it does: charged or printed once [D129].
-//   done ...... a command of any kind is lost on its way to the device, or the device is mute while it does its work or declines it. The
+//   refused ... from its next command with a number on, a device is mute: it does its work, but no gateway receives its reports. The
+//               till, answered as refused, may send the same number again. In any case it is charged or printed once [D129].
+//   done ...... a command of any kind is lost before it reaches the device, or the device is mute while it executes or declines it. The
 //               till, answered as done, hands over the goods: that loss is the operator's. The device denies it, and once the dispute is
 //               resolved everything is as if the operation had been refused [D143].
 // Then the device is connected again, sometimes after a restart.
@@ -18,14 +18,14 @@ export interface EarlyDecision {
   /** The command is lost on its way; otherwise the answers to it are. */
   isLost: boolean;
   restartsIt: boolean;
-  /** Which kind of command is called done: from 0 to 1. */
+  /** Selects the kind of command that is settled as done: from 0 to 1. */
   dice: number;
 }
 
 export interface EarlyOperator {
-  /** From its next such command on; does nothing to a device that has one before it. */
+  /** From its next such command on; no effect on a device that already has a decision pending. */
   await(target: ShopDevice, decision: EarlyDecision): void;
-  /** Sees what runs over the wires. */
+  /** Observes all messages. */
   passing(passing: Passing): void;
   /** No more decisions, and every device is connected again. */
   calm(): void;
@@ -33,17 +33,23 @@ export interface EarlyOperator {
   hasGuessed(commandId: string): boolean;
   /** Also if the device has contradicted the decision since, and the dispute is resolved. */
   hasOnceGuessed(commandId: string): boolean;
-  /** So settled, and the device cannot report any more that it did it: it has lost its journal, or this end of it. Then it may be done again. */
+  /**
+   * Settled as refused, and the device can no longer report that it did it, because its journal or this part of it is lost. Then it may be
+   * done again.
+   */
   isBeyondHelp(commandId: string): boolean;
-  /** The operator has settled this command as done, and its device has neither confirmed nor contradicted it, or the dispute is not resolved. */
+  /**
+   * The operator has settled this command as done, and its device has neither confirmed nor contradicted it, or the dispute is not
+   * resolved.
+   */
   isCalledDone(commandId: string): boolean;
-  /** Also if that is over. */
+  /** Also if that has ended. */
   wasCalledDone(commandId: string): boolean;
-  /** The same of anything that refers to this payment: its CloseDoc, void or refund. */
+  /** The same for the CloseDoc, void or refund of this payment. */
   wasFollowerCalledDone(paymentId: string): boolean;
   /** Settled as done, and the device cannot deny it any more. */
   isDoneBeyondHelp(commandId: string): boolean;
-  /** How often, and how often the device had done it by then, or had not. */
+  /** The number of decisions, and how many of them were wrong. */
   readonly counts: Record<string, number>;
 }
 
@@ -101,7 +107,7 @@ export function createEarlyOperator(deps: Deps): EarlyOperator {
   const is = (commandId: string, condition: string) =>
     storage.peek(`select 1 from commands where id = ? and ${condition}`, [commandId]).length > 0;
 
-  /** Whatever the answer was: it counts if it is written. */
+  /** The answer does not matter: the decision counts if it is stored. */
   function isSettledAs(commandId: string, state: EarlyDecision['decides']): boolean {
     return tried.get(commandId) === state && is(commandId, `state = '${state}' and settled_by = 'person'`);
   }
@@ -166,14 +172,14 @@ export function createEarlyOperator(deps: Deps): EarlyOperator {
   };
 }
 
-/** The device cannot tell any more how it ended. */
+/** The device can no longer report the outcome. */
 function isForgotten({ storage, devices }: Deps, commandId: string): boolean {
   const [row] = storage.peek('select device_id, journal_id from commands where id = ?', [commandId]);
   const target = devices.find(({ id }) => id === row?.['device_id']);
   return target?.device.journal().journalId !== row?.['journal_id'] || target?.forgotten.has(commandId) === true;
 }
 
-/** Of what is called done every kind is as likely: money that goes back is rarer than sales. */
+/** Every kind is equally likely to be settled as done, although refunds and voids are rarer than sales. */
 function isMeant({ decides, dice, target }: Awaited, { name, args }: { name: string; args: unknown }): boolean {
   if (decides === 'refused') return hasNumber(name, args);
   const names = operationNames.filter((each) => operationOf(each).device === target.kind);

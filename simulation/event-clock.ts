@@ -9,17 +9,17 @@ interface Event {
 }
 
 export interface EventClock extends Clock {
-  /** Fires what falls due in the next `ms`; stops early, where it is, once `isEnough` holds. */
+  /** Fires the events of the next `ms`; stops early once `isEnough` holds. */
   advance(ms: number, isEnough?: () => boolean): Promise<void>;
-  /** Hours pass in which nothing happens: whatever fell due meanwhile happens at their end, once, as on a machine that was asleep. */
+  /** Skips quiet hours: events that were due in them happen at their end, once, as on a machine that was asleep. */
   leap(ms: number): void;
-  /** Milliseconds without the leaps. */
+  /** Milliseconds without the skipped ones. */
   awake(): number;
   /** Events fired so far. */
   readonly fired: number;
 }
 
-/** Ordered together: between two passes of its loop Node looks for sockets and timers, and no simulated day has any. */
+/** Scheduled together: between two iterations of its loop Node polls sockets and timers, and a simulated day has none. */
 const turnsAtOnce = 64;
 let ordered = 0;
 const waiting: (() => void)[] = [];
@@ -29,7 +29,7 @@ function takeTurn(): void {
   waiting.shift()?.();
 }
 
-// One turn begins only when no microtask is left, which is what draining them means.
+// An iteration begins only when no microtask is left.
 function drain(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);
@@ -43,7 +43,7 @@ function drain(): Promise<void> {
 const startMs = Date.UTC(2026, 2, 2, 6, 0, 0);
 const minuteMs = 60_000;
 
-/** `onMinute`: its time has gone on by a minute or more. */
+/** `onMinute`: its time has advanced by a minute or more. */
 export function createEventClock(onMinute: (nowMs: number) => void = () => {}): EventClock {
   const heap: Event[] = [];
   let elapsedMs = 0;

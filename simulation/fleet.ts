@@ -1,5 +1,5 @@
-// The gateways of the shop: one to three places on one database, each with one life after another. A life ends by a crash, at any moment
-// or at a chosen statement, or by a graceful stop; it may stall in between. A call to an empty place is refused.
+// The gateways of the shop: one to three instances on one database, each restarted after its end. A gateway ends by a crash, at any moment
+// or at a chosen statement, or by a graceful stop; it may freeze in between. A call to a stopped one is refused.
 import type { Database } from '../src/database/database.ts';
 import { openDatabase } from '../src/database/open.ts';
 import type { Clock } from '../src/kernel/clock.ts';
@@ -18,7 +18,7 @@ import type { MemoryWire } from './wire.ts';
 
 export interface Place {
   readonly index: number;
-  /** Who may be called there. */
+  /** The gateway that runs there. */
   life: GatewayLife | undefined;
   standstill: Standstill;
   /** Calls that wait for an answer. */
@@ -33,7 +33,7 @@ interface Process extends Place {
   session: Session | undefined;
   isStarting: boolean;
   skewMs: number;
-  /** Another instance has something new. */
+  /** Another instance has written new work. */
   wake: Database['wake'];
 }
 
@@ -55,7 +55,7 @@ const restartAfterMs = { from: 500, to: 40_000 };
 const stopGraceMs = 20_000;
 const lastWordsMs = 2_000;
 const wakeAfterMs = 5;
-/** How often the wall clock of a gateway is set when it goes on after a standstill. */
+/** How often the wall clock of a gateway is set when it resumes. */
 const clockSetRate = 0.3;
 
 export class Fleet {
@@ -99,12 +99,12 @@ export class Fleet {
     return instanceId;
   }
 
-  /** A gateway that lives, runs and takes calls. */
+  /** A gateway that is alive, not frozen, and accepts calls. */
   anyLife(): GatewayLife | undefined {
     return this.#processes.find(({ life, standstill, isStopping }) => life && !standstill.isOn && !isStopping)?.life;
   }
 
-  /** Wakes who stands still, and brings back who is dead. */
+  /** Resumes frozen gateways and restarts dead ones. */
   mend(): void {
     this.#deps.answerWatch.disturbed();
     for (const process of this.#processes) {
@@ -131,7 +131,7 @@ export class Fleet {
     const { clock, plan, state } = this.#deps;
     return {
       ...database,
-      // What comes in the same moment shares a commit, as on a real database.
+      // Rows of the same moment share a commit, as on a real database.
       soon: (action) => void lifeClock.after(0, action),
       wake: (topic, detail) => {
         database.wake(topic, detail);
@@ -164,7 +164,7 @@ export class Fleet {
       const life = await this.#live(process, session, random, instanceId);
       if (process.session === session) process.life = life;
     } catch (error) {
-      // The database may be away just then.
+      // The database may be down at that moment.
       trace(`gateway ${process.index} does not start: ${String(error)}`);
       if (process.session === session) this.#end(process);
     } finally {
@@ -210,7 +210,7 @@ export class Fleet {
     });
   }
 
-  /** Nothing of this process acts any more. */
+  /** This process does nothing any more. */
   #end(process: Process): void {
     const { clock, plan, receiver, answerWatch } = this.#deps;
     answerWatch.disturbed();
@@ -250,7 +250,7 @@ export class Fleet {
     answerWatch.disturbed();
     clock.after(forMs, () => {
       answerWatch.disturbed();
-      // A machine that goes on may have its wall clock set in that moment, in the middle of whatever it was doing; its monotonic clock went on.
+      // The wall clock may be set when a machine resumes, in the middle of its work; the monotonic clock continued.
       if (!state.isCalm && this.#random.fraction() < clockSetRate) process.skewMs = this.#drawSkewMs();
       standstill.end();
     });
@@ -265,7 +265,7 @@ export class Fleet {
     process.isStopping = true;
     this.#deps.answerWatch.disturbed();
     await this.#until(() => process.calls === 0, stopGraceMs);
-    // Who stands still cannot stop either.
+    // A frozen gateway cannot stop either.
     await standstill.ended();
     await life.letGo();
     await this.#until(() => process.calls === 0, lastWordsMs);

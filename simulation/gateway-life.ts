@@ -1,6 +1,6 @@
-// One life of a gateway: the rooms of src wired as gateway.ts wires them, without HTTP, from start to stop or crash.
-// After a crash nothing of this life acts any more: its timers do not fire, its channels are gone, its statements never come back.
-// While it stands still nothing happens in it either; its timers and messages wait.
+// One run of a gateway: the rooms of src wired as gateway.ts wires them, without HTTP, from start to stop or crash.
+// After a crash it does nothing any more: its timers do not fire, its channels are closed, its statements never return.
+// While it is frozen nothing happens in it either; its timers and messages wait.
 import { createCallbacks } from '../src/callbacks/callbacks.ts';
 import type { Send } from '../src/callbacks/sender.ts';
 import { createCards } from '../src/cards/cards.ts';
@@ -24,7 +24,7 @@ export interface LifeOptions {
   random: Random;
   logger: Logger;
   wires: readonly MemoryWire[];
-  /** Opens the database for this life, under its clock. */
+  /** Opens the database for this run, with its clock. */
   open(clock: Clock): Promise<Database>;
   send: Send;
   alterLink?: ((link: Link) => Link) | undefined;
@@ -33,13 +33,13 @@ export interface LifeOptions {
   standstill?: Standstill;
   /** How far its wall clock is from the world's. */
   skewMs?: () => number;
-  /** An answer has come to this gateway, and it was awake to take it. */
+  /** This gateway, while not frozen, has received an answer. */
   onAnswer?: (answer: AnswerMessage) => void;
 }
 
 export type GatewayLife = Awaited<ReturnType<typeof startGatewayLife>>;
 
-/** Timers die with the process, and wait while it stands still; the wall clock may be wrong. */
+/** Timers end with the process, and wait while it is frozen; the wall clock may be wrong. */
 function clockOf({ clock, standstill, skewMs = () => 0 }: LifeOptions, isAlive: () => boolean): Clock {
   return {
     now: () => clock.now() + skewMs(),
@@ -58,7 +58,7 @@ function clockOf({ clock, standstill, skewMs = () => 0 }: LifeOptions, isAlive: 
   };
 }
 
-/** What a channel tells waits while the process stands still, and is lost when that lasts too long. */
+/** Messages of a channel wait while the process is frozen, and are lost if that lasts too long. */
 function heldBack(channel: Channel, { standstill, onAnswer }: LifeOptions): Channel {
   if (!standstill) return channel;
   const hold =
@@ -125,9 +125,9 @@ export async function startGatewayLife(options: LifeOptions) {
     invoices,
     callbacks,
     isAlive: () => isAlive,
-    /** The process is killed. The owner of the storage lets the next life take it over. */
+    /** The process is killed. The owner of the storage passes it to the next run. */
     crash: cut,
-    /** Calls in flight have had their time: the link lets go of those that still wait for a device. */
+    /** The grace of calls in flight is over: the link releases those that still wait for a device. */
     letGo: () => link.stop(),
     async stop() {
       await presenceKeeper.stop();

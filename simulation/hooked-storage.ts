@@ -1,5 +1,5 @@
-// The database in memory with a hook at every statement: where a test lets it fail or lose its answer, and the simulation lets
-// the process die. What the hook does not let through never comes back, as after a crash.
+// The database in memory with a hook at every statement: tests let it fail or lose its answer there, and the simulation lets
+// the process die. A statement that the hook blocks never returns, as after a crash.
 import type { SqliteExecutor } from '../src/database/sqlite/driver.ts';
 import type { MemoryStorage } from '../src/database/sqlite/memory.ts';
 
@@ -9,13 +9,13 @@ export interface StatementStep {
   when: 'before' | 'after';
 }
 
-/** Returns to let it through, throws to fail there; `hang`: the caller gets no answer. */
+/** Returns to execute it, throws to fail there; `hang`: the caller gets no answer. */
 export type StatementHook = (step: StatementStep) => 'hang' | undefined;
 
 const forever = new Promise<never>(() => {});
 const nothing: Promise<unknown> = Promise.resolve();
 
-/** `rewrite` changes the text of statements, for mistakes that are planted in them. */
+/** `rewrite` changes the text of statements, to plant bugs in them. */
 export function hookedStorage(storage: MemoryStorage, hook: StatementHook, rewrite = (sql: string) => sql): MemoryStorage {
   return {
     connect(now): SqliteExecutor {
@@ -26,7 +26,7 @@ export function hookedStorage(storage: MemoryStorage, hook: StatementHook, rewri
           try {
             return hook({ kind, sql, when }) === 'hang' ? forever : result;
           } catch (error) {
-            // The connection is lost, and with it the transaction, which cannot be ended any more.
+            // The connection is lost, and the transaction with it, which cannot be ended any more.
             const isOver = kind === 'run' || (kind === 'commit' && when === 'after');
             return isOver ? Promise.reject(error) : executor.rollback().then(() => Promise.reject(error));
           }
@@ -38,7 +38,7 @@ export function hookedStorage(storage: MemoryStorage, hook: StatementHook, rewri
       return {
         ...executor,
         run: (sql, parameters, place) => guarded('run', sql, () => executor.run(rewrite(sql), parameters, place)),
-        // Nothing happens between its statements: it is done or not, like one.
+        // Nothing happens between its statements: like a single one, it is executed or not.
         script(statements) {
           const rewritten = statements.map(({ sql, parameters }) => ({ sql: rewrite(sql), parameters }));
           return guarded('run', statements.map(({ sql }) => sql).join('; '), () => executor.script(rewritten));

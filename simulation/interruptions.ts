@@ -1,5 +1,5 @@
-// Deaths, lost answers and standstills at chosen statements. Each is armed for one place and waits there for the first statement that
-// comes by, so that no place is left to luck; what was hit is counted, per place and kind.
+// Crashes, lost answers and freezes at chosen statements. Each is armed for one place and waits there for the first statement,
+// so that every place is hit; the hits are counted, per place and kind.
 import type { Random } from '../src/kernel/random.ts';
 import type { Harm, When } from './shared-storage.ts';
 
@@ -10,21 +10,21 @@ export interface Target {
 }
 
 export interface Interruptions {
-  /** One more, drawn, of all places or of `among`; it waits until a statement comes by its place. */
+  /** Arms one more, drawn from all places or from `among`; it waits for a statement at its place. */
   arm(among?: readonly string[]): void;
-  /** A standstill at one of these, not always at the first statement that comes by. */
+  /** A freeze at one of these, not always at the first statement. */
   armStall(among: readonly string[]): void;
   disarm(): void;
   /** The fault of a statement at this place. */
   meet(place: string, when: When): Harm | undefined;
   /** By the name of the class: how often it was hit. */
   readonly hits: ReadonlyMap<string, number>;
-  /** By place: how many statements came by. */
+  /** By place: the number of statements. */
   readonly passed: ReadonlyMap<string, number>;
 }
 
 const harms: readonly Harm[] = ['crash', 'lost', 'stall'];
-/** What is common is hit at once; what is rare may wait all day. */
+/** A common place is hit at once; a rare one may wait all day. */
 const maxArmed = 40;
 
 export function classOf({ place, when, harm }: Target): string {
@@ -44,7 +44,7 @@ export function createInterruptions(random: Random, places: readonly string[]): 
   const targets = targetsOf(places);
   const hits = new Map<string, number>();
   const passed = new Map<string, number>();
-  /** How many statements of the place are let by first, so that not always the first one is hit. */
+  /** How many statements of the place are skipped, so that not always the first one is hit. */
   let armed: { target: Target; letBy: number }[] = [];
 
   function draw(drawnFrom: readonly Target[], letBy: number): void {
@@ -56,7 +56,7 @@ export function createInterruptions(random: Random, places: readonly string[]): 
     hits,
     passed,
     arm(among) {
-      // A place that few come by may see no second one.
+      // A rare place may have no second statement.
       if (among) draw(targetsOf(among), 0);
       else draw(targets, Math.floor(random.fraction() ** 4 * 6));
     },

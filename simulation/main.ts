@@ -1,5 +1,5 @@
-// npm run simulation -- --days 100 --seed 1 --workers 2: so many shop-days, each from its own seed, until all are over. A day that breaks
-// a promise is reduced as far as possible and printed from its beginning to its end; it is run again by --days 1 --seed <that one>.
+// npm run simulation -- --days 100 --seed 1 --workers 2: runs that many shop-days, each from its own seed. A day that breaks
+// a guarantee is reduced as far as possible and printed from its beginning to its end; --days 1 --seed <its seed> runs it again.
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -8,7 +8,7 @@ import { runDays } from './day-pool.ts';
 import { shrink } from './shrink.ts';
 import { createSummary } from './summary.ts';
 
-/** Fewer days cannot come by every place in every way. */
+/** Fewer days cannot hit every place in every way. */
 const daysThatHitAll = 500;
 const { values } = parseArgs({
   options: {
@@ -75,7 +75,7 @@ for (const { seed, violations } of summary.broken.slice(0, 5)) {
   for (const violation of violations) console.log(`  ${violation}`);
 }
 const [first] = summary.broken;
-// Smaller, a day that never ends would not end either.
+// A day that never ends cannot be reduced: a smaller one would not end either.
 if (first?.hasEnded && !values['no-shrink']) {
   console.log(`\nmaking seed ${first.seed} smaller ...`);
   const { ways, day, odd } = await shrink({ seed: first.seed, tradingMs, clock: systemClock });

@@ -1,4 +1,4 @@
-// Lets things go wrong at times drawn from the seed, each kind from a chance of its own, and sets everything right when the calm begins.
+// Causes faults at times drawn from the seed, each kind with its own random sequence, and repairs everything when the calm begins.
 import type { Random } from '../src/kernel/random.ts';
 import type { ChannelName } from '../src/link/channel.ts';
 import { seededRandom } from '../test/support/seeded-random.ts';
@@ -8,7 +8,7 @@ import { type Mishap, mishaps } from './plan.ts';
 import type { Shop } from './shop.ts';
 
 export interface MishapMaker {
-  /** From now on nothing goes wrong, and what did is mended. */
+  /** Ends all faults and repairs their effects. */
   calm(): void;
   readonly counts: Record<Mishap, number>;
 }
@@ -33,7 +33,7 @@ export function startMishaps(shop: Shop, seed: number): MishapMaker {
     mend.push(once);
   }
 
-  /** Quiet hours do not count: otherwise every kind would strike in the moment in which they end. */
+  /** Quiet hours do not count: otherwise every kind would occur at the moment when they end. */
   function afterAwake(ms: number, action: () => void): void {
     const dueMs = clock.awake() + ms;
     clock.after(ms, () => {
@@ -60,7 +60,7 @@ export function startMishaps(shop: Shop, seed: number): MishapMaker {
     for (const place of rarestPlaces) shop.interruptions.arm([place]);
     for (let count = 0; count < stallsArmed; count += 1) shop.interruptions.armStall(racedPlaces);
   }
-  // A kind that is left out changes nothing in the others.
+  // Omitting a kind does not change the others.
   for (const [at, mishap] of mishaps.entries()) schedule(mishap, seededRandom(seed + 1_000 * (at + 1)));
   return {
     counts,
@@ -126,7 +126,7 @@ const makers: Record<Mishap, Maker> = {
   },
   'journal-loss'({ devices, clock }, random) {
     const target = pick(random, devices);
-    // A command that is under way could be taken on twice by a device that forgets it: no gateway can help that.
+    // A device that forgets a running command could execute it twice: no gateway can prevent that.
     if (!target.hasJournal || clock.now() - target.lastCommandAtMs < 30_000) return;
     void target.loseJournal();
   },
@@ -137,7 +137,7 @@ const makers: Record<Mishap, Maker> = {
     const able = devices.filter(({ hasJournal }) => hasJournal);
     const restartsIt = random.fraction() < 0.5;
     const decides = random.fraction() < plan.earlyDoneRate ? 'done' : 'refused';
-    // What an operator calls done was mostly lost on its way; of the rest the device did its work, or declined it.
+    // A command that an operator settles as done was mostly lost in transit; of the others the device executed or declined it.
     const isLost = decides === 'done' && random.fraction() < 0.7;
     if (able.length > 0) earlyOperator.await(pick(random, able), { decides, isLost, restartsIt, dice: random.fraction() });
   },

@@ -1,7 +1,7 @@
-// Every place of the database's work where money, keys, documents, invoices or callbacks could be lost: each is interrupted in every way,
+// Every place in the database where money, keys, documents, invoices or callbacks could be lost: each is interrupted in every way,
 // and a long run in which one of them was never hit fails. Places are named as statement-places.ts names them.
 export const placesThatMatter: readonly string[] = [
-  // A command: its first commit, what the device said, how it ended, who knows it, who carries it.
+  // A command: its first commit, the device's reports, its outcome, its delivery, its gateway.
   'insert commands',
   'commit commands',
   'commit commands + idempotency_keys',
@@ -50,13 +50,13 @@ export const placesThatMatter: readonly string[] = [
   'update invoices (payment_begun_at)',
   'commit commands + invoices',
   'commit commands + idempotency_keys + invoices',
-  // Who lives, and which journal a device has.
+  // Live gateways, and the journals of devices.
   'insert instances',
   'update instances (stopped_at)',
   'update devices (last_seen_at, journal_id)',
 ];
 
-/** Places that few sales come by: some of them are armed when the day begins, so that none is left to luck. */
+/** Rare places: some of them are armed when the day begins, so that every one is hit. */
 export const rarePlaces: readonly string[] = [
   'insert command_step_counts',
   'update commands (state, next_recall_at)',
@@ -75,14 +75,14 @@ export const rarePlaces: readonly string[] = [
   'update instances (stopped_at)',
 ];
 
-/** Places that a day may pass without coming by: one harm waits at each of them from the morning on, whatever else is armed. */
+/** Places that a day may not reach: one fault is armed at each of them from the morning on, in addition to all others. */
 export const rarestPlaces: readonly string[] = [
   'update commands (abort_hash)',
   'update commands (abort_requested_at)',
   'commit callbacks + commands + invoice_events + invoices',
 ];
 
-/** Guarded against time that passes there, or a concurrent call: it takes a standstill to be late, so some are armed every day. */
+/** Guarded against elapsed time or a concurrent call: only a freeze tests that, so some are armed every day. */
 export const racedPlaces: readonly string[] = [
   'insert commands',
   'commit commands',
@@ -90,7 +90,7 @@ export const racedPlaces: readonly string[] = [
   'update commands (state, next_recall_at)',
 ];
 
-/** Written beside the money's path: merchants, secrets, audit and what is ticked off the review list, when the shop opens or by people. */
+/** Written outside the path of payments: merchants, secrets, audit and closed reviews, when the shop opens or by people. */
 export const placesBeside: readonly RegExp[] = [
   /^delete instances$/,
   /audit_log/,
@@ -98,13 +98,13 @@ export const placesBeside: readonly RegExp[] = [
   /merchants/,
   /^insert devices$/,
   /^update commands \(reviewed_at\)$/,
-  // When the device is asked next about what a person decided.
+  // When the device is asked next about a person's decision.
   /^update commands \(instance_id, next_recall_at\)$/,
-  // The device confirms what a person decided: if that is lost, it is asked again.
+  // The device confirms a person's decision: if that is lost, it is asked again.
   /^update commands \(outcome(, \w+)?\)$/,
   // In one transaction with the row of a command that has a place of its own.
   /^(insert|delete) (decisions|settlements)$/,
-  // Which instance does the work in the background.
+  // Leases of background work.
   /^(insert|update) turns\b/,
   /^insert bank_operations$/,
   /^delete claims$/,

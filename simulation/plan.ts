@@ -1,4 +1,4 @@
-// What kind of day it will be, drawn from the seed: which devices and gateways there are, how bad the network is, how often something dies.
+// The plan of a day, drawn from the seed: its devices and gateways, the faults of the network, the frequency of crashes.
 import type { Random } from '../src/kernel/random.ts';
 import type { DeviceKind } from '../src/link/protocol.ts';
 import type { Weather } from './wire.ts';
@@ -17,22 +17,22 @@ export interface Plan {
   weather: Weather;
   /** How long the shop is open at most, under faults; a calm time follows. */
   tradingMs: number;
-  /** Mean time between two mishaps of a kind; Infinity: never. */
+  /** Mean time between two faults of a kind; Infinity: never. */
   every: Record<Mishap, number>;
-  /** The broker lives in the gateway and dies with it; only where there is one gateway. */
+  /** The broker is embedded in the gateway and dies with it; only with one gateway. */
   isBrokerEmbedded: boolean;
-  /** How many answers of the gateway are lost on their way to the ERP. */
+  /** The share of answers to the ERP that are lost. */
   lostResponseRate: number;
-  /** How many calls are given up after some seconds, or repeated while the first one runs. */
+  /** The share of calls that are given up after some seconds, or repeated while the first one runs. */
   impatientRate: number;
   doubledCallRate: number;
-  /** How many wakes between gateways get lost. */
+  /** The share of wake-ups between gateways that are lost. */
   lostWakeRate: number;
   /** How far a gateway's clock may be from the database's. */
   gatewaySkewMs: number;
-  /** How often an ERP is not well when its mood changes. */
+  /** How often an ERP becomes unhealthy when its state changes. */
   badErpRate: number;
-  /** Tills that deal in invoices. */
+  /** Tills for invoices. */
   invoiceTills: number;
   /** How often an early operator decides "done" and not "refused". */
   earlyDoneRate: number;
@@ -65,7 +65,7 @@ export type Mishap = (typeof mishaps)[number];
 const minuteMs = 60_000;
 const never = Number.POSITIVE_INFINITY;
 
-/** Three hours: most shops have sold enough in half an hour, and even in the worst weather nearly all have by then. */
+/** Three hours: most shops have sold enough in half an hour, and nearly all in three, even under the worst faults. */
 const defaultTradingMs = 180 * minuteMs;
 
 export function drawPlan(random: Random, tradingMs = defaultTradingMs): Plan {

@@ -1,4 +1,4 @@
-// What a thread of the pool runs.
+// The code that a thread of the pool runs.
 import { serveDays } from './day-thread.ts';
 import { runDay } from './run-day.ts';
 

@@ -1,6 +1,6 @@
-// The person at the review list: looks into the bank's book and the fiscal memory, and decides by what is there. Only where nothing
-// else can: an old device, or one that lost its journal. Everything else must settle by itself. The reviewer does not wait until it is
-// on the list: it is the gateway that must not allow a decision while the device may still act [D63].
+// The person who works on the review list: reads the bank's book and the fiscal memory, and decides by them. Only if nothing else can
+// decide: an old device, or one that lost its journal. All others must settle automatically. The reviewer does not wait until it is on the
+// list: it is the gateway that must not allow a decision while the device may still act [D63].
 import { every } from '../src/kernel/clock.ts';
 import { GatewayError } from '../src/kernel/error-codes.ts';
 import { type Command, commandColumns, openOnly, toCommand } from '../src/ledger/command.ts';
@@ -9,7 +9,7 @@ import { type ShopDevice, truthOf } from './shop-devices.ts';
 
 const looksEveryMs = 20_000;
 const afterLeapMs = 5_000;
-/** A device whose clock was set in between may hold answerBy for later than it is: then the person waits for it. */
+/** A device whose clock was set in between may take answerBy to be later: then the person waits for it. */
 const clockDoubtMs = 20 * 60_000;
 
 export function canSettleItself(target: ShopDevice, command: Command): boolean {
@@ -73,7 +73,7 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
   function look(): void {
     const life = shop.fleet.anyLife();
     if (!life || shop.state.isDatabaseDown) return;
-    // A life that ends meanwhile never answers; the next look finds the next one.
+    // A gateway that dies meanwhile never answers; the next round uses the next one.
     void life.database.queries
       .selectFrom('commands')
       .select(commandColumns)
@@ -89,7 +89,7 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
 
   let lookedAtMs = shop.clock.now();
   every(shop.clock, looksEveryMs, () => {
-    // Quiet hours were leapt over, as by machines that sleep: what a device had under way goes on first.
+    // Quiet hours were skipped, as by sleeping machines: a device first continues its running command.
     const hasLeapt = shop.clock.now() > lookedAtMs + 2 * looksEveryMs;
     lookedAtMs = shop.clock.now();
     if (hasLeapt) shop.clock.after(afterLeapMs, look);

@@ -1,6 +1,6 @@
 // One simulated shop-day from a seed: 24 hours, in which the shop is open three times under faults and sells 200 times at least; then a
-// calm in which everything must settle; then the books are compared. Quiet hours are leapt over: all stands still, as on a machine that
-// sleeps, and what fell due meanwhile happens at their end. They begin only when no till waits: a request that could not be recognised
+// calm in which everything must settle; then the books are compared. Quiet hours are skipped: all is frozen, as on a machine that
+// sleeps, and actions that were due in them happen at their end. They begin only when no till waits: a request that could not be recognised
 // hours later [D58] must not be repeated after them.
 import { seededRandom } from '../test/support/seeded-random.ts';
 import { checkBooks } from './books/books.ts';
@@ -21,12 +21,12 @@ export interface DayResult {
   history: string[];
   /** The same for the same seed and the same code. */
   traceHash: string;
-  /** False: it fell over or stood still for ever, and nothing else is known of it. */
+  /** False: it crashed or hung, and nothing else is known about it. */
   hasEnded: boolean;
   figures: Record<string, number>;
-  /** By class: what was interrupted at a statement, and how. */
+  /** By class: the faults at statements. */
   hits: Record<string, number>;
-  /** By place: how many statements came by. */
+  /** By place: the number of statements. */
   passed: Record<string, number>;
 }
 
@@ -35,10 +35,10 @@ export interface DayOptions {
   tradingMs?: number | undefined;
   /** How long everything has to settle; it ends as soon as it has. */
   calmAtMostMs?: number | undefined;
-  /** How it is made smaller than it was drawn (smaller-plan.ts). */
+  /** How the drawn day is reduced (smaller-plan.ts). */
   ways?: readonly string[] | undefined;
   maxSales?: number | undefined;
-  /** Its virtual time has gone on by a minute or more. */
+  /** Its virtual time has advanced by a minute or more. */
   onMinute?: ((nowMs: number) => void) | undefined;
 }
 
@@ -46,15 +46,18 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const maxCalmMs = 26 * hourMs;
 const lookEveryMs = 60_000;
-/** So long a calm settles everything: devices are asked every five minutes at least, and people decide where devices cannot tell. */
+/** A calm of this length settles everything: devices are asked every five minutes at least, and people decide where devices do not know. */
 const openAtMostMs = hourMs;
-/** A till that still waits then has called the operator: if the terminal was held by what it paid itself, a repeat that is taken for new charges twice. */
+/**
+ * A till that still waits then has called the operator: if its own payment locks the terminal, a repeat that counts as new would charge
+ * twice.
+ */
 const helpAfterMs = 30 * 60_000;
-/** In the calm, between two leaps: every sweep comes by. */
+/** In the calm, between two skips: every sweep runs. */
 const betweenLeapsMs = 15_000;
 const opensAtHours = [0, 5, 10];
 const sales = 200;
-/** Until the tills have ended what they began. */
+/** Until the tills have finished their calls. */
 const restAtMostMs = 6 * 60_000;
 /** Longer than any caller waits. */
 const lastSaleAtMostMs = 400_000;
@@ -134,7 +137,7 @@ async function settle(shop: Shop, erp: Erp, atMostMs: number): Promise<void> {
   const sinceMs = clock.elapsed();
   const untilMs = sinceMs + atMostMs;
   let isHelped = false;
-  // A broken day need not be waited for: it may never settle.
+  // Do not wait for a broken day: it may never settle.
   while (clock.elapsed() < untilMs && violations.length === 0) {
     await clock.advance(erp.isIdle ? betweenLeapsMs : lookEveryMs, () => violations.length > 0);
     if (clock.elapsed() - sinceMs > openAtMostMs) tellWhatIsOpen(shop, openAtMostMs);
@@ -154,11 +157,11 @@ async function settle(shop: Shop, erp: Erp, atMostMs: number): Promise<void> {
 async function compare(shop: Shop, erp: Erp): Promise<void> {
   const life = shop.fleet.anyLife();
   if (!life) return shop.violated('no gateway is left');
-  // A broken day ends where it is: a gateway may stall in the middle of a transaction, which only time ends.
+  // A broken day ends at once: a gateway may be frozen in a transaction, which only time ends.
   const checking = checkBooks(shop, life.database, erp);
   if (!(await during(shop, checking))) return shop.violated('the books cannot be read: the database stays locked');
   await checking;
-  // A device that says never of what it did contradicts the settlement by others; and it contradicts a person who has decided wrongly.
+  // A device that reports never about its own work contradicts the settlement by others; and it contradicts a wrong decision of a person.
   const { guesses = 0, calledDone = 0 } = shop.earlyOperator.counts;
   const hasForgotten = shop.devices.some(({ forgotten }) => forgotten.size > 0) || guesses + calledDone > 0;
   for (const place of shop.fleet.places) {
@@ -170,7 +173,7 @@ async function compare(shop: Shop, erp: Erp): Promise<void> {
   await during(shop, erp.sellOnceMore());
 }
 
-/** A document that its ERP gave up is closed by an operator [D16]: nothing else may hold a terminal now. */
+/** An operator closes a document that its ERP gave up [D16]: nothing else may lock a terminal now. */
 async function freeTerminals(shop: Shop): Promise<void> {
   const life = shop.fleet.anyLife();
   for (const { id } of life ? shop.storage.peek(`select id from commands where document_state = 'open'`, []) : []) {
@@ -180,7 +183,7 @@ async function freeTerminals(shop: Shop): Promise<void> {
   }
 }
 
-/** Time goes on until it is done; false when it never is. */
+/** Advances the time until it is done; false if it never is. */
 async function during({ clock }: Shop, work: Promise<unknown>): Promise<boolean> {
   let isOver = false;
   const end = () => {

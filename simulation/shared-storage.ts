@@ -1,10 +1,11 @@
 // One SQLite in memory for several gateways at once, as one PostgreSQL would be: every gateway has a session of its own, a transaction
-// has the database for itself, and a session that dies takes its open transaction with it. Only microtasks pass, so the order is fixed.
+// locks the whole database, and the open transaction of a dead session is rolled back. Only microtasks run in between, so the order is
+// fixed.
 //
 // At every write and every commit the session asks for faults, before and after:
-//   crash ..... the process is gone: nothing of this session ever comes back
+//   crash ..... the process dies: this session never answers again
 //   lost ...... the connection breaks: before, it was not done; after, it was done and its caller does not know
-//   stall ..... the process stands still, and goes on from there later
+//   stall ..... the process freezes, and continues from there later
 import { databaseDown } from '../src/database/errors.ts';
 import { openSqlite, runScript, type SqliteConnection, type Statement, type StatementResult } from '../src/database/sqlite/connection.ts';
 import { createTransactionGate, type SqliteExecutor, type TransactionGate } from '../src/database/sqlite/driver.ts';
@@ -25,7 +26,7 @@ export interface SessionOptions {
 }
 
 export interface Session {
-  /** For openDatabase: what it connects to is this session. */
+  /** For openDatabase, which connects to this session. */
   storage: MemoryStorage;
   /** The process is gone. */
   kill(): void;
@@ -38,7 +39,7 @@ export interface SharedStorage {
   close(): void;
 }
 
-/** The server ends a transaction whose session stands still. */
+/** The server ends a transaction whose session is idle. */
 const idleInTransactionMs = 5_000;
 const forever = new Promise<never>(() => {});
 
@@ -48,7 +49,7 @@ interface Server {
   gate: TransactionGate;
 }
 
-/** `image`: what stands there at the beginning. */
+/** `image`: the initial content. */
 export function createSharedStorage(clock: Clock, image?: Uint8Array): SharedStorage {
   const connection = openSqlite({ path: ':memory:', readOnly: false, now: () => clock.now() });
   if (image) connection.load(image);
@@ -68,7 +69,7 @@ function attempt<Result>(action: () => Result): Result {
   }
 }
 
-/** Several have the place of the last that writes: nothing happens between them. */
+/** Several statements have the place of the last that writes: nothing happens between them. */
 function placeOfAll(statements: readonly Statement[]): string | undefined {
   return statements.map(({ sql }) => placeOf(sql)).findLast((place) => place !== undefined);
 }
@@ -97,7 +98,7 @@ function openSession({ clock, connection, gate }: Server, options: SessionOption
     }
   }
 
-  /** It stands still; its transaction does not last that long. */
+  /** It freezes; its transaction does not last that long. */
   function outlast(): Promise<void> {
     const mine = written;
     const endIfIdle = () => void (written === mine && standstill.isOn && endTransaction('rollback'));
@@ -118,7 +119,7 @@ function openSession({ clock, connection, gate }: Server, options: SessionOption
   async function runAlone(statements: readonly Statement[]): Promise<StatementResult[]> {
     const place = placeOfAll(statements);
     await suffer(place, 'before');
-    // Done in the very turn in which it is let through: no transaction is open then.
+    // Executed in the same microtask in which it is admitted: no transaction is open then.
     const result = await gate.pass(async () => (isDead ? forever : attempt(() => runAll(connection, statements))));
     await suffer(place, 'after');
     return result;

@@ -1,4 +1,4 @@
-// A device of the shop: a virtual terminal or register with its bank and memory, on both wires, that may lose its journal.
+// A device of the shop: a virtual terminal or register with its bank and memory, on both channels, that may lose its journal.
 import type { Queries } from '../src/database/database.ts';
 import type { Clock } from '../src/kernel/clock.ts';
 import type { Logger } from '../src/kernel/logger.ts';
@@ -11,13 +11,13 @@ import type { MemoryWire } from './wire.ts';
 
 export interface ShopDevice extends DevicePlan {
   id: string;
-  /** As the chronicle calls it. */
+  /** Its name in the chronicle. */
   name: string;
   device: VirtualDevice;
   loseJournal(): Promise<void>;
-  /** The end of the journal is lost and its name is not: the device does not know this command any more, and does not know that. */
+  /** The journal loses its end and keeps its id: the device no longer knows this command, without noticing it. */
   cutJournal(commandId: string): Promise<void>;
-  /** What was cut off. */
+  /** The entries that were cut off. */
   readonly forgotten: ReadonlySet<string>;
   lastCommandAtMs: number;
   /** When its clock was last set wrong, or right. */
@@ -78,7 +78,7 @@ export async function addDevice(deps: Deps, plan: DevicePlan, name: string): Pro
   };
 }
 
-/** What really happened: the bank's entry or the fiscal document under this command. */
+/** The real effect: the bank's entry or the fiscal document of this command. */
 export function truthOf(target: ShopDevice, command: { id: string }) {
   const entry = target.device.bank.find(command.id).find(({ kind }) => kind !== 'decline');
   const document = target.device.fiscalMemory().find(command.id);

@@ -1,5 +1,5 @@
-// The simulated shop: one database, gateways that live and die on it, devices with their banks and memories, the ERPs that are called
-// back, and the chronicle of all that is seen.
+// The simulated shop: one database, gateways that start and die on it, devices with their banks and memories, the ERPs that get
+// callbacks, and the chronicle of all events.
 import { sql } from 'kysely';
 import type { Database } from '../src/database/database.ts';
 import type { Logger } from '../src/kernel/logger.ts';
@@ -108,7 +108,10 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
   };
 }
 
-/** The database itself notes when a command is disputed, and when a settled one is settled again: only a dispute lets it, and a CloseDoc that was made after all [D143]. */
+/**
+ * Database triggers record when a command is disputed, and when a settled one is settled again: only a dispute and a late CloseDoc allow it
+ * [D143].
+ */
 async function watchSettlements(database: Database): Promise<void> {
   await sql`create trigger settled_twice after update on commands
     when old.settled_at is not null and (new.settled_at is not old.settled_at or new.state <> old.state)

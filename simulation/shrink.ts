@@ -1,7 +1,7 @@
-// Makes a broken day smaller while it still breaks: the shop closes right after the first broken promise, kinds of mishaps are left out,
-// the network becomes fair, devices and gateways go. It must break the same promise; what is left is printed as one sale's history.
-// Each try is a day on a thread under the watch of the pool: one that falls over or never ends is no smaller form of this day. It is reported
-// apart, for it may be a finding of its own, and costs the five minutes of the watch: after three of them the day is small enough.
+// Reduces a broken day while it still breaks: the shop closes right after the first violation, kinds of faults are omitted, the network
+// becomes reliable, devices and gateways are removed. It must break the same guarantee; the result is printed as one sale's history. Each
+// attempt is a day on a thread of the pool: one that crashes or never ends is not a smaller form of this day. It is reported separately,
+// because it may be another finding, and costs five minutes: after three of them the reduction ends.
 import type { Clock } from '../src/kernel/clock.ts';
 import { openWorkplace } from './day-pool.ts';
 import type { DayResult } from './run-day.ts';
@@ -15,16 +15,16 @@ interface Broken {
   tradingMs: number | undefined;
   /** The real one. */
   clock: Clock;
-  /** What the thread runs, if not real days. */
+  /** The code of the thread, if not real days. */
   script?: URL;
 }
 
 export interface Smaller {
-  /** The ways in which it was made smaller. */
+  /** The reductions that were applied. */
   ways: readonly string[];
-  /** As small as it got. */
+  /** The smallest day found. */
   day: DayResult;
-  /** Smaller days that fell over or never ended, and how: not tried any further. */
+  /** Smaller days that crashed or never ended, and how: not tried again. */
   odd: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export async function shrink({ seed, tradingMs, clock, script }: Broken): Promis
   }
 }
 
-/** The first broken promise in its own words: without the time, ids and amounts. */
+/** The first violation without its time, ids and amounts. */
 function promiseOf({ violations: [first] }: DayResult): string | undefined {
   return first?.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '').replace(/[\d.:]+/g, '');
 }

@@ -1,10 +1,10 @@
-// The ways to make a day smaller, each by its name: who orders the day and the thread that runs it are not the same.
+// The reductions of a day, by name, because the order is sent to another thread.
 import { type Mishap, mishaps, type Plan } from './plan.ts';
 import { fairWeather } from './wire.ts';
 
 interface Step {
   what: string;
-  /** After which of the others it would leave nothing. */
+  /** After which others it would have no effect. */
   unless?: string;
   alter(plan: Plan): Plan;
 }
@@ -39,12 +39,12 @@ const steps: readonly Step[] = [
 /** In the order in which they are tried. */
 export const waysToShrink: readonly string[] = steps.map(({ what }) => what);
 
-/** Whether a day that was made smaller in these ways can be in this one too. */
+/** Whether this reduction can be combined with the given ones. */
 export function canShrinkBy(way: string, ways: readonly string[]): boolean {
   return steps.every(({ what, unless }) => what !== way || unless === undefined || !ways.includes(unless));
 }
 
-/** A name that is not known is a mistake of who ordered it. */
+/** An unknown name is a bug of the caller. */
 export function smallerPlan(plan: Plan, ways: readonly string[]): Plan {
   return ways.reduce((smaller, way) => {
     const step = steps.find(({ what }) => what === way);

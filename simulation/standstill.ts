@@ -1,10 +1,10 @@
-// A process that stands still: its event loop is paused (a stopped container, a long collection, a sleeping machine) while the world
-// goes on. Whatever should have happened in it happens afterwards, in the order in which it came.
+// A frozen process: its event loop is paused (a stopped container, a long garbage collection, a sleeping machine) while the world
+// continues. Pending events happen afterwards, in their order.
 import type { Clock } from '../src/kernel/clock.ts';
 
 export interface Standstill {
   readonly isOn: boolean;
-  /** It has lasted so long that brokers have closed its connections: what is said to it now is lost. */
+  /** It has lasted so long that brokers have closed its connections: messages to it are lost. */
   readonly isDeaf: boolean;
   begin(): void;
   end(): void;
@@ -39,7 +39,7 @@ export function createStandstill(clock: Clock): Standstill {
     },
     end() {
       isOn = false;
-      // Each in a turn of its own, as an event loop takes them; one that stops again holds back the rest.
+      // One per iteration, as in an event loop; if it freezes again, the others wait.
       for (const action of held.splice(0)) clock.after(0, () => whenAwake(action));
     },
     whenAwake,

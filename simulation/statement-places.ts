@@ -1,5 +1,5 @@
-// Where in the database's work something can happen: each writing statement by its table, verb and first columns, and each commit
-// by the tables that it makes true. Reads have no place: nothing is lost with them.
+// The places for faults in the database: each writing statement by its table, verb and first columns, and each commit
+// by its tables. Reads have no place: nothing is lost with them.
 
 /** `insert commands`, `update commands (state, settled_at)`, `delete idempotency_keys`; undefined for a read. */
 export function placeOf(sql: string): string | undefined {
@@ -18,7 +18,7 @@ const setColumn = /"(\w+)" = /g;
 
 function readPlace(sql: string): string | undefined {
   const writes = [...sql.matchAll(writing)];
-  // Of several in one go, what the lock of the device is taken for.
+  // Of several in one statement, the one that needs the lock of the device.
   const [, verb, table] = writes.find(([, , name]) => !besideCommands.has(name ?? '')) ?? writes[0] ?? [];
   if (verb === undefined || table === undefined) return undefined;
   if (verb === 'insert into') return `insert ${table}`;

@@ -1,4 +1,4 @@
-// What a series of days came to: its figures, what was interrupted and how often, and what was never hit.
+// The result of a series of days: its figures, the faults by place, and the places without faults.
 import { classesOf } from './interruptions.ts';
 import { placesBeside, placesThatMatter } from './places-that-matter.ts';
 import type { DayResult } from './run-day.ts';
@@ -10,11 +10,11 @@ export interface Summary {
   readonly days: number;
   readonly broken: readonly DayResult[];
   tell(seconds: number): string;
-  /** The sums themselves, for who adds up several series. */
+  /** The sums, to add up several series. */
   totals(): { days: number; broken: { seed: number; violations: readonly string[] }[]; figures: Counts; hits: Counts; passed: Counts };
-  /** Classes of places that matter which nothing was ever done to. */
+  /** Classes of important places that had no fault. */
   missed(): string[];
-  /** Places that were written to and that neither table names: a developer must decide whether they matter. */
+  /** Written places that no table lists: a developer must decide whether they are important. */
   unnamedPlaces(): string[];
 }
 
@@ -72,7 +72,7 @@ export function createSummary(): Summary {
   };
 }
 
-/** A commit of a combination that is rare is as good as its tables: only what it writes to counts. */
+/** A commit of a rare combination counts by its tables. */
 function isNamed(place: string): boolean {
   return placesThatMatter.includes(place) || placesBeside.some((pattern) => pattern.test(place)) || place.startsWith('commit ');
 }

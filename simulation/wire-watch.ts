@@ -1,5 +1,5 @@
-// The layer of the wire has its own promises, because a good device would hide a bad gateway: no ledger command to a device that is busy
-// with another, no second copy to a device without a journal, none after its time to begin, which is the same in every copy [D65].
+// Checks of the messages themselves, because a correct device would hide a faulty gateway: no ledger command to a device that is busy
+// with another, no second copy to a device without a journal, none after startBy, which is the same in every copy [D65].
 import type { Clock } from '../src/kernel/clock.ts';
 import { personDecidesAfterMs } from '../src/ledger/settle-batch.ts';
 import { startWithinMs } from '../src/link/carrying/deadlines.ts';
@@ -16,7 +16,7 @@ interface Deps {
   devices: readonly ShopDevice[];
   trace(line: string): void;
   violated(sentence: string): void;
-  /** Whether a person has settled this command as refused without knowing. */
+  /** Whether a person has settled this command as refused without checking. */
   hasGuessed(commandId: string): boolean;
   /** Or its CloseDoc, or its void, as done. */
   wasFollowerCalledDone(paymentId: string): boolean;
@@ -36,7 +36,7 @@ export function watchWire({ clock, storage, devices, trace, violated, ...operato
     const [issued] = storage.peek('select issued_at, answer_by from commands where id = ?', [message.id]);
     const ageMs = clock.now() - Number(issued?.['issued_at'] ?? clock.now());
     if (ageMs > startWithinMs) violated(`${message.name} ${message.id} went to ${target.name} ${ageMs} ms after it was issued`);
-    // A clock that was set since the device's last message is unknown to a gateway. Where nothing was measured yet, the gateway's
+    // A gateway cannot know a clock that was set since the device's last message. Without a measurement, the gateway's
     // own clock counts, which may be some seconds off: a person must not be able to decide before the device's time is over [D63].
     const deviceAheadMs = target.device.faults().clockSkewMs;
     const lateMs = Date.parse(message.answerBy ?? '') - deviceAheadMs - Number(issued?.['answer_by']);
@@ -46,12 +46,12 @@ export function watchWire({ clock, storage, devices, trace, violated, ...operato
       .journal()
       .unfinished()
       .find((entry) => entry.id !== message.id);
-    // Another gateway has asked meanwhile and got "never": the device has written that down, and a copy that comes after it does nothing.
+    // Another gateway has asked meanwhile and got "never": the device has written the tombstone, and a later copy has no effect.
     const isTombstone = target.hasJournal && target.device.journal().find(message.id)?.outcome === 'never';
     if (running && !isTombstone)
       violated(`${message.name} ${message.id} went to ${target.name}, which is busy with ${running.name} ${running.id}`);
     const unclosed = message.name === 'Pay' ? openDocumentOn(target, message.id) : undefined;
-    // An operator has closed it by hand, or a person has called it refused: the terminal's own book does not know of that.
+    // An operator has closed it by hand, or a person has settled it as refused: the terminal's own book does not contain that.
     const byHand = unclosed && storage.peek(`select 1 from audit_log where action = 'document.close' and subject = ?`, [unclosed]);
     // A disputed payment does not lock its terminal [D143].
     const disputed = unclosed && storage.peek('select 1 from commands where id = ? and disputed_from is not null', [unclosed]);

@@ -1,5 +1,5 @@
 // A broker in memory, with its gateways and its devices: the port of src/link on one side, the connector of src/virtual on the other.
-// As the real ones: a device that is away finds nothing waiting later, and what is under way on a connection dies with it.
+// Like real brokers: nothing is stored for an offline device, and messages in transit are lost with their connection.
 import type { Clock } from '../src/kernel/clock.ts';
 import type { Logger } from '../src/kernel/logger.ts';
 import type { Random } from '../src/kernel/random.ts';
@@ -7,11 +7,11 @@ import { type Channel, ChannelDown, type ChannelListener, type ChannelName, Devi
 import type { AnswerMessage, CommandMessage, PresenceMessage } from '../src/link/wire-schemas.ts';
 import { type Connector, createReconnecting, type WireListener } from '../src/virtual/client/connector.ts';
 
-/** How bad the network is just now. */
+/** The current faults of the network. */
 export interface Weather {
   lossRate: number;
   duplicateRate: number;
-  /** How many sends break off with an unknown result. */
+  /** The share of sends that fail with an unknown result. */
   unclearRate: number;
   shortestDelayMs: number;
   maxDelayMs: number;
@@ -30,9 +30,9 @@ export interface WireOptions {
   weather?: () => Weather;
   /** A device without a journal gets each command at most once, as QoS 0 and a queue without acks promise. */
   mayDouble?: (deviceId: string) => boolean;
-  /** Sees every command that a gateway hands over and every answer that a device gives. */
+  /** Observes every command of a gateway and every answer of a device. */
   onPassing?: (passing: Passing) => void;
-  /** May change an answer before it travels; for tests that play a wrong device. */
+  /** May change an answer before it is sent; for tests with a faulty device. */
   onAnswer?: (answer: AnswerMessage, deviceId: string) => AnswerMessage | undefined;
 }
 
@@ -58,12 +58,12 @@ export interface MemoryWire {
   /** While deaf, nothing that a gateway sends reaches the device; what it sends itself gets through. */
   setDeviceDeaf(deviceId: string, isDeaf: boolean): void;
   setGatewayCut(gatewayId: string, isCut: boolean): void;
-  /** The gateway's process is gone: no goodbye, and nothing of it counts any more. */
+  /** The gateway's process has died: no disconnect message, and none of its messages counts any more. */
   forgetGateway(gatewayId: string): void;
-  /** The broker itself restarts, or lived in the gateway that died. */
+  /** The broker itself restarts, or was embedded in the gateway that died. */
   dropAllDevices(): void;
   isConnected(deviceId: string): boolean;
-  /** An answer that comes by the device's own topic at once, to every gateway. */
+  /** An answer on the device's own topic, delivered to every gateway at once. */
   sayAs(deviceId: string, answer: AnswerMessage): void;
 }
 
@@ -163,7 +163,7 @@ export function createMemoryWire(name: ChannelName, options: WireOptions): Memor
   };
 }
 
-/** What both ends stand on. */
+/** The state that both sides share. */
 interface End {
   name: ChannelName;
   options: WireOptions;

@@ -1,5 +1,5 @@
-// A job queue that calls an address, tuned as its documentation says: graphile-worker or pg-boss, by the first argument. Prints `ready`, then
-// for each line `COUNT URL` on its input puts that many jobs in, 32 at a time, each of which is one GET, and says `queued`.
+// A job queue that calls an address, tuned as its documentation says: graphile-worker or pg-boss, by the first argument. Prints `ready`,
+// then for each line `COUNT URL` on its input inserts that many jobs, 32 at a time, one GET each, and prints `queued`.
 import { Agent, get } from 'node:http';
 import { createInterface } from 'node:readline';
 import { makeWorkerUtils, run } from 'graphile-worker';

@@ -1,6 +1,6 @@
 // The gateway that a team would write in a week: NestJS with the Fastify adapter, TypeORM, and ClientProxy to the devices, by MQTT or by
-// RabbitMQ. Each call looks its key up; a command is one insert before it is sent and one update after its answer. It keeps none of
-// Tillgate's promises (no lock, no fence, no settlement, no repeats, no timeline), so all that it leaves out is in its favour.
+// RabbitMQ. Each call looks up its key; a command is one insert before it is sent and one update after its answer. It has none of
+// Tillgate's guarantees (no lock, no fence, no settlement, no repeats, no timeline), so every omission is in its favour.
 import 'reflect-metadata';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Body, Controller, Get, Inject, Module, Post, Query } from '@nestjs/common';

@@ -1,12 +1,12 @@
-// Many millions of rows into PostgreSQL: the tables are filled bare, without indexes and constraints, which are built afterwards in one go
-// each. All of it is one transaction, so a reader finds the tables as they were or filled and whole; a server that keeps no log for
-// replicas need not log such rows either, since the tables were emptied in the same transaction.
+// Inserts many millions of rows into PostgreSQL: the tables are filled without indexes and constraints, which are built afterwards in one
+// step each. All of it is one transaction, so a reader finds the tables unchanged or complete; a server that keeps no log for replicas need
+// not log such rows either, since the tables were emptied in the same transaction.
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import { Pool } from 'pg';
 import type { Queries } from '../../src/database/database.ts';
 import type { Schema } from '../../src/database/schema.ts';
 
-/** What was there before is gone; `write` uses only the queries handed in, whose statements may take as long as they need. */
+/** Deletes the previous rows; `write` uses only the given queries, whose statements have no time-out. */
 export async function fillBare(
   url: string,
   tables: readonly string[],
@@ -25,7 +25,7 @@ export async function fillBare(
         say(name);
       }
     });
-    // As it would long have been after so many rows: pages known to be visible to all, and counted.
+    // As after normal growth: a visibility map and statistics.
     for (const table of tables) await sql`vacuum analyze ${sql.table(table)}`.execute(queries);
   } finally {
     await queries.destroy();
@@ -38,7 +38,9 @@ interface Part {
   create: string;
 }
 
-/** Indexes, then keys, then references to them, also from other tables: in this order they can be made, in the other they can be dropped. */
+/**
+ * Indexes, then keys, then references to them, also from other tables: they can be created in this order and dropped in the reverse one.
+ */
 async function partsOf(queries: Queries, tables: readonly string[]): Promise<Part[]> {
   const ofTables = sql.raw(tables.map((name) => `'${name}'::regclass`).join(', '));
   const indexes = await sql<Part>`select relname as "name", format('drop index %I', relname) as "drop", pg_get_indexdef(oid) as "create"

@@ -1,6 +1,6 @@
 // A month of many shops, written by the database itself: commands with their steps, invoices with their histories, callbacks with their
-// tries. Everything follows from a row's number, so that both engines hold the same rows and a row can be named without looking.
-// A shop of half of all devices stands beside many small ones, and what is rare in life is rare here.
+// attempts. Everything is derived from a row's number, so that both engines have the same rows and a row can be computed without a query.
+// One shop has half of all devices, beside many small ones, and rare events are rare here too.
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Queries } from '../../src/database/database.ts';
 import { fillBare } from './bare-tables.ts';
@@ -48,16 +48,16 @@ export const merchantId = (number: number) => idOf(5, number);
 type Sql = RawBuilder<unknown>;
 
 interface FillOptions {
-  /** A tenth as many as commands, unless it is given. */
+  /** A tenth of the commands by default. */
   invoices?: number;
-  /** Two for each invoice; a smaller number goes to the oldest. */
+  /** Two for each invoice; a smaller number is assigned to the oldest. */
   callbacks?: number;
-  /** The address of a PostgreSQL that is filled the quick way; what its tables held is gone. */
+  /** The address of a PostgreSQL that is filled without indexes; its rows are deleted first. */
   bareUrl?: string | undefined;
   say?(text: string): void;
 }
 
-/** So many commands, and invoices. */
+/** The numbers of commands and invoices. */
 export async function fill(
   database: Database,
   rows: number,
@@ -87,7 +87,7 @@ export async function fill(
     });
   else {
     await writeAll(rowsPerStatement, (statement) => database.transaction(async (queries) => void (await statement.execute(queries))));
-    // A table at a time: a statement has only so much time.
+    // One table at a time: statements have a time-out.
     if (database.engine === 'postgres') for (const table of growing) await sql`analyze ${sql.table(table)}`.execute(database.queries);
   }
   if (database.engine === 'postgres') await sql`analyze merchants, devices`.execute(database.queries);
@@ -150,7 +150,7 @@ function statementsOf(engine: Database['engine'], { rows, invoices, startMs, end
   const at = (of: number, value: Sql): Sql => sql`${sql.lit(startMs)} + ${value} * ${sql.lit(endMs - startMs)} / ${sql.lit(of + 1)}`;
   const turn = sql`(n / ${sql.lit(deviceCount)})`;
   const lot = sql`(n * 7919 % 1000)`;
-  // A payment, its close; now and then a refund or a void in the close's place; a day's close.
+  // A payment and its close; sometimes a refund or a void instead of the close; a close of the day.
   const name = sql`case
     when ${turn} % ${sql.lit(commandsPerClose)} = ${sql.lit(commandsPerClose - 1)} then case when ${device} % 2 = 0 then 'CloseDay' else 'Report' end
     when ${device} % 2 = 1 then case when ${lot} < 10 then 'MoneyIn' when ${lot} < 20 then 'MoneyOut' else 'PrintReceipt' end

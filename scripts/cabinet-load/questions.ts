@@ -1,4 +1,4 @@
-// Everything that the cabinet asks of a big database, by name: each list, filter, search, page and sum, as an operator and as merchants see it.
+// All queries of the cabinet, by name: each list, filter, search, page and sum, for an operator and for merchants.
 
 import { readLastOfDevices } from '../../src/cabinet/views/device-facts.ts';
 import { readAttention } from '../../src/cabinet/views/figures/attention.ts';
@@ -19,7 +19,7 @@ import { callbackId, commandId, deviceId, type Filled, invoiceId } from './fill.
 
 export interface Question {
   name: string;
-  /** What it may take, in milliseconds. */
+  /** Its bound in milliseconds. */
   boundMs: number;
   ask(queries: Queries): Promise<unknown>;
 }

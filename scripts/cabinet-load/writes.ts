@@ -1,5 +1,5 @@
-// What an index costs: commands are written and settled in the ledger's own statements, many in one transaction, so that the disk's
-// commits do not hide the work.
+// Measures the cost of indexes: commands are written and settled by the ledger's own statements, many in one transaction, so that the
+// disk's commits do not hide the work.
 import { performance } from 'node:perf_hooks';
 import type { Database } from '../../src/database/database.ts';
 import { systemRandom } from '../../src/kernel/system.ts';

@@ -1,6 +1,6 @@
-// Thousands of terminals in one process of their own: each a connection with a login that says every half minute that it is there, takes
-// on what it is sent, and approves it after a while. Prints how many are connected, `ready`, and on SIGTERM what was done, and done twice.
-// With `reconnects` they connect again when they lose the broker, and SIGUSR2 makes all of them lose it: `back` says when the last is back.
+// Thousands of terminals in one separate process: each has a connection with a login, sends its presence every half minute, accepts
+// each command, and approves it after a while. Prints the number of connections, `ready`, and on SIGTERM what was done, and done twice.
+// With `reconnects` they reconnect when they lose the broker, and SIGUSR2 disconnects all of them: `back` is printed when the last is back.
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { mqttTopics } from '../../src/link/protocol.ts';
@@ -19,7 +19,7 @@ const { host, port, devices, holdMs, reconnects = false } = JSON.parse(readFileS
 const presenceEveryMs = 30_000;
 /** Less than a broker's limit of unauthenticated connections per address. */
 const atOnce = 50;
-/** Of each command that was done: its report. The journal of all of them. */
+/** The report of each done command: the journal of all devices. */
 const journal = new Map<string, object>();
 const underWay = new Set<string>();
 /** How often each document was charged. */
@@ -28,7 +28,7 @@ let connected = 0;
 let lost = 0;
 let lastNumber = 0;
 let mostHeld = 0;
-/** Pauses before the first try to connect again, and the longest. */
+/** The first and the longest pause before a reconnect. */
 const pauses = { firstMs: 1_000, maxMs: 10_000 };
 const sockets = new Set<Socket>();
 let cutAtMs: number | undefined;
@@ -109,7 +109,7 @@ function startDevice({ id: device, secret }: FarmOptions['devices'][number]): Pr
           connected += 1;
           isConnected = true;
           present();
-          // Spread over the half minute, as real ones are.
+          // Spread over the half minute, like real ones.
           presence = setTimeout(() => {
             presence = setInterval(present, presenceEveryMs);
           }, Math.random() * presenceEveryMs);

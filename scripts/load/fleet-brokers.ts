@@ -1,4 +1,4 @@
-// The broker of a fleet: one of its own, which thousands of devices may log in to. RabbitMQ asks the first gateway about them.
+// The broker of a fleet: a separate one, to which thousands of devices may log in. RabbitMQ asks the first gateway about them.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { cpuMsOf, megabytesOf } from '../../test/support/process-figures.ts';
 import { startMosquitto } from '../../test/support/servers/mosquitto.ts';
@@ -7,7 +7,7 @@ import { startShippedRabbitmq } from '../../test/support/servers/shipped-rabbitm
 export type BrokerName = 'mosquitto' | 'rabbitmq';
 
 export interface FleetBroker {
-  /** Of the gateways: where they find both channels. */
+  /** Settings of the gateways: the addresses of both channels. */
   settings: Record<string, string>;
   port: number;
   memoryMb(): number;
@@ -33,7 +33,7 @@ function figuresOf(port: number): Pick<FleetBroker, 'memoryMb' | 'cpuMs'> {
   return { memoryMb: () => Math.round(megabytesOf(pid)), cpuMs: () => cpuMsOf(pid) };
 }
 
-/** Which process listens there, as Linux tells it. */
+/** The process that listens there, from Linux. */
 function processAt(port: number): number {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
   const tables = ['/proc/net/tcp', '/proc/net/tcp6'].map((file) => readFileSync(file, 'utf8')).join('\n');

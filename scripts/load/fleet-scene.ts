@@ -1,5 +1,5 @@
-// A fleet that mostly does nothing: what its presence costs in commits, processor time and memory, and what a payment takes while nothing
-// happens, while the fleet is idle, and while all of it logs in again at once. The tills that pay keep their connections in the storm.
+// A mostly idle fleet: the cost of its presence in commits, processor time and memory, and the time of a payment while nothing
+// else happens, while the fleet is idle, and while all devices log in again at once. The paying tills keep their connections in the storm.
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { createDatabase } from '../../test/support/create-database.ts';
@@ -17,7 +17,7 @@ export interface FleetOptions {
   broker: BrokerName;
   postgresUrl: string;
   rabbitmqUrl: string;
-  /** Seconds instead of minutes; the bounds are those of a machine that does other things too. */
+  /** Seconds instead of minutes; the bounds allow other load on the machine. */
   isShort: boolean;
   say(line: string): void;
 }
@@ -100,7 +100,7 @@ interface Shop {
   startFleet(): ReturnType<typeof startFarm>;
 }
 
-/** What is opened here is ended by `stopping`, the last first. */
+/** `stopping` ends everything that is opened here, the last first. */
 async function openShop(options: FleetOptions, url: string, stopping: (() => Promise<unknown>)[]): Promise<Shop> {
   const firstPort = await freePort();
   const broker = await startFleetBroker(options.broker, options.rabbitmqUrl, firstPort);
@@ -112,7 +112,7 @@ async function openShop(options: FleetOptions, url: string, stopping: (() => Pro
     const limits = { TILLGATE_CONNECTIONS_PER_ADDRESS: '2000', TILLGATE_RATE_LIMIT: '1000000' };
     gateways.push(await startServeProcess(await serveSettings({ TILLGATE_DATABASE_URL: url, ...broker.settings, ...limits, ...own })));
   }
-  // The last one: RabbitMQ asks the first about logins, so this one shows what a payment takes behind the storm.
+  // The last one: RabbitMQ asks the first about logins, so this one shows the time of a payment during the storm.
   const paying = gateways.at(-1);
   if (paying === undefined) throw new Error('At least one gateway is needed.');
   const admin = new pg.Client({ connectionString: url });
@@ -143,7 +143,7 @@ async function measure({ isShort, say }: FleetOptions, shop: Shop) {
   const memory = () => ({ gateway: Math.max(...gateways.map(({ pid }) => Math.round(megabytesOf(pid)))), broker: broker.memoryMb() });
   const idleMs = isShort ? 8_000 : 62_000;
   const pay = (work = pause(isShort ? 5_000 : 20_000)) => paymentsWhile(till, tillIds, work, say);
-  // A round in the background weighs much in a few seconds: the quieter of two windows counts.
+  // A background round dominates a few seconds: the quieter of two windows counts.
   const quietLoad = async () => {
     const windows: Load[] = [];
     for (let count = isShort ? 2 : 1; count > 0; count -= 1) windows.push(await loadOver(idleMs, admin, gateways, broker));
@@ -171,7 +171,7 @@ async function measure({ isShort, say }: FleetOptions, shop: Shop) {
   return { alone, idle, storm: afterStorm, loggedInMs, twice, lost };
 }
 
-/** All of the fleet logs in again at once while the tills go on selling, and for a moment after the last is back. */
+/** The whole fleet logs in again at once while the tills keep selling, until a moment after the last is back. */
 async function storm({ till, tillIds }: Shop, farm: ReturnType<typeof startFarm>, afterMs: number, say: FleetOptions['say']) {
   const back = farm.storm();
   const pay = await paymentsWhile(

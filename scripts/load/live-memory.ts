@@ -1,4 +1,4 @@
-// What a Node.js process still needs of its memory: garbage is collected first, so that the figure does not hang on when it last was.
+// The memory that a Node.js process needs: garbage is collected first, so that the figure does not depend on the last collection.
 
 interface HeapUsage {
   usedSize: number;

@@ -1,4 +1,4 @@
-// A gateway as a process of its own with any number of terminals, all registered at once by SQL: pairing ten thousand by HTTP would take
+// A gateway as a separate process with any number of terminals, all registered at once by SQL: pairing ten thousand by HTTP would take
 // longer than the load. The terminals are a farm beside it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -37,11 +37,11 @@ export interface LoadShop {
   pid: number;
   /** Megabytes that the gateway holds now. */
   memory(): number;
-  /** Megabytes that its JavaScript still needs, after a full collection of garbage. */
+  /** Megabytes of its JavaScript heap after a full garbage collection. */
   liveMemory(): Promise<number>;
   /** Seconds of CPU that the gateway has used. */
   cpuSeconds(): number;
-  /** What the terminals did; ends them. */
+  /** Ends the terminals and returns what they did. */
   endFarm(): Promise<FarmEnd>;
   stop(): Promise<void>;
 }
@@ -139,7 +139,7 @@ export async function openLoadShop(options: {
     TILLGATE_DATA_DIR: dataDir,
     TILLGATE_RATE_LIMIT: '1000000',
     TILLGATE_DEVICE_RATE: '10000',
-    // All callers come from one address here, and open their connections in one moment.
+    // All callers have one address here, and open their connections at one moment.
     TILLGATE_CONNECTIONS_PER_ADDRESS: '2000',
     TILLGATE_CALLBACK_ALLOW: '127.0.0.0/8',
     TILLGATE_MQTT_CONNECTIONS: '20000',
@@ -161,7 +161,7 @@ export async function openLoadShop(options: {
   const startedAt = performance.now();
   const farm = startFarm({ host: broker.hostname, port: Number(broker.port), devices, holdMs: options.holdMs }, say);
   await farm.ready;
-  // What they say first may still be on its way.
+  // Their first presence may still be in transit.
   const till = createTill({ baseUrl: gateway.baseUrl, adminToken: '', apiKey: String(key) });
   const step = Math.ceil(devices.length / 20);
   for (const { id } of devices.filter((_, at) => at % step === 0 || at === devices.length - 1)) {

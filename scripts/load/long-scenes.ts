@@ -1,4 +1,5 @@
-// More scenes: one dead ERP among many healthy ones, very many dead ones, and mixed load for minutes or hours, in which memory must stay flat.
+// More scenes: one dead ERP among many healthy ones, very many dead ones, and mixed load for minutes or hours, in which memory must stay
+// flat.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,14 +9,14 @@ import { inLanes, median, pause, type SceneResult, spreadOf } from './measure.ts
 import { type SceneOptions, tillOf } from './scenes.ts';
 
 interface Erps {
-  /** Of the ERP with this number; every one has an address of its own. Those below zero are dead. */
+  /** Of the ERP with this number; each has its own address. Those below zero are dead. */
   urlOf(number: number): string;
   /** When the callback with this text arrived. */
   arrivals: Map<string, number>;
   close(): void;
 }
 
-/** On all addresses of loopback; the dead ones take connections and never answer. */
+/** On all addresses of loopback; the dead ones accept connections and never answer. */
 async function startErps(): Promise<Erps> {
   const arrivals = new Map<string, number>();
   const addressOf = (number: number) => `127.${number < 0 ? 2 : 1}.${Math.floor(Math.abs(number) / 250)}.${1 + (Math.abs(number) % 250)}`;
@@ -64,7 +65,7 @@ export function deadErp(options: SceneOptions): Promise<SceneResult> {
   return besideDead(options, { dead: 1, backlog: options.isShort ? 100 : 2_000 });
 }
 
-/** More than there are places, each with one callback. */
+/** More than there are slots, each with one callback. */
 export function manyDeadErps(options: SceneOptions): Promise<SceneResult> {
   const dead = options.isShort ? 300 : 2_000;
   return besideDead(options, { dead, backlog: dead });
@@ -110,7 +111,10 @@ async function besideDead({ isShort, say }: SceneOptions, { dead, backlog }: { d
   }
 }
 
-/** One lane: a sale by card with its document and a repeat, an invoice from its creation to its payment, a look. Tells what was not 0. */
+/**
+ * One lane: a sale by card with its document and a repeat, an invoice from its creation to its payment, a read. Returns every answer other
+ * than 0.
+ */
 async function sellOnce(till: Till, DeviceID: string, url: string): Promise<string[]> {
   const documentNr = randomUUID();
   const sale = { DeviceID, amount: 10, documentNr };
@@ -184,7 +188,7 @@ export async function mixedLoad({ isShort, minutes, say }: SceneOptions): Promis
       checks: [
         { what: 'answers other than 0', value: wrong, exactly: 0 },
         { what: 'charged twice', value: farm.twice, exactly: 0 },
-        // The short form is over before every map and cache has found its size.
+        // The short form ends before every map and cache has reached its size.
         { what: 'growth of the memory still needed %', value: Math.round((late / early - 1) * 100), atMost: isShort ? 100 : 10 },
       ],
     };

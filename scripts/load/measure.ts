@@ -1,9 +1,9 @@
-// What a scene of the load finds: figures, and the bounds that some of them must keep.
+// The result of a load scene: figures, and bounds for some of them.
 
 export interface Check {
   what: string;
   value: number;
-  /** Absent: an exact figure is wanted. */
+  /** Absent: an exact figure is required. */
   atMost?: number;
   exactly?: number;
 }
@@ -35,7 +35,7 @@ export const median = (values: number[]): number => values.toSorted((a, b) => a 
 
 export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** Each item once, so many at a time. */
+/** Each item once, a bounded number at a time. */
 export async function inLanes<Item>(items: Item[], lanes: number, work: (item: Item) => Promise<void>): Promise<void> {
   const left = [...items];
   await Promise.all(

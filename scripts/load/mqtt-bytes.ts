@@ -1,4 +1,4 @@
-// The few packets of MQTT 3.1.1 that a device needs, by hand: ten thousand clients of a library would measure the library.
+// The few packets of MQTT 3.1.1 that a device needs, written by hand: ten thousand clients of a library would measure the library.
 
 function lengthOf(value: number): Buffer {
   const digits: number[] = [];

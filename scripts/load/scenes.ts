@@ -1,5 +1,5 @@
-// The scenes of the load: each opens its own gateway, presses, measures, and says which bounds must hold. A good caller's time is always
-// measured beside the press: the load must not delay it.
+// The load scenes: each opens its own gateway, puts load on it, measures, and checks its bounds. The time of a normal caller is always
+// measured beside the load, which must not delay it.
 import { randomUUID } from 'node:crypto';
 import { createTill, type Till } from '../../test/support/till.ts';
 import { type LoadShop, openLoadShop, startChild } from './load-shop.ts';
@@ -18,7 +18,7 @@ const boundMs = (isShort: boolean) => (isShort ? 10_000 : 1_000);
 
 export const tillOf = ({ baseUrl, apiKey }: LoadShop): Till => createTill({ baseUrl, apiKey, adminToken: '' });
 
-/** Calls again and again until it is stopped, and keeps how long each took. */
+/** Calls repeatedly until it is stopped, and records the times. */
 function startGoodCaller(call: () => Promise<unknown>, everyMs: number, say: SceneOptions['say']) {
   const tookMs: number[] = [];
   const troubles: string[] = [];
@@ -45,7 +45,7 @@ function startGoodCaller(call: () => Promise<unknown>, everyMs: number, say: Sce
 
 const payOn = (till: Till, DeviceID: string) => till.post('/Device/payment/Pay', { DeviceID, amount: 10, documentNr: randomUUID() });
 
-/** So many payments wait for their customers at once. */
+/** Many payments wait for their customers at once. */
 export async function openPays({ isShort, say }: SceneOptions): Promise<SceneResult> {
   const count = isShort ? 100 : 1_000;
   const holdMs = isShort ? 4_000 : 60_000;
@@ -97,7 +97,7 @@ export async function openPays({ isShort, say }: SceneOptions): Promise<SceneRes
   }
 }
 
-/** So many devices connected, most of them idle, as they are in life. */
+/** Many connected devices, most of them idle, as in practice. */
 export async function manyDevices({ isShort, mqttUrl, say }: SceneOptions): Promise<SceneResult> {
   const count = isShort ? 200 : 10_000;
   const pays = isShort ? 40 : 500;
@@ -105,7 +105,7 @@ export async function manyDevices({ isShort, mqttUrl, say }: SceneOptions): Prom
   const shop = await openLoadShop({ devices: count, holdMs: 0, mqttUrl, say });
   try {
     const till = tillOf(shop);
-    // Every one of them has said by then that it is there.
+    // By then every one of them has sent its presence.
     await pause(isShort ? 1_000 : 35_000);
     const cpuBefore = shop.cpuSeconds();
     const idleMs = isShort ? 2_000 : 20_000;
@@ -147,7 +147,7 @@ export async function manyDevices({ isShort, mqttUrl, say }: SceneOptions): Prom
   }
 }
 
-/** So many sockets that hold a request back for ever, and come back when they are cut. */
+/** Many sockets that never finish their request, and reconnect when they are cut. */
 export async function slowSockets({ isShort, say }: SceneOptions): Promise<SceneResult> {
   const count = isShort ? 500 : 10_000;
   const forMs = isShort ? 5_000 : 60_000;
@@ -161,7 +161,7 @@ export async function slowSockets({ isShort, say }: SceneOptions): Promise<Scene
     await pause(isShort ? 1_000 : 10_000);
     const alone = await before.stop();
     const { hostname, port } = new URL(shop.baseUrl);
-    // 400 an address: below what one may hold, so that none makes room for the other.
+    // 400 per address: below the bound, so that none displaces another.
     const attackers = startChild('slow-sockets.ts', [hostname, port, String(count), '400']);
     let seen = { open: 0, opened: 0, refused: 0 };
     let mostOpen = 0;
@@ -189,7 +189,7 @@ export async function slowSockets({ isShort, say }: SceneOptions): Promise<Scene
         'memory MB': Math.round(memory),
       },
       checks: [
-        // Those that the gateway has just cut are on their way back.
+        // Those that the gateway has just cut are reconnecting.
         {
           what: 'sockets that were never open at once',
           value: Math.max(0, Math.round(count * (isShort ? 0.5 : 0.9)) - mostOpen),

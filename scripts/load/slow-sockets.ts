@@ -1,5 +1,5 @@
-// So many connections that say a byte now and then and never finish a request, from many addresses of loopback; one that is cut comes
-// back. In a process of its own: what it costs must not slow the caller down that is measured. Prints a line a second.
+// Connections that send a byte now and then and never finish a request, from many addresses of loopback; one that is cut
+// reconnects. In a separate process, so that its cost does not slow down the measured caller. Prints a line a second.
 import { connect } from 'node:net';
 
 const [host = '', port = '', count = '', perAddress = ''] = process.argv.slice(2);

@@ -1,6 +1,6 @@
-// Stryker's test runner for this project: one process that has loaded everything runs the tests that reach a mutant, the likeliest killer
-// first, and stops at the first failure. What failed by real time alone, or by an uncaught error in an event, must fail twice: a
-// slow machine kills no mutant, and neither does what the one before it has left behind. Unhandled rejections are no failure here.
+// Stryker's test runner for this project: one process with all modules loaded runs the tests that reach a mutant, the likeliest killer
+// first, and stops at the first failure. A failure by real time alone, or by an uncaught error in an event, must occur twice: a
+// slow machine kills no mutant, and neither do remains of the previous one. Unhandled rejections are not failures here.
 
 import { appendFileSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -17,7 +17,7 @@ interface Coverage {
   perTest: Record<string, Record<string, number>>;
 }
 
-/** What the mutated code reads and writes. */
+/** The state that the mutated code reads and writes. */
 interface StrykerState {
   activeMutant?: string | undefined;
   currentTestId?: string | undefined;
@@ -35,7 +35,7 @@ interface MutantRun {
 
 const state: StrykerState = ((globalThis as Record<string, unknown>)['__stryker__'] ??= {});
 const testsUrl = new URL('tests.ts', import.meta.url).href;
-/** CPU time, of a test that is asked about mutants at all, and of all that are asked about one: who is not killed by then has survived. */
+/** CPU time of a test that is used at all, and of all tests of one mutant: a mutant that is not killed by then has survived. */
 const patienceMs = { test: 3_000, mutant: Number(process.env['TILLGATE_MUTATION_PATIENCE_MS']) };
 
 const notes = process.env['TILLGATE_MUTATION_NOTES'] ?? tmpdir();
@@ -47,11 +47,11 @@ process.on('disconnect', () => process.exit());
 // A running test gets it (tests.ts); after a test it does not count.
 process.on('uncaughtException', () => {});
 
-/** CPU time after which a test will not end any more. */
+/** CPU time after which a test counts as endless. */
 const leastMs = 4_000;
 const timesLonger = 6;
 
-/** Time with nothing to do after which a test waits for what will never come. */
+/** Idle time after which a test counts as waiting for ever. */
 const leastIdleMs = Number(process.env['TILLGATE_MUTATION_IDLE_MS'] ?? 3_000);
 const timesIdler = 2;
 
@@ -65,7 +65,7 @@ registerHooks({
     const isOfTest = specifier === 'vitest' && context.parentURL !== testsUrl && !context.parentURL?.includes('/node_modules/');
     return isOfTest ? { url: testsUrl, shortCircuit: true } : next(specifier, context);
   },
-  // A statement that is built once and kept would be built without the mutant, or be there with one that is long gone: here none is kept.
+  // A kept statement would be built without the mutant, or with an earlier one: here none is kept.
   load(url, context, next) {
     const loaded = next(url, context);
     if (!url.endsWith('/src/database/kept-statement.ts')) return loaded;
@@ -92,7 +92,7 @@ class Runner {
     this.#module = (await import(testsUrl)) as typeof Tests;
     const patterns = (process.env['TILLGATE_MUTATION_TESTS'] ?? '').split('\n');
     if (existsSync(spentFile)) this.#spent = new Map(JSON.parse(readFileSync(spentFile, 'utf8')) as [string, Spent][]);
-    // Modules are loaded once for all tests: one that loads them anew cannot run here.
+    // Modules are loaded once for all tests: a test that reloads them cannot run here.
     const canRun = (name: string) => !name.endsWith('.server.test.ts') && !readFileSync(name, 'utf8').includes('vi.resetModules');
     const names = globSync(patterns).filter(canRun);
     this.#tests = await this.#module.gather(names.toSorted().map((name) => ({ name, url: pathToFileURL(resolvePath(name)).href })));
@@ -192,7 +192,7 @@ interface CodeNode {
   expression?: CodeNode;
 }
 
-/** What is written to the log is for people, like every text: `logger.warn(...)`, `deps.logger.warn(...)`, `this.#logger.warn(...)`. */
+/** Log lines are for people, like every text: `logger.warn(...)`, `deps.logger.warn(...)`, `this.#logger.warn(...)`. */
 function shouldIgnore({ node: found }: { node: CodeNode }): string | undefined {
   const node = found.type === 'ExpressionStatement' && found.expression ? found.expression : found;
   const target = node.type === 'CallExpression' && node.callee?.type === 'MemberExpression' ? node.callee.object : undefined;

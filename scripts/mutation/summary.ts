@@ -1,5 +1,5 @@
-// What a mutation run found, as a person reads it: counts by file, and every survivor with its line and its change. Pure.
-// A survivor is accepted by the text of its line and its change, so that an entry stays true when lines move and ends when the line changes.
+// The result of a mutation run for people: counts by file, and every survivor with its line and its change. Pure. A survivor is accepted by
+// the text of its line and its change, so that an entry stays true when lines move and ends when the line changes.
 
 export interface Accepted {
   /** src/room/file.ts */
@@ -8,7 +8,7 @@ export interface Accepted {
   line: string;
   /** `before → after`, as the summary prints it. */
   change: string;
-  /** Why no test can tell it apart, or why none should. */
+  /** Why no test can or should kill it. */
   reason: string;
 }
 
@@ -80,7 +80,7 @@ export function judgeReport(report: MutationReport, accepted: readonly Accepted[
           used.add(entry);
           counts.accepted += 1;
         } else {
-          // One that ended the process that ran its tests, each time: no test has failed by it.
+          // It ended the process of its tests each time: no test has failed.
           counts[mutant.status === 'NoCoverage' ? 'notReached' : 'survived'] += 1;
           judged.survivors.push(mutant.status === 'NoCoverage' ? `${text}\n    no test reaches it` : text);
         }

@@ -1,10 +1,10 @@
-// What a test file gets when it imports `vitest` in a mutation run: the same words, gathered once and run as often as there are mutants.
-// Vitest would load every module anew for each mutant, which costs ten times what the tests cost. `expect` is Vitest's own.
-// A word that is missing here fails the dry run with its name.
+// The replacement of `vitest` for test files in a mutation run: the same functions; tests are collected once and run for every mutant.
+// Vitest would reload every module for each mutant, which costs ten times as much as the tests. `expect` is Vitest's own.
+// A function that is missing here fails the dry run with its name.
 import { format } from 'node:util';
 import { expect as vitestExpect, vi as vitestVi } from 'vitest';
 
-// Some matchers of `expect` ask for the file under test.
+// Some matchers of `expect` need the file under test.
 (globalThis as Record<string, unknown>)['__vitest_worker__'] ??= { filepath: '', config: {} };
 
 type Action = (...args: unknown[]) => unknown;
@@ -30,7 +30,7 @@ const defaultTimeoutMs = 20_000;
 const pollEveryMs = 5;
 const lookEveryMs = 50;
 
-/** How long this process has waited for something to do: unlike real time, it does not grow while others have the processor. */
+/** The idle time of this process: unlike real time, it does not grow while other processes have the processor. */
 export const idleMs = () => performance.eventLoopUtilization().idle;
 
 let suite: Suite;
@@ -60,7 +60,7 @@ function pathOf(place: Suite): Suite[] {
   return place.parent ? [...pathOf(place.parent), place] : [place];
 }
 
-/** The first given stands for printf's %s and for $name of an object, as in Vitest. */
+/** The first value replaces printf's %s and $name of an object, as in Vitest. */
 function titleOf(title: string, values: readonly unknown[], index: number): string {
   const first = values[0];
   const named = title
@@ -116,7 +116,7 @@ export const afterEach = (action: Action) => suite.afterEach.push(action);
 let cleaners: Action[] = [];
 export const onTestFinished = (action: Action) => cleaners.push(action);
 
-/** Real time decided, or an uncaught error: the machine may be at fault, or the mutant before this one. */
+/** A failure by real time, or an uncaught error: the machine may be the cause, or the mutant before this one. */
 export class Doubtful extends Error {}
 
 async function waitUntil(condition: () => unknown, { timeout = 1_000, interval = 50 } = {}): Promise<unknown> {
@@ -129,7 +129,7 @@ async function waitUntil(condition: () => unknown, { timeout = 1_000, interval =
   }
 }
 
-/** `expect.poll(read).matcher(...)`, with `.not`: tried until it holds. */
+/** `expect.poll(read).matcher(...)`, with `.not`: retried until it holds. */
 function poll(read: () => unknown, { timeout = 1_000, interval = pollEveryMs } = {}) {
   const through = (isNot: boolean): unknown =>
     new Proxy(
@@ -195,14 +195,16 @@ async function inTime(work: () => Promise<unknown>, timeoutMs: number, mayIdleMs
   }
 }
 
-/** Ends every suite that was begun, so that nothing of one mutant stays for the next. Whatever a mutant keeps from ending is left behind. */
+/**
+ * Ends every started suite, so that nothing of one mutant remains for the next. A suite that a mutant prevents from ending is abandoned.
+ */
 export async function leaveAll(mayIdleMs: number): Promise<void> {
   const place = entered;
   await inTime(() => enter([]), defaultTimeoutMs, mayIdleMs).catch(() => {});
   entered = entered.filter((one) => !place.includes(one));
 }
 
-/** Throws what made it fail. `mayIdleMs`: how long this process may have nothing to do meanwhile; it detects a promise that never ends. */
+/** Throws the failure. `mayIdleMs`: the allowed idle time of this process; it detects a promise that never settles. */
 export async function runTest({ suite: own, run, timeoutMs }: GatheredTest, mayIdleMs?: number): Promise<void> {
   const place = pathOf(own);
   await inTime(

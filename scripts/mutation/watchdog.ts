@@ -1,4 +1,4 @@
-// Ends this process when a test has taken far more CPU time than it should: a mutant that never comes to an end. Real time would not tell it
+// Ends this process when a test has used far more CPU time than it should: a mutant that never ends. Real time would not distinguish it
 // from a busy machine. The restarted process finds a note about the mutant and skips it.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ setInterval(() => {
 `;
 
 export interface Watchdog {
-  /** From now on so much CPU time is left. */
+  /** The CPU time that is allowed from now on. */
   allow(ms: number, mutant: string): void;
   rest(): void;
   hasEnded(mutant: string): boolean;

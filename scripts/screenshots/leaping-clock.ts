@@ -8,7 +8,7 @@ export interface LeapingClock extends Clock {
   leapTo(atMs: number): void;
 }
 
-/** `isFelt`: what counts how long ago something was feels the leaps, too; otherwise only the wall clock moves. */
+/** `isFelt`: the monotonic clock leaps, too; otherwise only the wall clock does. */
 export function createLeapingClock(startMs: number, { isFelt }: { isFelt: boolean }): LeapingClock {
   let aheadMs = startMs - systemClock.now();
   return {

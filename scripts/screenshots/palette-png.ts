@@ -1,4 +1,4 @@
-// A PNG with at most 256 colours: a page of an interface has few that matter, and a picture in a repository should be small.
+// A PNG with at most 256 colours: a page has few important ones, and a picture in a repository should be small.
 // The most frequent colours are kept as they are; every other becomes the nearest of them.
 import { crc32, deflateSync } from 'node:zlib';
 import { PNG } from 'pngjs';

@@ -1,5 +1,5 @@
-// A sandbox in this process with a story behind it: the same weekday a week ago, yesterday with its evening, and today until half past two
-// with what a person has to look at. The date is always the same one, so that pictures of two versions can be held side by side.
+// A sandbox in this process with played days: the same weekday a week ago, yesterday with its evening, and today until half past two
+// with cases for a person. The date is always the same, so that pictures of two versions can be compared.
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -103,7 +103,7 @@ export async function openPlayedShop(tell: (line: string) => void): Promise<Play
   await post('/Device/Invoice/Pay', { DeviceID: register, Receipt: { ...shop.receiptOf(shop.basket(), 0), Uid: documentNr } });
   const paidInvoice = await shop.invoice(callbackTo(erp.port));
   await shop.payInvoice(paidInvoice);
-  // Still at the card when the pictures are taken; it may end with the sandbox.
+  // Still waiting for the card when the pictures are taken; it may end with the sandbox.
   sellByCard(fourth, 612.64).catch(() => undefined);
   const found = await find(file, '/commands?mode=cards&minAmount=150.66&maxAmount=150.66');
   const invoices = await find(file, '/invoices?state=Payed');

@@ -1,5 +1,5 @@
 // A day in the demo shop, played over the real API with the sandbox's own devices: card sales with their receipts, cash, invoices
-// by QR, refunds, a void, what goes wrong in any shop, and the evening's Z and closeDay.
+// by QR, refunds, a void, typical failures, and the evening's Z and closeDay.
 import { randomUUID } from 'node:crypto';
 import type { SandboxFile } from '../../src/cli/sandbox-file.ts';
 import type { LeapingClock } from './leaping-clock.ts';

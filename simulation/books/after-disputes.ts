@@ -1,5 +1,5 @@
-// What an operator decided wrongly leaves nothing behind [D143]: documents are open, closed or voided by what was done, and only then; every
-// number is the bank's or the register's own; and what the gateway answers about a payment agrees with the bank, to the ban.
+// A wrong decision of an operator leaves nothing behind [D143]: documents are open, closed or voided only by executed operations; every
+// number is the bank's or the register's own; and the gateway's answers about a payment agree with the bank, to the ban.
 import { errorCodes, GatewayError } from '../../src/kernel/error-codes.ts';
 import { baniToLei } from '../../src/kernel/money.ts';
 import type { DeviceAnswer } from '../../src/ledger/answers.ts';
@@ -27,7 +27,7 @@ export function checkDocuments({ shop }: Books, target: ShopDevice, commands: re
   }
 }
 
-/** Closed by hand, or the terminal had gone on when the dispute was resolved: then a document stays closed. */
+/** Closed by hand, or the terminal had started another operation when the dispute was resolved: the document stays closed. */
 function isExcused({ storage }: Shop, payment: BookedCommand, own: readonly BookedCommand[], commands: readonly BookedCommand[]): boolean {
   const byHand = storage.peek(`select 1 from audit_log where action = 'document.close' and subject = ?`, [payment.id]);
   if (byHand.length > 0) return true;
@@ -38,7 +38,7 @@ function isExcused({ storage }: Shop, payment: BookedCommand, own: readonly Book
   );
 }
 
-/** Also of what an operator called done without knowing them: the device has reported them since, if it can. */
+/** Also of commands that an operator settled as done without them: the device has reported them since, if it can. */
 export function checkNumbers({ shop }: Books, target: ShopDevice, commands: readonly BookedCommand[]): void {
   for (const command of commands.filter(({ state }) => state === 'done')) {
     const { isDone, entry } = truthOf(target, command);

@@ -1,9 +1,9 @@
-// Every answer against the commands [D59, D61]: 0 means that what its OID names was done; 1, 2, 30, 31, 40, 41 and 50 mean that this call's
-// own command was not; and a caller whose command was answered 0, 3 or 50 has its OID.
+// Compares every answer with the commands [D59, D61]: 0 means that the operation of its OID was done; 1, 2, 30, 31, 40, 41 and 50 mean that
+// this call's own command was not; and a caller whose command was answered 0, 3 or 50 has its OID.
 import type { CallRecord } from '../erp/caller.ts';
 import type { BookedCommand, Books } from './booked.ts';
 
-/** By what the till asked for, and what the command keeps of that: the gateway's own rows would agree with each other after a loss. */
+/** Compares the till's request with the stored command: the gateway's own rows would agree with each other even after a loss. */
 function differences({ asked }: CallRecord, command: BookedCommand): string[] {
   if (!asked) return [];
   const pairs: [string, string | number | null, string | number | null][] = [
@@ -21,7 +21,7 @@ const namesItsCommand: readonly (number | undefined)[] = [0, 3, 50];
 
 export function checkAnswers({ shop, commands, erp }: Books): void {
   const byId = new Map(commands.map((command) => [command.id, command]));
-  /** An operator had called it done, and its device had not denied that yet when the call came [D143]. */
+  /** An operator had settled it as done, and its device had not denied that yet at the time of the call [D143]. */
   const isOfWrongDone = (call: CallRecord, { id, state }: BookedCommand) => {
     const [dispute] = shop.storage.peek(`select at from audit_log where action = 'disputed' and subject = ?`, [id]);
     return state === 'refused' && shop.earlyOperator.wasCalledDone(id) && call.atMs <= Number(dispute?.['at']);
@@ -31,12 +31,12 @@ export function checkAnswers({ shop, commands, erp }: Books): void {
     if (!call) continue;
     const name = `${call.name} (${call.id}) was answered ${call.code}`;
     for (const difference of differences(call, command)) shop.violated(`${name}, and its command ${command.id} has ${difference}`);
-    // Resolved since as executed: what the caller got before was an operator's wrong decision [D143].
+    // Resolved since as executed: the earlier answer was an operator's wrong decision [D143].
     const wasDisputed = command.disputedFrom !== null;
     if (command.state === 'done' && !wasDisputed && meansNotDone.includes(call.code))
       shop.violated(`${name}, and its own command ${command.id} was done`);
     const isLastIssue = command.reissuedAs === null;
-    // A till that hung up on one gateway and called another has two calls under way: the approval of one may replace the refusal of the other.
+    // A till that left one gateway for another has two calls in flight: the approval of one may replace the refusal of the other.
     const answered = byId.get(call.oid ?? '');
     const isOfLaterTry =
       answered?.name === command.name && answered.deviceId === command.deviceId && answered.issuedAtMs > command.issuedAtMs;

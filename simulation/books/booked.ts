@@ -1,10 +1,10 @@
-// What the checks of the books read: the ledger's commands beside the shop and its ERP.
+// Input of the book checks: the ledger's commands, the shop and its ERP.
 import type { Database } from '../../src/database/database.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import type { Erp } from '../erp/erp.ts';
 import type { Shop } from '../shop.ts';
 
-/** A command, with what the ledger keeps for its own figures. */
+/** A command, with the ledger's own figures. */
 export interface BookedCommand extends Command {
   cashBani: number;
   cardBani: number;

@@ -1,4 +1,4 @@
-// What must hold when all is calm again: ledger, banks and fiscal memories agree to the ban, nothing happened twice, nothing is left open
+// What must hold after the calm: ledger, banks and fiscal memories agree to the ban, nothing happened twice, no command is open
 // that could have been settled, every answer was true, and the ERPs were notified of everything.
 import type { Database } from '../../src/database/database.ts';
 import { commandColumns, toCommand } from '../../src/ledger/command.ts';
@@ -40,7 +40,7 @@ export async function checkBooks(shop: Shop, database: Database, erp: Erp): Prom
   await checkInvoices(books);
 }
 
-/** Each command was settled once: noted by a trigger of the database itself. */
+/** Each command was settled once; a database trigger records settlements. */
 async function checkSettledOnce({ shop, database }: Books): Promise<void> {
   const rows = await database.queries.selectFrom('audit_log').select('subject').where('action', '=', 'settled twice').execute();
   for (const { subject } of rows) shop.violated(`command ${subject} was settled twice`);

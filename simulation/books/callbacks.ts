@@ -1,5 +1,5 @@
-// Every change was notified: each callback received or dead, the notices of every operation ending with its final state, and
-// "Unknown" never the last one [D26, D30].
+// Every change was notified: each callback is received or dead, the notices of every operation end with its final state, and
+// "Unknown" is never the last one [D26, D30].
 import { isOpen } from '../../src/ledger/command.ts';
 import type { Books } from './booked.ts';
 
@@ -22,7 +22,7 @@ export async function checkCallbacks({ shop, database, commands }: Books): Promi
   for (const command of commands) {
     if (command.callbackUri === null || isOpen(command)) continue;
     const notices = bySubject.get(command.id) ?? [];
-    // What never began was answered as such and needs no notice, unless "Unknown" was sent before.
+    // A command that never began was answered so and needs no notice, unless "Unknown" was sent before.
     if (command.state === 'never' && notices.length === 0) continue;
     const last = notices.at(-1)?.url;
     if (!last?.includes(`state=${finalWords[command.state]}`))

@@ -1,5 +1,5 @@
-// Every command of a device against what the device really did: done if and only if it happened, and nothing left open that the device
-// could tell.
+// Compares every command with the real work of its device: done if and only if it happened, and none is open whose outcome the device
+// could report.
 import { isOpen } from '../../src/ledger/command.ts';
 import { canSettleItself } from '../reviewer.ts';
 import { type ShopDevice, truthOf } from '../shop-devices.ts';

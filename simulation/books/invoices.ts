@@ -1,4 +1,4 @@
-// Every invoice against what its ERP and its devices were answered: one per key, paid by one receipt if and only if that was answered,
+// Compares every invoice with the answers to its ERP and devices: one per key, paid by one receipt if and only if that was answered,
 // every other receipt on the orphan board, nothing left overdue, and one callback for each change, in order [D19 to D26].
 import type { Books } from './booked.ts';
 
@@ -43,8 +43,8 @@ export async function checkInvoices({ shop, database, erp }: Books): Promise<voi
     const isHeld = isPaid || own.some((payment) => ['sent', 'unknown', 'disputed'].includes(payment.state));
     if (state < 2 && validTo !== null && validTo < shop.clock.now() - 60_000 && !isHeld)
       shop.violated(`invoice ${oid} is overdue and ${stateNames[state]}`);
-    // Settled as refused by an operator who was wrong, it held no invoice until its device contradicted that.
-    // One whose void was wrongly called done has cancelled its invoice, which stays so [D143].
+    // Wrongly settled as refused by an operator, it held no invoice until its device contradicted that.
+    // A void that was wrongly settled as done has cancelled the invoice, which stays cancelled [D143].
     const wasHeld = !own.some(({ id }) => shop.earlyOperator.hasOnceGuessed(id) || shop.earlyOperator.wasFollowerCalledDone(id));
     if (state > 2 && isPaid && wasHeld) shop.violated(`invoice ${oid} was paid by card, and it is ${stateNames[state]}`);
     if (endedAt !== null && own.some((payment) => payment.issued_at > endedAt))

@@ -1,5 +1,5 @@
-// A register against its fiscal memory and its bank: each receipt once, charged if and only if printed, and the drawer and every Z equal
-// to what the ledger says was done in between.
+// Compares a register with its fiscal memory and its bank: each receipt once, charged if and only if printed, and the drawer and every Z
+// equal to the operations of the ledger in between.
 import { isOpen } from '../../src/ledger/command.ts';
 import type { FiscalDocument } from '../../src/virtual/books/fiscal-memory.ts';
 import type { ShopDevice } from '../shop-devices.ts';
@@ -11,7 +11,7 @@ export function checkRegister(books: Books, target: ShopDevice, commands: readon
   if (!commands.some(isOpen)) checkSums(books, target, commands);
 }
 
-/** Over all registers: a Uid is good for one print wherever it was sent. Amounts of receipts, and of cash, are unique in a day. */
+/** Over all registers: a Uid is printed once, on any register. Amounts of receipts, and of cash, are unique in a day. */
 function checkPrintedOnce({ shop }: Books, target: ShopDevice): void {
   const own = target.device.fiscalMemory().documents();
   const everywhere = shop.devices.flatMap(({ device }) => device.fiscalMemory().documents());
@@ -24,7 +24,7 @@ function checkPrintedOnce({ shop }: Books, target: ShopDevice): void {
     }
     if (document.type !== 'receipt') continue;
     const same = everywhere.filter((other) => other.type === 'receipt' && other.totalBani === document.totalBani);
-    // A register that is settled as refused is not asked before the receipt goes to another one [D143].
+    // After a refusal by an operator, the register is not asked before the receipt is sent to another one [D143].
     const isElsewhere = ({ commandId }: FiscalDocument) => own.every((other) => other.commandId !== commandId);
     const isExcused =
       same.some(({ commandId }) => shop.earlyOperator.isBeyondHelp(commandId)) ||

@@ -1,11 +1,11 @@
-// Whether all is settled, and if not, when the next thing falls due: so long nothing happens, and a simulated calm may leap.
+// Whether all is settled, and if not, when the next action is due: until then nothing happens, and the simulated calm may skip the time.
 import type { Database } from '../../src/database/database.ts';
 import type { Shop } from '../shop.ts';
 
-/** While a command is open or disputed, or a device is off: it is checked before long. */
+/** While a command is open or disputed, or a device is off: check again soon. */
 const looksAgainMs = 4 * 60_000;
 
-/** Milliseconds until something falls due; undefined when nothing is open and nothing pending. */
+/** Milliseconds until the next action is due; undefined when nothing is open and nothing pending. */
 export async function dueInMs({ clock, devices }: Shop, { queries }: Database): Promise<number | undefined> {
   const open = await queries.selectFrom('commands').select('id').where('state', 'in', ['sent', 'unknown', 'disputed']).executeTakeFirst();
   if (open || !devices.every(({ device }) => device.isOn())) return looksAgainMs;
@@ -17,7 +17,7 @@ export async function dueInMs({ clock, devices }: Shop, { queries }: Database): 
   return pending?.at == null ? undefined : Math.max(0, pending.at - clock.now());
 }
 
-/** What was begun longer ago than that, and is open. */
+/** Open commands that began longer ago than that. */
 export function tellWhatIsOpen({ clock, storage, devices, violated }: Shop, longerThanMs: number): void {
   const open = `select id, name, state, device_id from commands where state in ('sent', 'unknown', 'disputed') and issued_at < ?`;
   for (const { id, name, state, device_id: deviceId } of storage.peek(open, [clock.now() - longerThanMs])) {

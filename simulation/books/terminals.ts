@@ -1,4 +1,4 @@
-// A terminal against its bank: one charge per command and per documentNr, refunds within what was paid, and the sums equal to the ban.
+// Compares a terminal with its bank: one charge per command and per documentNr, refunds within the payment, and the sums equal to the ban.
 import { isOpen } from '../../src/ledger/command.ts';
 import { type ShopDevice, truthOf } from '../shop-devices.ts';
 import type { BookedCommand, Books } from './booked.ts';
@@ -26,7 +26,7 @@ export function checkTerminal({ shop }: Books, target: ShopDevice, commands: rea
   const guessedBani = commands
     .filter(({ id }) => shop.earlyOperator.hasGuessed(id) && bank.find(id).some(({ kind }) => kind === 'charge'))
     .reduce((bani, { amountBani }) => bani + (amountBani ?? 0), 0);
-  // What an operator called done, and the device cannot deny any more.
+  // Settled as done by an operator, and the device cannot deny it any more.
   const believed = commands.filter((command) => truthOf(target, command).isDone || !shop.earlyOperator.isDoneBeyondHelp(command.id));
   const ledgerBani = sumOf(believed, 'Pay') + guessedBani - sumOf(believed, 'Refund') - sumOf(believed, 'CancelTransaction');
   if (ledgerBani !== bank.netBani()) shop.violated(`the ledger says ${ledgerBani} bani for ${target.name}, the bank ${bank.netBani()}`);
@@ -38,7 +38,7 @@ function sumOf(commands: readonly BookedCommand[], name: string): number {
     .reduce((bani, { amountBani }) => bani + (amountBani ?? 0), 0);
 }
 
-/** What the bank would refuse and the ledger knows itself: that it got as far as the bank shows a ledger that does not count. */
+/** Operations that the ledger itself must refuse: if one reaches the bank, the ledger did not check its sums. */
 const ledgerKnows = ['more than what is left', 'was voided', 'day is closed', 'part of the operation was refunded'];
 
 function checkRefusals(violated: (sentence: string) => void, target: ShopDevice, commands: readonly BookedCommand[]): void {
@@ -53,7 +53,7 @@ function checkRefunds(violated: (sentence: string) => void, commands: readonly B
     const back = refunds.filter(({ state }) => state === 'done').reduce((bani, { amountBani }) => bani + (amountBani ?? 0), 0);
     if (back > (pay.amountBani ?? 0)) violated(`of Pay ${pay.id} over ${pay.amountBani} bani ${back} were refunded`);
     const amounts = refunds.filter(({ state }) => state === 'done').map(({ amountBani }) => amountBani);
-    // A sale refunds different amounts: two of one are one that was repeated.
+    // The refunds of a sale have different amounts: two equal ones are a repeat.
     if (new Set(amounts).size !== amounts.length) violated(`of Pay ${pay.id} one refund was done twice: ${amounts.join(', ')}`);
     const voids = commands.filter(({ name, targetId, state }) => name === 'CancelTransaction' && targetId === pay.id && state === 'done');
     if (voids.length > 1) violated(`Pay ${pay.id} was voided ${voids.length} times`);

@@ -1,5 +1,5 @@
-// One HTTP call of an ERP, without HTTP: it finds a gateway or none, may lose it, may lose the answer, and may hang up, most of all on a
-// gateway that stands still. What came back is remembered by call, so that the books can be held against every single answer.
+// One call of an ERP, without HTTP: it reaches a gateway or none, may lose it, may lose the answer, and may disconnect, most often from a
+// frozen gateway. Each answer is recorded by call, so that the books can be compared with every single answer.
 
 import type { Recipient } from '../../src/http/recipient.ts';
 import { errorCodes, GatewayError } from '../../src/kernel/error-codes.ts';
@@ -10,18 +10,18 @@ import type { GatewayLife } from '../gateway-life.ts';
 import type { Shop } from '../shop.ts';
 
 export interface Answer {
-  /** undefined: nothing came back. */
+  /** undefined: no answer. */
   code: number | undefined;
   report: JsonObject;
   oid: string | undefined;
   isRepeated: boolean;
-  /** What a call outside the ledger gave back. */
+  /** The result of a call outside the ledger. */
   result: unknown;
-  /** Which gateway was asked. */
+  /** The gateway that was called. */
   gateway?: number;
 }
 
-/** Who asks, as a gateway sees it. */
+/** The caller, as a gateway sees it. */
 export interface Via {
   recipient: Recipient;
   origin: { caller: string; request: string };
@@ -29,9 +29,9 @@ export interface Via {
 
 export type Call = (life: GatewayLife, via: Via) => Promise<unknown>;
 
-/** What a till asked for, as far as a command keeps it. The books hold the commands against this and not against themselves. */
+/** The till's request, as far as a command stores it. The books compare the commands with this, not with other rows. */
 export interface Asked {
-  /** Absent where any of several devices may be asked. */
+  /** Absent if any of several devices may be used. */
   deviceId?: string | undefined;
   callbackUri?: string | undefined;
   amountBani?: number | undefined;
@@ -39,12 +39,12 @@ export interface Asked {
   receiptUid?: string | undefined;
 }
 
-/** What became of a call, for the books. */
+/** The result of a call, for the books. */
 export interface CallRecord {
   id: string;
   name: string;
   asked: Asked | undefined;
-  /** When it was asked. */
+  /** When it was sent. */
   atMs: number;
   code: number | undefined;
   oid: string | undefined;
@@ -52,7 +52,7 @@ export interface CallRecord {
 
 export interface Asking {
   asked?: Asked | undefined;
-  /** The gateway that said nothing before; mostly another one is asked, as a proxy does. */
+  /** The gateway that did not answer before; mostly another one is called, as a proxy does. */
   silent?: number | undefined;
   atMostMs?: number | undefined;
 }
@@ -61,15 +61,15 @@ export interface Caller {
   ask(name: string, call: Call, how?: Asking): Promise<Answer>;
   readonly calls: ReadonlyMap<string, CallRecord>;
   readonly byCode: Record<string, number>;
-  /** Callers who hung up on a gateway that stood still, and calls that went to another one after silence. */
+  /** Callers that disconnected from a frozen gateway, and calls that went to another one after no answer. */
   readonly turnedAway: { hungUpOnStill: number; askedElsewhere: number };
 }
 
 const nothing: Answer = { code: undefined, report: {}, oid: undefined, isRepeated: false, result: undefined };
 const patienceMs = 330_000;
-/** How often a proxy turns to another gateway when one said nothing. */
+/** How often a proxy calls another gateway when one did not answer. */
 const elsewhereRate = 0.7;
-/** How often a caller hangs up on a gateway that stands still, as a proxy does whose probes go unanswered. */
+/** How often a caller disconnects from a frozen gateway, as a proxy does whose probes are not answered. */
 const hangsUpOnStillRate = 0.5;
 
 export function createCaller(shop: Shop, random: Random): Caller {
@@ -136,7 +136,7 @@ export function createCaller(shop: Shop, random: Random): Caller {
     };
     const onDeath = () => end(nothing);
     place.onDeath.add(onDeath);
-    // A gateway that stands still has it in its socket when it wakes, and reads it before a database has answered anything.
+    // A frozen gateway finds the request in its socket when it resumes, and reads it before any answer of the database.
     const giveUp = () => {
       hangUp();
       place.standstill.whenAwake(leave);

@@ -1,6 +1,6 @@
-// A sale by card: Pay with documentNr, with an Idempotency-Key, with both or with neither [D13, D58], repeated until it is clear; then
-// CloseDoc or a void, sometimes refunds, sometimes the bank's day is closed. Every yes and every no is held against the bank's book at
-// once: a no that charged, or a yes that did not, is a lie.
+// A sale by card: Pay with documentNr, with an Idempotency-Key, with both or with neither [D13, D58], repeated until its outcome is clear;
+// then CloseDoc or a void, sometimes refunds, sometimes a close of the bank day. Every approval and refusal is compared with the bank's
+// book at once: a refusal that charged, or an approval that did not, is a violation.
 
 import type { ShopDevice } from '../shop-devices.ts';
 import type { Answer } from './caller.ts';
@@ -14,15 +14,15 @@ const maxRefusals = 10;
 interface CardSale {
   clerk: Clerk;
   target: ShopDevice;
-  /** What the chronicle calls it. */
+  /** Its name in the chronicle. */
   name: string;
-  /** For the calls about it; Pay itself brings it only by some styles. */
+  /** For the calls about it; Pay itself sends it only in some styles. */
   documentNr: string;
   style: Style;
   bani: number;
-  /** How often its customer changes their mind. */
+  /** How often its customer cancels. */
   abortRate: number;
-  /** What all its aborts bring, of those that bring the same: each try may be aborted, and one about an earlier try is none about this. */
+  /** The key that its aborts share: each attempt may be aborted, and an abort of an earlier attempt does not concern this one. */
   abortAs: Recognised;
   onAborted(): void;
   /** It may have ended meanwhile: then it is 22, and nothing is charged [D142]. */
@@ -66,7 +66,7 @@ export async function sellByCard(clerk: Clerk, target: ShopDevice, invoiced?: In
   return true;
 }
 
-/** What the bank has charged and not given back for this sale. */
+/** The amount that the bank has charged and not returned for this sale. */
 function chargesOf({ clerk, documentNr, style, bani }: CardSale) {
   const isNamed = style === 'document' || style === 'both';
   return clerk.shop.devices
@@ -83,19 +83,19 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
   const named = () => recognised(clerk, style, ['pay', target.id, bani, isNamed ? documentNr : '']);
   let recognition = named();
   for (;;) {
-    // A customer who has changed their mind once does so again.
+    // A customer who has cancelled once does so again.
     if (isNamed && clerk.chance(aborting.length > 0 ? 0.6 : sale.abortRate)) aborting.push(abortLater(sale));
     const call = { merchantId: shop.merchantId, deviceId: target.id, amountBani: bani, ...(isNamed ? { documentNr } : {}) };
     const pay: Parameters<Clerk['insist']>[2] = (life, via) => life.cards.pay({ ...call, ...recognition, ...via });
-    // A proxy that repeats. Without any name two at once are two sales, so only what has one is doubled.
+    // A proxy that repeats the request. Without number and key two at once are two sales, so only a request with one is duplicated.
     if (style !== 'neither' && clerk.chance(shop.plan.doubledCallRate)) void clerk.caller.ask(`${name} Pay, doubled`, pay);
     const paid = await clerk.insist(`${name} Pay ${documentNr}`, [0, 50, 30, ...(sale.isForInvoice ? [22] : [])], pay, {
       isUnnamed: style === 'neither',
       asked: call,
-      // Without the bank's number there is nothing that the till could close.
+      // Without the bank's number the till cannot close the document.
       doubtRate: 1,
     });
-    // A payment that a person called refused, and whose terminal cannot tell any more, may be made once more.
+    // A payment that a person settled as refused, and whose terminal can no longer report it, may be made again.
     const charges = chargesOf(sale).filter(({ entry }) => !shop.earlyOperator.isBeyondHelp(entry.reference));
     const isFailure = paid?.code === 50 || paid?.code === 30;
     if (isFailure && charges.some(({ isVoided, entry }) => !isVoided && !shop.earlyOperator.hasGuessed(entry.reference)))
@@ -107,14 +107,14 @@ async function payUntilClear(sale: CardSale): Promise<Answer | undefined> {
       await Promise.all(aborting);
       return paid;
     }
-    // A refusal is repeated under its key, so that another attempt takes another. After 30 it is the same still: an earlier call under
-    // it, without a waiting caller, may begin as late as its gateway wakes.
+    // A refusal is returned again under its key, so another attempt needs a new key. After 30 the key stays: an earlier call under
+    // it, without a waiting caller, may start when its gateway resumes.
     if (paid?.code === 50) recognition = named();
     await clerk.pause(clerk.between(1_000, 20_000));
   }
 }
 
-/** An operator has called it done, and the terminal cannot tell its number any more. */
+/** An operator has settled it as done, and the terminal can no longer report its number. */
 async function closeByHand({ clerk, name }: CardSale, commandId: string): Promise<void> {
   const byHand = { commandId, actor: 'operator', reason: 'The terminal does not know it.' };
   await clerk.insist(`${name} closed by hand`, [0, 22, 20], (life) => life.cards.closeDocumentByHand(byHand));
@@ -140,13 +140,13 @@ async function finish(sale: CardSale, paid: Answer): Promise<void> {
   if (clerk.chance(0.03)) await voidIt(sale, operation, named('void too late'));
   if (!clerk.chance(0.06)) return;
   await closeDay(sale);
-  // Too late for that, unless the day could not be closed. Once only: two refunds of one amount would be taken for one that was repeated.
+  // Too late for that, unless the day could not be closed. Only once: two refunds of one amount would count as a repeat.
   if (!isRefunded && clerk.chance(0.5)) await refundSome(sale, operation);
 }
 
 type Operation = { merchantId: string; deviceId: string; documentNr: string; operationId: string; rrn: string; token: string };
 
-/** A refusal may be asked again [D16]; an open document would hold the terminal. */
+/** A refused CloseDoc may be repeated [D16]; an open document would lock the terminal. */
 async function closeDocument({ clerk, name, documentNr }: CardSale, operation: Operation): Promise<boolean> {
   for (let refusals = 0; refusals < maxRefusals; refusals += 1) {
     const closed = await clerk.insist(`${name} CloseDoc ${documentNr}`, [0, 22, 50], (life, via) =>
@@ -169,7 +169,7 @@ async function voidIt({ clerk, name, documentNr, bani }: CardSale, operation: Op
   return voided?.code === 0;
 }
 
-/** One or two at once, that may be more than there is: at most what was paid goes back; of two under one key at most one. */
+/** One or two refunds at once, which may exceed the payment: at most the paid amount is refunded; of two under one key at most one. */
 async function refundSome({ clerk, name, target, documentNr, bani }: CardSale, operation: Operation): Promise<void> {
   const share = () => sparingBusy(Math.max(1, Math.floor(bani * (0.3 + clerk.random.fraction() * 0.6))));
   const parts = [...new Set(clerk.chance(0.4) ? [share(), share()] : [share()])];
@@ -186,7 +186,7 @@ async function refundSome({ clerk, name, target, documentNr, bani }: CardSale, o
       );
     }),
   );
-  // What was refused leaves its amount to the next refund, also what an operator had called done.
+  // The amount of a refused refund is available to the next one, also if an operator had settled it as done.
   if (parts.length === 1 && answers[0]?.code === 50 && clerk.chance(0.5)) await refundAgain();
   const { bank } = target.device;
   const paidBy = bank.charges().find(({ entry }) => entry.rrn === operation.rrn)?.entry.reference;
@@ -218,7 +218,7 @@ async function closeDay({ clerk, name, target }: CardSale): Promise<void> {
   checkClose(clerk, `${name} closeDay`, target, sinceMs, closed);
 }
 
-/** A customer who changes their mind; sometimes two people ask the gateway at once to stop it, so that one's no takes back the other's mark. */
+/** A customer cancels; sometimes two requests stop the payment at once, so that the refusal of one removes the mark of the other. */
 async function abortLater(sale: CardSale): Promise<void> {
   const { clerk } = sale;
   await clerk.pause(clerk.between(500, 6_000));
@@ -236,7 +236,7 @@ async function abort(sale: CardSale): Promise<void> {
     life.cards.cancelTransaction({ ...call, ...named, ...via }),
   );
   if (answer.code === 0) sale.onAborted();
-  // Its answer may come so late that the till has tried again meanwhile, and paid: it is about what had begun when it was asked.
+  // Its answer may arrive after the till has tried again and paid: it concerns the attempt that had begun when it was requested.
   const charges = chargesOf(sale).filter(({ entry: { reference } }) => {
     const [issued] = shop.storage.peek('select issued_at from commands where id = ?', [reference]);
     if (shop.earlyOperator.hasGuessed(reference)) return false;

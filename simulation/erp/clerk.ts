@@ -1,4 +1,4 @@
-// What every till does: draw, pause, ask again until the answer is clear, and ask without doing when it may [D64].
+// Behaviour of every till: draw, pause, repeat until the answer is clear, and query the status where possible [D64].
 import type { Random } from '../../src/kernel/random.ts';
 import { operationStatus } from '../../src/ledger/operation-status.ts';
 import type { Shop } from '../shop.ts';
@@ -13,11 +13,11 @@ export interface Counts {
   invoicesPaid: number;
   refused: number;
   givenUp: number;
-  /** A till without a clear answer that gave up: the gateway has to settle it alone. */
+  /** A till that gave up without a clear answer: the gateway has to settle it alone. */
   left: number;
   repeated: number;
   statusAsked: number;
-  /** Cash that met another request under its key. */
+  /** Cash movements that met another request under their key. */
   underOneKey: number;
 }
 
@@ -26,47 +26,53 @@ export interface Clerk {
   readonly random: Random;
   readonly counts: Counts;
   readonly caller: Caller;
-  /** The shop closes: what was begun is brought to an end, nothing new is begun. */
+  /** The shop closes: running sales are finished, no new ones start. */
   isClosing(): boolean;
   chance(rate: number): boolean;
   between(from: number, to: number): number;
   pick<Item>(items: readonly Item[]): Item;
   pause(ms: number): Promise<void>;
-  /** An amount that may make a device misbehave; with `isUnique` no other sale of the day has it. */
+  /** An amount that may cause a fault of a device; with `isUnique` no other sale of the day has it. */
   amountBani(isUnique: boolean): number;
-  /** The same request until it is answered by one of `ends`; undefined when it is given up, or left without a clear answer. */
+  /** Sends the same request until it is answered by one of `ends`; undefined if the till gives up or gets no clear answer. */
   insist(name: string, ends: readonly number[], call: Call, how?: Insistence): Promise<Answer | undefined>;
 }
 
 export interface Insistence {
-  /** How often the till does not wait for the end. */
+  /** How often the till does not wait for the outcome. */
   leaveRate?: number;
-  /** Nothing but its content shows that a repeat is one. */
+  /** A repeat is recognised by its content only. */
   isUnnamed?: boolean;
-  /** How often a till does not believe a 0 that an operator has decided, and waits for the device; the others hand over the goods. */
+  /** How often a till does not rely on a 0 that an operator has decided, and waits for the device; the others hand over the goods. */
   doubtRate?: number;
   asked?: Asked | undefined;
 }
 
-/** Amounts ending so make a virtual device misbehave; most do not. Not `busyForEver`. */
+/** Amounts with these last digits cause faults of a virtual device; most do not. Without `busyForEver`. */
 const magicEndings = [61, 62, 63, 64, 65, 66, 67, 68, 69, 71, 73, 74, 75];
 const busyForEver = 72;
 
-/** As good an amount, under which no device is busy for ever. */
+/** An equivalent amount with which no device is busy for ever. */
 export function sparingBusy(bani: number): number {
   return bani % 100 === busyForEver ? bani - 1 : bani;
 }
 
-/** How often a till does not wait for the end of what locks nothing: only the gateway will ask again. */
+/** How often a till does not wait for an operation that locks nothing: only the gateway will ask again. */
 export const oftenLeft = 0.3;
-/** These say that nothing is known, or nothing was done by this request. */
+/** These mean that the outcome is unknown, or that this request did nothing. */
 const unclear: readonly number[] = [2, 3, 30, 31, 41];
 const maxTries = 2_000;
-/** What nothing names is recognised for ten minutes [D58]: a till without an answer for that long asks a person and does not repeat it. */
+/**
+ * A request without number and key is recognised for ten minutes [D58]: a till without an answer for that long asks a person and does not
+ * repeat it.
+ */
 const unnamedForMs = 9 * 60_000;
-/** So long a calm answers everything that can be answered. */
+/** After a calm of this length every call has an answer. */
 const maxCalmMs = 75 * 60_000;
-/** After so much of it a till that was answered 3 asks how that ended before it tries anew: what its device refuses after five minutes every time, it would try for ever. */
+/**
+ * After this time a till that was answered 3 queries the outcome before it tries again: otherwise it would retry for ever what its device
+ * refuses every time after five minutes.
+ */
 const asksFirstAfterMs = 20 * 60_000;
 
 export function createClerk(shop: Shop, random: Random, caller: Caller, counts: Counts, isClosing: () => boolean): Clerk {
@@ -85,7 +91,7 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
     }
   }
 
-  /** Asks how it ended, which starts nothing; its word counts as the call's own. */
+  /** Queries the outcome, without side effects; the answer counts like the call's own. */
   async function askStatus(name: string, oid: string): Promise<Answer> {
     counts.statusAsked += 1;
     const modules = new Set(['POS', 'Fiscal'] as const);
@@ -118,7 +124,7 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
         const ended = await askStatus(name, answer.oid);
         if (ended.code !== undefined && ends.includes(ended.code)) return ended;
       }
-      // An equal request is disputed: how that one ends decides, as the answer says [D143]. Who repeated it instead would charge again.
+      // An equal request is disputed: its resolution decides, as the answer says [D143]. A repeat would charge again.
       if (isUnnamed && answer?.code === 31 && answer.oid !== undefined && wasDisputed(answer.oid)) disputedOid ??= answer.oid;
       if (disputedOid !== undefined) {
         const resolved = await askStatus(name, disputedOid);
@@ -128,7 +134,7 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
       }
       if (answer?.code !== undefined) silentSinceMs = undefined;
       silentSinceMs ??= shop.clock.elapsed();
-      // The till hangs up in time as well: a call that waited at a gateway for longer would not be recognised either.
+      // The till disconnects in time as well: a call that waited longer at a gateway would not be recognised either.
       const leftMs = isUnnamed ? silentSinceMs + unnamedForMs - shop.clock.elapsed() : Number.POSITIVE_INFINITY;
       if (leftMs <= 0) {
         counts.left += 1;
@@ -148,7 +154,7 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
         shop.violated(`${name} was answered ${answer.code}, which it cannot be`);
         return undefined;
       }
-      // Who finds the device busy lets it work.
+      // The device is busy: let it work.
       await pause(answer.code === 31 ? between(2_000, 15_000) : between(500, Math.min(60_000, 2_000 * (tries + 1))));
     }
     counts.givenUp += 1;

@@ -1,10 +1,10 @@
-// What a till may be answered about a close (closeDay, Z): never the result of an earlier one that cannot have in it what was sold since. A sale by
-// QR is no command, so the gateway knows it by its invoice alone [D149].
+// Checks the answer to a close (closeDay, Z): it is never the result of an earlier close that lacks later sales. A sale by
+// QR is not a command, so the gateway knows it only by its invoice [D149].
 import type { ShopDevice } from '../shop-devices.ts';
 import type { Answer } from './caller.ts';
 import type { Clerk } from './clerk.ts';
 
-/** `sinceMs`: when the till began to ask. */
+/** `sinceMs`: when the till sent its first request. */
 export function checkClose(
   { shop }: Pick<Clerk, 'shop'>,
   name: string,

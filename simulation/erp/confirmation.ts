@@ -1,10 +1,10 @@
-// A till that was answered 0 because an operator has decided so, and does not believe it [D143]: it waits until the device has confirmed it, or
-// has denied it and the dispute is resolved. It asks how it ended, or repeats what has a name: once the first is resolved as not executed,
-// that is a new attempt.
+// A till that was answered 0 by an operator's decision, and does not rely on it [D143]: it waits until the device has confirmed it, or has
+// denied it and the dispute is resolved. It queries the outcome, or repeats a request with a number or key: once the first is resolved as
+// not executed, that is a new attempt.
 import type { Shop } from '../shop.ts';
 import type { Answer, Asked, Call, Caller } from './caller.ts';
 
-/** What a till insists on. */
+/** An operation that a till wants confirmed. */
 export interface Asking {
   name: string;
   ends: readonly number[];
@@ -22,7 +22,10 @@ interface Deps {
   insistAgain(asking: Asking): Promise<Answer | undefined>;
 }
 
-/** Devices are asked again when a decision has doubled its age [D189], and are away for seven minutes at most; a longer silence is a matter for a person. */
+/**
+ * Devices are asked again when a decision has doubled its age [D189], and are offline for seven minutes at most; a longer silence needs a
+ * person.
+ */
 const confirmedWithinMs = 40 * 60_000;
 
 export function createConfirmation({ shop, caller, pause, between, chance, askStatus, insistAgain }: Deps) {

@@ -1,4 +1,4 @@
-// The ERP's side as a whole: tills at every terminal and register, and those that deal in invoices, from the morning until the shop closes.
+// The whole ERP: tills at every terminal and register, and tills for invoices, from the morning until the shop closes.
 import type { Random } from '../../src/kernel/random.ts';
 import type { Shop } from '../shop.ts';
 import type { ShopDevice } from '../shop-devices.ts';
@@ -11,12 +11,12 @@ import { useRegister } from './register-work.ts';
 const rushEveryMs = 8_000;
 
 export interface Erp {
-  /** A pause: what was begun is brought to an end, and nothing new is begun until `open`. */
+  /** A pause: running sales are finished, and no new ones start until `open`. */
   rest(): void;
   open(): void;
-  /** No new sales from now on; what was begun is brought to an end. */
+  /** No new sales from now on; running ones are finished. */
   close(): void;
-  /** Every till rests or is closed. */
+  /** Every till is idle or closed. */
   readonly isIdle: boolean;
   readonly counts: Counts;
   readonly calls: ReadonlyMap<string, CallRecord>;
@@ -56,13 +56,13 @@ export function startErp(shop: Shop, random: Random, maxSales = Number.POSITIVE_
     while (!isClosing && counts.sales < maxSales) {
       if (isResting) await rested();
       if (isClosing) return;
-      // Now and then two act in the very same moment, which is where locks are needed.
+      // Sometimes two act at the same moment, to test the locks.
       await (clerk.chance(0.1) ? Promise.all([act(), act()]) : act());
       await clerk.pause(clerk.chance(0.6) ? untilRushMs() : clerk.between(1_000, 2 * shop.plan.pauseMs));
     }
   }
 
-  /** Many tills call in one moment, whose commands and endings then share their commits. */
+  /** Many tills call at one moment, so that their commands and settlements share commits. */
   const untilRushMs = () => rushEveryMs - (shop.clock.elapsed() % rushEveryMs);
 
   /** Until the shop opens again, or closes. */
@@ -112,7 +112,7 @@ export function startErp(shop: Shop, random: Random, maxSales = Number.POSITIVE_
     },
   };
 
-  /** Nothing is locked for ever: a plain sale goes through. */
+  /** Nothing is locked for ever: a plain sale succeeds. */
   async function probe(target: ShopDevice): Promise<void> {
     const before = shop.violations.length;
     const call = { merchantId: shop.merchantId, deviceId: target.id, amountBani: 100 };

@@ -1,21 +1,21 @@
 // A sale by QR: an invoice is created, scanned and paid at a device, or by the ERP with a card payment of its own, or cancelled, or left
-// until it expires. What was answered is remembered, and held against the invoice when all is calm.
+// until it expires. The answers are recorded, and compared with the invoice in the calm.
 import type { GatewayLife } from '../gateway-life.ts';
 import type { ShopDevice } from '../shop-devices.ts';
 import { sellByCard } from './card-sale.ts';
 import type { Clerk } from './clerk.ts';
 import { recognised } from './recognition.ts';
 
-/** What the ERP and the devices were answered about one invoice. */
+/** The answers to ERP and devices about one invoice. */
 export interface InvoiceIntent {
   name: string;
-  /** On every invoice that this intent may have made. */
+  /** On every invoice that this sale may have created. */
   pointOfSalesCode: string;
   hasKey: boolean;
   oid: string;
   /** Payd was answered 0 for this receipt. */
   paidBy: string[];
-  /** The card payment for it was aborted [D19], or it was withdrawn [D142], and that was answered 0. */
+  /** The card payment for it was aborted [D19], or it was cancelled [D142], and that was answered 0. */
   isAborted: boolean;
   /** Payd was answered 22 for this receipt: its money was taken, and it must be listed. */
   orphans: string[];

@@ -1,4 +1,4 @@
-// How a request is recognised when it is repeated: by a name of its own, by an Idempotency-Key, by both, or by its content alone [D58].
+// How a repeated request is recognised: by its own number, by an Idempotency-Key, by both, or by its content alone [D58].
 import { createHash } from 'node:crypto';
 import type { Clerk } from './clerk.ts';
 

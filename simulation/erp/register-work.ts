@@ -1,5 +1,5 @@
-// Work at a fiscal register: receipts paid in cash or by card, cash in and out, X and Z. What has a Receipt.Uid, an Idempotency-Key, both
-// or neither is repeated until it is clear, and held against the fiscal memory and the register's bank at once.
+// Work at a fiscal register: receipts paid in cash or by card, cash in and out, X and Z. A request with a Receipt.Uid, an Idempotency-Key,
+// both or neither is repeated until its outcome is clear, and compared with the fiscal memory and the register's bank at once.
 import type { GatewayLife } from '../gateway-life.ts';
 import type { ShopDevice } from '../shop-devices.ts';
 import type { Via } from './caller.ts';
@@ -15,11 +15,11 @@ export async function useRegister(clerk: Clerk, target: ShopDevice): Promise<voi
   return printReceipt(clerk, target);
 }
 
-/** 30: it did not reach the register, and will not; a new attempt is a matter of taste. */
+/** 30: it did not reach the register, and will not; a new attempt is optional. */
 const ends = [0, 50, 30];
-/** The key stands for another request. */
+/** The key belongs to another request. */
 const usedKey = 22;
-/** How often cash that has a key meets another request under it. */
+/** How often a cash movement with a key meets another request under it. */
 const rivalRate = 0.3;
 
 const keyOrNone = (clerk: Clerk): Style => clerk.pick(['key', 'neither']);
@@ -46,7 +46,7 @@ async function moveCash(clerk: Clerk, target: ShopDevice, way: 'cashIn' | 'cashO
   if (rivalMoved && moved + rivalMoved() > 1) shop.violated(`${name} and another one were both written under one Idempotency-Key`);
 }
 
-/** The key of this one is used for cash at another register, in the same moment or a little later; of the two one at most is done. */
+/** The same key is used for cash at another register, at the same moment or a little later; of the two at most one is done. */
 async function moveUnderSameKey(clerk: Clerk, target: ShopDevice, { idempotency }: Recognised): Promise<() => number> {
   const { shop, counts } = clerk;
   counts.underOneKey += 1;
@@ -63,7 +63,7 @@ async function moveUnderSameKey(clerk: Clerk, target: ShopDevice, { idempotency 
   return () => timesMoved(clerk, amountBani);
 }
 
-/** On whatever register: amounts of cash are unique in a day. */
+/** On any register: amounts of cash are unique in a day. */
 function timesMoved({ shop }: Clerk, bani: number): number {
   const documents = shop.devices.flatMap(({ device }) => device.fiscalMemory().documents());
   return documents.filter((document) => (document.type === 'moneyIn' || document.type === 'moneyOut') && document.amountBani === bani)
@@ -97,7 +97,7 @@ async function printReceipt(clerk: Clerk, target: ShopDevice): Promise<void> {
     Payments: [{ PaymentCode: clerk.chance(0.5) ? 1 : 0, Amount: bani / 100 }],
   };
   const name = `sale ${uid} receipt of ${bani}, named by ${style}`;
-  // A receipt that has a Uid may be sent to another register when the first gives no answer.
+  // A receipt with a Uid may be sent to another register when the first does not answer.
   const registers = shop.devices.filter(({ kind }) => kind === 'register');
   const printed = await insistOnPrint();
   const documents = shop.devices
@@ -119,7 +119,7 @@ async function printReceipt(clerk: Clerk, target: ShopDevice): Promise<void> {
       const deviceId = isElsewhere ? clerk.pick(registers).id : target.id;
       return life.fiscal.printReceipt({ ...call, deviceId, ...recognition, ...via });
     };
-    // A proxy that repeats. Without any name two at once are two receipts, so only what has one is doubled.
+    // A proxy that repeats the request. Without Uid and key two at once are two receipts, so only a request with one is duplicated.
     const asked = { callbackUri: call.callbackUri, amountBani: bani, receiptUid: isNamed ? uid : undefined };
     if (style !== 'neither' && clerk.chance(shop.plan.doubledCallRate)) void clerk.caller.ask(`${name}, doubled`, print);
     return clerk.insist(name, ends, print, { leaveRate: oftenLeft / 3, isUnnamed: style === 'neither', asked });

@@ -1,4 +1,4 @@
-// Mistakes in who may see and do what. The simulation has one merchant and no people: these are for the tests.
+// Bugs in access rights. The simulation has one merchant and no users: these are for the tests.
 import type { PlantedBug } from './planted-bug.ts';
 
 export const accessBugs: readonly PlantedBug[] = [

@@ -1,5 +1,5 @@
-// Mistakes in group commits: who may share one, what a broken one means, and when its callers are answered. In the simulation's virtual time a
-// statement takes no time, so few calls ever meet in a batch: the tests that make them meet find most of these.
+// Bugs in group commits: which rows share one, what a failed one means, and when its callers are answered. In the simulation's virtual time
+// a statement takes no time, so few calls ever meet in a batch: the tests that make them meet find most of these.
 import type { PlantedBug } from './planted-bug.ts';
 
 const ledger = 'src/ledger';
@@ -41,7 +41,7 @@ export const batchBugs: readonly PlantedBug[] = [
     tests: ['test/ledger/batches.test.ts'],
   },
   {
-    // Its neighbours get a failure, and nothing was done; a repeat goes through.
+    // The others of the batch get a failure, and nothing was done; a repeat succeeds.
     name: 'lets one bad row fail its whole batch',
     kind: 'transactions',
     harm: 'lie',
@@ -69,7 +69,7 @@ export const batchBugs: readonly PlantedBug[] = [
     tests: ['test/ledger/batches.test.ts'],
   },
   {
-    // Who repeats by the key alone (cash in, a receipt without Uid) does it twice.
+    // A repeat by the key alone (cash in, a receipt without Uid) is executed twice.
     name: 'commits a batch without the Idempotency-Keys of its commands',
     kind: 'keys',
     harm: 'double charge',

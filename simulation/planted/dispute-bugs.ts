@@ -1,4 +1,4 @@
-// Mistakes in disputes, claims, the record of settlements and the operation catalogue: rules that a simulated day seldom needs, so that
+// Bugs in disputes, claims, the record of settlements and the operation catalogue: rules that a simulated day seldom needs, so that
 // tests of their own find most of them.
 import type { PlantedBug } from './planted-bug.ts';
 

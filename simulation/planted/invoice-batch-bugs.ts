@@ -1,4 +1,4 @@
-// Mistakes in how invoices are made, read and moved together: guards, what goes into one commit, and what a broken batch means.
+// Bugs in the batches that create, read and move invoices: guards, the content of a commit, and what a failed batch means.
 import type { PlantedBug } from './planted-bug.ts';
 
 const invoices = 'src/invoices';

@@ -1,4 +1,4 @@
-// Mistakes in the ledger and the link: when to commit, what to believe, whom to join, when not to send.
+// Bugs in the ledger and the link: when to commit, which reports to accept, which command to join, when not to send.
 import type { PlantedBug } from './planted-bug.ts';
 
 const ledger = 'src/ledger';
@@ -320,7 +320,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
       { room: ledger, find: '    release: rows.some(givesBack),\n', instead: '    release: false,\n' },
       { room: ledger, find: '  if (!wasNotDone(holder)) return holder;', instead: '  return holder;' },
     ],
-    // Tills of the simulation take a new number after a refusal.
+    // Tills of the simulation use a new number after a refusal.
     tests: ['test/cards/pay.test.ts'],
   },
   {

@@ -1,5 +1,5 @@
-// Mistakes about what happens meanwhile: a row that changes between the look and the lock, two requests on one row, a caller who leaves while
-// a command is issued again, clocks that part, sales that are no commands. Most need two things in one moment, which tests arrange.
+// Race conditions: a row that changes between the lookup and the lock, two requests on one row, a caller that disconnects while
+// a command is issued again, clocks that diverge, sales that are not commands. Most need two events at one moment, which tests arrange.
 import type { PlantedBug } from './planted-bug.ts';
 
 const ledger = 'src/ledger';

@@ -1,5 +1,5 @@
-// A mistake as a change of src itself: texts to find, each exactly once in the files of its room, and what stands there instead. A text
-// that is no longer found is an error: the table of bugs must keep up with the code.
+// A bug as a change of src: texts to find, each exactly once in the files of its room, and their replacements. A text
+// that is no longer found is an error: the table of bugs must follow the code.
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -28,14 +28,14 @@ export interface Edit {
 export interface PlantedBug {
   name: string;
   kind: Kind;
-  /** What a shop would suffer. */
+  /** The harm to a shop. */
   harm: 'double charge' | 'lost money' | 'stuck' | 'lie' | 'callback';
   edits: readonly Edit[];
-  /** The tests that find it, where the simulation cannot or is not the place. */
+  /** The tests that find it, if the simulation cannot or should not. */
   tests?: readonly string[];
 }
 
-/** These the simulation itself must catch. */
+/** The simulation itself must catch these. */
 export function costsMoney({ harm }: Pick<PlantedBug, 'harm'>): boolean {
   return harm === 'double charge' || harm === 'lost money' || harm === 'stuck';
 }

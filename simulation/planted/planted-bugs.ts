@@ -1,4 +1,4 @@
-// All mistakes that are planted, to show that the simulation or the suite would notice them.
+// All planted bugs, which show that the simulation or the tests would find them.
 import { accessBugs } from './access-bugs.ts';
 import { batchBugs } from './batch-bugs.ts';
 import { disputeBugs } from './dispute-bugs.ts';

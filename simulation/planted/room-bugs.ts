@@ -1,4 +1,4 @@
-// Mistakes in the rooms above the ledger: cards, registers, invoices and callbacks.
+// Bugs in the rooms above the ledger: cards, registers, invoices and callbacks.
 import type { PlantedBug } from './planted-bug.ts';
 
 const cards = 'src/cards';

@@ -1,12 +1,12 @@
-// What became of each planted bug, as the table of docs/reliability.md tells it. Pure.
+// The result for each planted bug, as the table of docs/reliability.md lists it. Pure.
 import type { PlantedBug } from './planted-bug.ts';
 
 export interface Verdict {
   bug: Pick<PlantedBug, 'name' | 'kind' | 'harm'>;
-  /** In which day the simulation noticed, and by which sentence. */
+  /** The day on which the simulation found it, and the violation. */
   day?: number;
   sentence?: string;
-  /** The tests that noticed. */
+  /** The tests that found it. */
   tests?: string;
 }
 
@@ -29,14 +29,17 @@ export interface Run {
   days: { money: string; others: string; minutes: string };
 }
 
-/** What stands below the table: of what code its rows are. */
+/** The note below the table: the code that its rows are from. */
 export function noteOf({ day, commit, days }: Run, all: number, judged: number): string {
   const length = `shop-days of ${days.minutes} minutes, up to ${days.money} for what charges twice, loses money or gets stuck and up to ${days.others} for the rest`;
   if (judged === all) return `All ${all} rows are from one run on ${day}, of the code at ${commit} (${length}).`;
   return `These rows are from several runs; the newest of them, of ${judged}, on ${day}, of the code at ${commit} (${length}).`;
 }
 
-/** The page with these verdicts in its table: rows of other bugs stay, bugs that are gone go, the order is that of `bugs`; the note stays unless there is a new one. */
+/**
+ * The page with these verdicts in its table: rows of other bugs stay, bugs that are gone go, the order is that of `bugs`; the note stays
+ * unless there is a new one.
+ */
 export function withRows(page: string, bugs: readonly { name: string }[], verdicts: readonly Verdict[], note?: string): string {
   const from = page.indexOf(begin);
   const to = page.indexOf(end);

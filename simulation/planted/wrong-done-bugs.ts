@@ -1,4 +1,4 @@
-// Mistakes about what an operator called done and the device denies [D143]: the resolution as not executed must undo all of it.
+// Bugs about commands that an operator settled as done and the device denies [D143]: a resolution as not executed must undo all effects.
 import type { PlantedBug } from './planted-bug.ts';
 
 const resolved = ['test/ledger/resolved-disputes.test.ts'];
