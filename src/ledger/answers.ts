@@ -1,6 +1,6 @@
-// What a caller gets about an operation: one table from its standing and the kind of question to the answer [D140]. Pure.
-// Every answer about an operation carries its OID and its State, also a failure. No sentence suggests a new documentNr: a caller that
-// followed it would charge again.
+// The answer about an operation: one table from its standing and the kind of question to the answer [D140]. Pure.
+// Every answer about an operation has its OID and its State, also a failure. No message suggests a new documentNr: a caller that followed
+// it would charge again.
 import { GatewayError } from '../kernel/error-codes.ts';
 import { baniToLei } from '../kernel/money.ts';
 import type { Command } from './command.ts';
@@ -8,18 +8,18 @@ import { type Follower, remainderOf, type Standing, standingOf, stateNames } fro
 
 /** The answer of an operation that was done. */
 export interface DeviceAnswer {
-  /** The command's id, which completion notices call #OID# [D61]; undefined where no command was needed. */
+  /** The command's id, #OID# in completion notices [D61]; undefined if no command was needed. */
   OID?: string;
   State?: string;
-  /** Of a payment that was refunded in part: what is left of it, in lei. */
+  /** Of a payment that was refunded in part: the amount not refunded, in lei. */
   Remainder?: number;
-  /** The outcome of an earlier request with the same content, whose caller lacks it [D58]. */
+  /** This is the outcome of an earlier request with the same content, whose caller lacks it [D58]. */
   Repeated?: boolean;
   /** The device's own answer, as one JSON document in a string. */
   report?: string;
 }
 
-/** `query`: the call itself, its repeat with its own key, Operation/Status. `number`: another Pay under a documentNr that is taken. */
+/** `query`: the call itself, its repeat with the same key, Operation/Status. `number`: another Pay under a claimed documentNr. */
 export type Question = 'query' | 'number';
 type Reply = 'success' | 'ended' | 'unclear' | 'refused' | 'not done';
 
@@ -41,13 +41,13 @@ const replies: Readonly<Record<Question, Readonly<Record<Standing, Reply>>>> = {
 
 export interface Asked {
   question?: Question;
-  /** Operations that refer to it, of a payment that may have some. */
+  /** Of a payment: the operations that refer to it. */
   followers?: readonly Follower[];
   /** Further fields of the answer. */
   further?: object;
 }
 
-/** The answer of an operation that was done; throws what the caller gets about any other [D13, D15]. */
+/** The answer of an operation that was done; throws the answer about any other [D13, D15]. */
 export function answerOf(command: Command, { question = 'query', followers = [], further = {} }: Asked = {}): DeviceAnswer {
   const standing = standingOf(command, followers);
   const fields = fieldsOf(command, followers, further);
@@ -67,7 +67,7 @@ export function answerOf(command: Command, { question = 'query', followers = [],
   }
 }
 
-/** What every answer about the operation carries. */
+/** The fields of every answer about the operation. */
 export function fieldsOf(command: Command, followers: readonly Follower[] = [], further: object = {}): { OID: string; State: string } {
   const remainderBani = remainderOf(command, followers);
   return {
@@ -78,7 +78,7 @@ export function fieldsOf(command: Command, followers: readonly Follower[] = [], 
   };
 }
 
-/** For another attempt under a number that is taken: throws unless it may get the stored answer [D13, D140]. */
+/** For another attempt under a claimed number: throws unless the attempt may get the stored answer [D13, D140]. */
 export function refuseEndedNumber(command: Command, followers: readonly Follower[]): void {
   if (replies.number[standingOf(command, followers)] === 'ended') answerOf(command, { question: 'number', followers });
 }
@@ -90,7 +90,7 @@ const endedSentences: Partial<Record<Standing, string>> = {
 };
 
 function refusedByDevice({ reason, report, outcome, settledBy }: Command, fields: object): GatewayError {
-  // A reason that an operator wrote is for the shop, not for the ERP; and what the device reported is no refusal if it said that it did it.
+  // An operator's reason is for the shop, not for the ERP; and a report of `done` is no refusal, so it is left out.
   const byOperator = settledBy === 'person';
   const sentence = byOperator
     ? 'An operator decided that the operation was not carried out.'
@@ -110,25 +110,25 @@ function notDone({ outcome, report }: Command, fields: object): GatewayError {
   });
 }
 
-/** 3: not known is not the same as not done. The call that it names only asks, however often it is made [D64]. */
+/** 3: the operation may have been done. The status call that the message names starts nothing [D64]. */
 function outcomeUnknown(fields: object): GatewayError {
   return new GatewayError(
     'Timeout_or_no_response',
-    'The outcome is not known yet and is being settled; learn it by GET Device/Operation/Status with this OID, which starts nothing, and do not begin another operation instead.',
+    'The outcome is not known yet. Ask GET Device/Operation/Status with this OID, which starts nothing, until it is; do not begin another operation instead.',
     { fields },
   );
 }
 
-/** 3 at once, without asking the device: an operator has to resolve the dispute [D143]. */
+/** 3 at once, without a Recall: an operator has to resolve the dispute [D143]. */
 export function disputed(fields: object): GatewayError {
   return new GatewayError(
     'Timeout_or_no_response',
-    'The device contradicts what was settled before, and an operator of the gateway has to resolve it. Ask GET Device/Operation/Status with this OID later, which starts nothing, and do not begin another operation instead.',
+    'The device contradicts the outcome that was settled before, and an operator of the gateway has to resolve this. Ask GET Device/Operation/Status with this OID later, which starts nothing; do not begin another operation instead.',
     { fields },
   );
 }
 
-/** The record was removed after its time [D66]: a row is left, so that a repeat never runs. */
+/** The record was removed after the retention time [D66]; its tombstone keeps a repeat from being executed. */
 export function wasRemoved(command: Command, fields: object = fieldsOf(command)): GatewayError {
   return new GatewayError(
     'The_status_cannot_be_applied',
@@ -140,40 +140,40 @@ export function wasRemoved(command: Command, fields: object = fieldsOf(command))
 }
 
 /**
- * An operator settled an earlier attempt as not done, and its device has not confirmed it: nothing is sent before it has [D129]. Without the
- * OID of that one, under which its caller would get that it was refused.
+ * An operator settled an earlier attempt as not done: nothing is sent until its device has confirmed that [D129]. Without the OID of that
+ * attempt, because Operation/Status would answer that it was refused.
  */
 export function notConfirmedYet(): GatewayError {
   return new GatewayError(
     'Timeout_or_no_response',
-    'An earlier attempt of this was settled by an operator as not done. The device is asked first whether it did it after all, and has not answered yet: nothing was sent. Repeat the request.',
+    'An operator settled an earlier attempt of this operation as not done. The device must first confirm that and has not answered yet, so nothing was sent. Repeat the request.',
   );
 }
 
-/** An unnamed request that is equal to a disputed one: it may be its repeat, so nothing is sent [D143]. */
+/** A request without number or key that equals a disputed one: it may be its repeat, so nothing is sent [D143]. */
 export function equalIsDisputed(command: Command): GatewayError {
   return new GatewayError(
     'Device_Busy',
-    'An earlier request with the same content is disputed: the device contradicts how it was settled. Nothing was sent. An operator of the gateway has to resolve it: learn how by GET Device/Operation/Status with this OID, and repeat the request only if that one was refused.',
+    'An earlier request with the same content is disputed: the device contradicts its settlement. Nothing was sent. An operator of the gateway has to resolve the dispute: ask GET Device/Operation/Status with this OID, and repeat the request only if the earlier one was refused.',
     { fields: fieldsOf(command) },
   );
 }
 
-/** A repeat of what is in progress, one too many. It must not sound as if nothing had been charged. */
+/** Too many repeats wait for one operation. The message must not suggest that nothing was charged. */
 export function tooManyWait(command: Command): GatewayError {
   return new GatewayError(
     'Too_Many_Requests',
-    'As many calls as may wait for this operation are waiting already. It goes on, and its outcome is not known yet: ask Device/Operation/Status with this OID, which starts nothing.',
+    'Too many calls are waiting for this operation already. It continues, and its outcome is not known yet: ask GET Device/Operation/Status with this OID, which starts nothing.',
     { retryAfterS: 5, fields: fieldsOf(command) },
   );
 }
 
-/** The caller hung up before the operation began. The request may be sent again, as often as needed [D117]. */
+/** The caller disconnected before the operation began. The request may be sent again [D117]. */
 export function callerIsGone(): GatewayError {
-  return new GatewayError('Too_Many_Requests', 'The caller hung up before the operation began, so it was not begun.', { httpStatus: 503 });
+  return new GatewayError('Too_Many_Requests', 'The caller disconnected before the operation began, so it was not started.', { httpStatus: 503 });
 }
 
-/** Why the device cannot serve a new command now [D14]; `holder` is what locks it, unless that has ended meanwhile. */
+/** Why the device cannot accept a new command now [D14]. `holder`: the command that locks it; undefined if it has ended meanwhile. */
 export function busyWith(holder: Command | undefined): GatewayError {
   if (holder?.documentState === 'open') return new GatewayError('Device_Busy', 'An approved payment on this device awaits CloseDoc.');
   return holder?.state === 'unknown'

@@ -1,6 +1,6 @@
-// What a command takes [D210]: its documentNr if it charges, its Receipt.Uid if it prints, its content if nothing else names it [D58].
-// A number is taken by the insert of its command (insert-batch.ts) and stays taken until the command is settled as not done. A disputed
-// command keeps its number, or takes it back if no other command has it; a removed one keeps it for ever [D66].
+// The claims of a command [D210]: its documentNr if it charges, its Receipt.Uid if it prints, its content if it has no number [D58].
+// The insert of a command claims its numbers (insert-batch.ts), and its settlement as not done releases them. A disputed command keeps its
+// number, or claims it again if no other command has it; a removed one keeps it for ever [D66].
 import { type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { keptStatement } from '../database/kept-statement.ts';
@@ -10,7 +10,7 @@ import { operationOf } from '../kernel/operations.ts';
 import { type Command, commandColumns, toCommand } from './command.ts';
 import { mayHaveHappened } from './standing.ts';
 
-/** The numbers that a new command takes. */
+/** The numbers that a new command claims. */
 export interface Numbers {
   document?: string | undefined;
   receipt?: string | undefined;
@@ -20,18 +20,18 @@ export type NumberKind = keyof Numbers;
 
 type Named = Pick<Command, 'id' | 'merchantId' | 'name' | 'documentNr' | 'receiptUid'>;
 
-/** documentNr is a UUID in Pay and any text elsewhere, and a Receipt.Uid is stored as it was sent: a UUID is compared whatever its letter case. */
+/** For comparison: documentNr is a UUID in Pay and any text elsewhere, Receipt.Uid is stored as sent; UUIDs ignore letter case. */
 export function sameNumber(number: string): string {
   return parseUuid(number) ?? number;
 }
 
-/** The numbers that the command may have taken. */
+/** The numbers that the command may have claimed. */
 export function numbersOf({ name, documentNr, receiptUid }: Pick<Named, 'name' | 'documentNr' | 'receiptUid'>) {
   const charged = operationOf(name).isPayment ? documentNr : receiptUid && sameNumber(receiptUid);
   return { document: charged, receipt: receiptUid };
 }
 
-/** The number that it does its work under, and a second one must not: a payment's documentNr, a print's Receipt.Uid. Undefined: it has none. */
+/** The number under which the operation must happen only once: a payment's documentNr, a print's Receipt.Uid. Undefined: it has none. */
 export function mainNumberOf(command: Pick<Named, 'name' | 'documentNr' | 'receiptUid'>): { kind: NumberKind; number: string } | undefined {
   const kind = operationOf(command.name).isPayment ? 'document' : 'receipt';
   const number = numbersOf(command)[kind];
@@ -69,7 +69,7 @@ function ofNumbers(command: Named) {
   };
 }
 
-/** Gives back the numbers that the command has, as its settlement as not done does. */
+/** Releases the numbers of the command, as its settlement as not done does. A waiting command (`next_id`) gets them. */
 export async function releaseNumbers(queries: Queries, command: Named): Promise<void> {
   const { id } = command;
   const isOurs = ofNumbers(command);
@@ -85,8 +85,8 @@ export async function releaseNumbers(queries: Queries, command: Named): Promise<
 }
 
 /**
- * Takes back the numbers that no other command has, and waits for those that one has. False: another one has what this command did under its
- * name. A register takes the documentNr only if it charges a card itself [D146].
+ * Claims the numbers that no other command has, and queues for the others (`next_id`). False: another command has the main number.
+ * A register claims the documentNr only if it charges a card itself [D146].
  */
 export async function reclaimNumbers(queries: Queries, command: Named): Promise<boolean> {
   const { document, receipt } = numbersOf(command);
@@ -124,9 +124,9 @@ async function reclaim(
     .execute();
 }
 
-/** So long after its end, or after the last time that 3 was said about it, a command is recognised by its content. */
+/** A command is recognised by its content until this long after its settlement, or after the last answer 3 about it. */
 export const recognisedForMs = 10 * 60_000;
-/** Of a row `equal` in a statement: it is disputed, or no caller is known to have its outcome and one may still ask. */
+/** Condition on a row `equal`: it is disputed, or no caller is known to have its outcome and a repeat may still come. */
 export const isOutcomeUndelivered = sql<SqlBool>`("equal"."state" = 'disputed' or "equal"."outcome_received_at" is null and "equal"."state" <> 'never'
         and ("equal"."state" in ('sent', 'unknown') or "equal"."settled_at" > now_ms() - ${sql.lit(recognisedForMs)}
           or "equal"."outcome_missed_at" > now_ms() - ${sql.lit(recognisedForMs)}))`;
@@ -178,7 +178,7 @@ export async function claimDisputedContent(queries: Queries, command: WithConten
     .execute();
 }
 
-/** Resolved, it lets the newer one be found again. */
+/** After the dispute is resolved, the content leads to the newer command again. */
 export async function passContentOn(queries: Queries, command: WithContent): Promise<void> {
   const content = contentOf(command);
   if (!content) return;
@@ -205,7 +205,7 @@ function contentName({ deviceId, requestHash }: Content): string {
   return `${deviceId} ${requestHash}`;
 }
 
-/** The same in a statement. */
+/** `contentName` in SQL. */
 export function contentValue(deviceId: RawBuilder<unknown>, requestHash: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`${deviceId} || ' ' || ${requestHash}`;
 }

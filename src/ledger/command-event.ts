@@ -6,6 +6,6 @@ export interface CommandEvent {
   step: string;
   channel?: string | undefined;
   detail?: string | undefined;
-  /** So many more of this step that are not listed one by one, the last of them at `atMs`. */
+  /** How many further steps of this kind are counted but not listed; the last happened at `atMs`. */
   further?: number | undefined;
 }

@@ -1,10 +1,10 @@
-// A ledger command as the gateway remembers it: one row, from `sent` to settled.
+// A command as the ledger stores it: one row, from `sent` to settled.
 //
 //   sent ──answer, recall──────────────▶ done | refused | never
 //     └──no answer in time──▶ unknown ──late answer, recall, last transaction, person──▶ done | refused | never
 //   done by a person | refused | never ──the device contradicts──▶ disputed ──person──▶ done | refused
 //
-// `never` means that it did not happen and cannot happen any more. What the device itself reported as done stays done [D143].
+// `never`: it was not executed and cannot be any more. A command that the device itself reported as done stays done [D143].
 import { type Selectable, type SqlBool, sql } from 'kysely';
 import type { Schema } from '../database/schema.ts';
 import type { Bani } from '../kernel/money.ts';
@@ -32,7 +32,7 @@ export interface Command {
   receiptUid: string | null;
   contentHash: string | null;
   callbackUri: string | null;
-  /** The device's journal at sending; null: it kept none, so Recall cannot settle this. */
+  /** The device's journal when the command was sent; null: the device kept none, so Recall cannot settle the command. */
   journalId: string | null;
   issuedAtMs: number;
   answerByMs: number;
@@ -40,7 +40,7 @@ export interface Command {
   settledBy: SettledBy | null;
   /** How it ended, as the device called it. */
   outcome: EndingOutcome | null;
-  /** The device's answer as it came, card numbers masked, one JSON document in a string. */
+  /** The device's answer as received, with card numbers masked: one JSON document in a string. */
   report: string | null;
   reason: string | null;
   recalls: number;
@@ -51,29 +51,29 @@ export interface Command {
   /** Of an approved Pay: `open` holds the terminal until CloseDoc. */
   documentState: 'open' | 'closed' | 'voided' | null;
   bankDayClosedAtMs: number | null;
-  /** Its record was removed after its time: what it was sent and answered is gone [D66]. */
+  /** Its record was removed after the retention time: arguments and report are gone [D66]. */
   removedAtMs: number | null;
-  /** What was asked, where a repeat is recognised by it [D58]. */
+  /** Hash of the request, for calls whose repeats are recognised by content [D58]. */
   requestHash: string | null;
-  /** Since when its caller is known to be without the outcome: it was answered 3, or has disconnected. */
+  /** Since when its caller is known to lack the outcome: it was answered 3, or has disconnected. */
   outcomeMissedAtMs: number | null;
   /** A caller has the outcome: an equal request is a new one. */
   outcomeReceivedAtMs: number | null;
-  /** When the device said that it has taken it on: it cannot have "never begun" after that. */
+  /** When the device accepted the command: after that, `never` cannot be true. */
   acceptedAtMs: number | null;
-  /** The device itself ended it as unknown: it cannot act on it any more [D63]. */
+  /** When the device itself reported the outcome `unknown`: it cannot execute the command any more [D63]. */
   endedUnknownAtMs: number | null;
-  /** Of a dispute: the state that the device contradicts [D143]. It stays after the dispute is resolved. */
+  /** Of a dispute: the state that the device contradicts [D143]. Kept after the dispute is resolved. */
   disputedFrom: SettledState | null;
   /** The device's last contradicting answer in short: the same one again has no effect. */
   contradiction: string | null;
   /** How many completion notices were written about it [D30]. */
   noticeSequence: number;
-  /** Expired by a wrong clock, it went out once more as this command: that one tells what became of it. */
+  /** The command expired by a wrong clock and was issued again under this id: that command has the outcome. */
   reissuedAs: string | null;
 }
 
-/** What a line of the log names it by. */
+/** The fields that identify the command in a log line. */
 export function namesOf({ id, deviceId, documentNr }: Pick<Command, 'id' | 'deviceId' | 'documentNr'>): object {
   return { commandId: id, deviceId, documentNr: documentNr ?? undefined };
 }
@@ -96,10 +96,10 @@ export function isUnclear(command: Command): boolean {
 export const openOnly = sql<SqlBool>`state in ('sent', 'unknown')`;
 export const openOrDone = sql<SqlBool>`state in ('sent', 'unknown', 'done')`;
 export const paymentsOnly = sql<SqlBool>`is_payment = 1`;
-/** A dispute is on the review list until it is resolved, and by the index of that it is found. */
+/** A dispute is on the review list until it is resolved, so the index of that list finds it. */
 export const disputedOnly = sql<SqlBool>`state = 'disputed' and review_since is not null and reviewed_at is null`;
 
-/** What stays as it was written, until its record is removed after its time. */
+/** Columns that never change until the record is removed. */
 const fixedColumns = [
   'id',
   'merchant_id',
@@ -117,7 +117,7 @@ const fixedColumns = [
   'issued_at',
   'answer_by',
 ] as const;
-/** What becomes of it. */
+/** Columns that change with the command's state. */
 export const changingColumns = [
   'instance_id',
   'state',
@@ -151,7 +151,7 @@ type Columns = Selectable<Schema['commands']>;
 export type CommandRow = Pick<Columns, (typeof commandColumns)[number]>;
 export type ChangingRow = Pick<Columns, (typeof changingColumns)[number]>;
 
-/** Of a command that was just committed as `sent`, but for who sent it and which operation it is about. */
+/** The changing columns of a command that was just committed as `sent`, except its instance and its operation. */
 export const newlySent = {
   state: 'sent',
   recalls: 0,
@@ -197,7 +197,7 @@ export function toCommand(row: CommandRow): Command {
   };
 }
 
-/** What has become of a command that is known already. */
+/** The changing columns alone, for a command that is in memory. */
 export function toChanges(row: ChangingRow) {
   return {
     instanceId: row.instance_id,

@@ -1,7 +1,7 @@
-// Steps that may repeat without end: an ERP that asks again and again, a device that repeats its answer. The timeline lists the first twenty of
-// a command; all of them are counted, with the time of the last. So a command's page stays short and its rows few, however many gateways
-// receive such steps. They are written in the background, like every step: if the process dies or the database is down, some are missing;
-// no decision depends on them.
+// Steps that may repeat without end: an ERP keeps asking, a device keeps repeating its answer. The timeline lists the first twenty of a
+// command; all are counted, with the time of the last. So a command has few rows and a short page, however many gateways receive such
+// steps. They are written in the background, like every step: if the process dies or the database is down, some are lost; no decision
+// depends on them.
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import type { CommandEvent } from './command-event.ts';
@@ -12,14 +12,14 @@ const maxWaiting = 1_000;
 interface Waiting {
   count: number;
   lastAtMs: number;
-  /** The first of them. */
+  /** The first `maxStepsOfAKind`. */
   events: CommandEvent[];
 }
 
 export class CountedSteps {
   #waiting = new Map<string, Waiting>();
 
-  /** False: too many commands wait to be written, and this one is not counted. */
+  /** False: too many counts wait to be written, and this step is not counted. */
   add(event: CommandEvent): boolean {
     const name = `${event.commandId} ${event.step}`;
     const known = this.#waiting.get(name);

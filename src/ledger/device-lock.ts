@@ -1,5 +1,6 @@
-// The lock of a device [D210]: which command is open on it, and which approved payment has an open document [D14]. A transaction that begins
-// or settles a command, or opens or ends a document, takes this row before any row of `commands`; what it reads after that stays so.
+// The lock of a device [D210]: which command is open on it, and which approved payment has an open document [D14]. A transaction that
+// begins or settles a command, or opens or ends a document, locks this row before any row of `commands`; what it reads after that cannot
+// change.
 import { type SqlBool, sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
 import { lockRows } from '../database/dialect.ts';
@@ -10,20 +11,20 @@ import { type Command, commandColumns, isOpen, paymentsOnly, toCommand } from '.
 export interface DeviceLock {
   commandId: string | null;
   documentId: string | null;
-  /** When an operator last settled something as not done that the device has not confirmed [D129]. */
+  /** Time of the last decision "not done" of an operator that the device has not confirmed [D129]. */
   decidedAtMs: number | null;
 }
 
-/** What a command may find on its device: nothing, or the document of the payment that it refers to. */
+/** Which open document a command accepts on its device; absent: none. */
 export type Beside =
-  /** The document of its payment is open or not. */
+  /** None, or the document of its payment. */
   | 'its document'
-  /** The document of its payment is open. */
+  /** The document of its payment, which must be open. */
   | 'its open document'
-  /** The open document is that of the payment with its documentNr and operationId, which becomes the payment that it refers to. */
+  /** The document of the payment with its documentNr and operationId; that payment becomes its target. */
   | 'the document it names';
 
-/** Waits for the device's lock; until the transaction ends nothing begins or ends on the device. */
+/** Waits for the device's lock; until the transaction ends, no command begins or ends on the device. */
 export async function lockDevice(engine: Database['engine'], queries: Queries, deviceId: string): Promise<DeviceLock> {
   const lock = queries.selectFrom('device_locks').select(['command_id', 'document_id', 'decided_at']).where('device_id', '=', deviceId);
   const row = await lockRows(engine, lock).executeTakeFirstOrThrow();
@@ -40,7 +41,7 @@ export async function lastDecisionOn(queries: Queries, deviceId: string): Promis
 }
 
 const holdersOfDevice = keptStatement((queries, { deviceId }: { deviceId: string }) => {
-  // Each by the id of one command: an `or` would make PostgreSQL read all of them.
+  // Two lookups by id: with an `or`, PostgreSQL would scan the table.
   const held = (by: 'command_id' | 'document_id') =>
     queries
       .selectFrom('commands')
@@ -49,7 +50,7 @@ const holdersOfDevice = keptStatement((queries, { deviceId }: { deviceId: string
   return held('command_id').unionAll(held('document_id')).compile();
 });
 
-/** What keeps the device from serving a new command: one in flight or unresolved, or an approved payment that awaits CloseDoc [D14]. */
+/** The command that locks the device: one in flight or unresolved, or an approved payment that awaits CloseDoc [D14]. */
 export async function findHolder(queries: Queries, deviceId: string): Promise<Command | undefined> {
   const holders = (await holdersOfDevice(queries, { deviceId })).map(toCommand);
   return holders.find(isOpen) ?? holders[0];
@@ -58,8 +59,8 @@ export async function findHolder(queries: Queries, deviceId: string): Promise<Co
 const endsDocument = namesWhere(({ effect }) => effect === 'close' || effect === 'void');
 
 /**
- * The document of a payment that turns out to be done, or whose CloseDoc or void turns out not to be [D143]: voided or closed if another one
- * was done, also while the payment was disputed. Under the device's lock.
+ * The document state of a payment that proves to be done, or whose CloseDoc or void proves not to be [D143]: voided or closed if another
+ * void or CloseDoc was done, also while the payment was disputed. Under the device's lock.
  */
 export async function documentNow(queries: Queries, lock: DeviceLock, payment: Command): Promise<'open' | 'closed' | 'voided'> {
   const endings = await queries
@@ -73,7 +74,7 @@ export async function documentNow(queries: Queries, lock: DeviceLock, payment: C
   return endings.length > 0 || payment.bankDayClosedAtMs !== null || (await hasGoneOn(queries, lock, payment)) ? 'closed' : 'open';
 }
 
-/** When the device's day was closed after the payment; null: it was not. A payment that counts as not made is not marked by that close. */
+/** When the device's day was closed after the payment; null: it was not. A close marks no payment that counts as not done at that time. */
 export async function dayClosedAfter(queries: Queries, { deviceId, issuedAtMs }: Command): Promise<number | null> {
   const close = await queries
     .selectFrom('commands')
@@ -89,8 +90,8 @@ export async function dayClosedAfter(queries: Queries, { deviceId, issuedAtMs }:
 }
 
 /**
- * Something else locks the terminal by now, or was paid on it since: the document of an earlier payment is not opened again. Its own CloseDoc
- * or void, still open, ends the document when it is done.
+ * Another command locks the terminal by now, or another payment was made on it since: the document of the earlier payment is not opened
+ * again. Its own CloseDoc or void, still open, ends the document when it is done.
  */
 async function hasGoneOn(queries: Queries, lock: DeviceLock, { id, deviceId, issuedAtMs }: Command): Promise<boolean> {
   if (lock.documentId !== null && lock.documentId !== id) return true;
@@ -114,7 +115,7 @@ export async function openDocument(queries: Queries, { id, deviceId }: Pick<Comm
   await queries.updateTable('device_locks').set({ document_id: id }).where('device_id', '=', deviceId).execute();
 }
 
-/** The payment's document locks the terminal no longer. */
+/** The payment's document no longer locks the terminal. */
 export async function endDocument(queries: Queries, { id, deviceId }: Pick<Command, 'id' | 'deviceId'>): Promise<void> {
   await queries
     .updateTable('device_locks')

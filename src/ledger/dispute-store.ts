@@ -14,16 +14,16 @@ export interface Contradiction extends Extracted {
   /** The device's answer in short. */
   contradiction: string;
   why: string;
-  /** Undefined: the device only said that it is carrying the command out. */
+  /** Undefined: the device only reported that it is executing the command. */
   outcome: EndingOutcome | undefined;
   /** Of an answer `done`: what the device reported. */
   report?: string | undefined;
 }
 
 /**
- * Undefined, and nothing changes, when the command is open, was settled otherwise meanwhile, or has this contradiction already. A disputed
- * payment does not lock its terminal; it keeps its number, and takes it from no other command; an equal request finds it, and gets no outcome
- * before an operator has resolved it. In a transaction.
+ * Undefined, and nothing changes, if the command is open, was settled otherwise meanwhile, or has this contradiction already. A disputed
+ * payment does not lock its terminal. It keeps its number, but takes it from no other command. An equal request finds it, and gets no
+ * outcome until an operator has resolved the dispute. In a transaction.
  */
 export async function dispute(
   engine: Database['engine'],
@@ -43,7 +43,7 @@ export async function dispute(
       review_reason: found.why,
       reviewed_at: null,
       document_state: sql`case when document_state = 'open' then null else document_state end`,
-      // What is undefined stays as it is.
+      // Undefined columns are not changed.
       outcome: found.outcome,
       report: found.report,
       operation_id: found.operationId,
@@ -72,20 +72,20 @@ export async function dispute(
 export interface Resolution extends Extracted {
   state: 'done' | 'refused';
   reason: string;
-  /** Undefined: it stays as it is. Null: what an operator had given instead of the device does not hold. */
+  /** Undefined: unchanged. Null: the report that an operator gave in place of the device is deleted. */
   report: string | null | undefined;
   isPayment: boolean;
 }
 
 export interface Resolved {
   command: Command;
-  /** Another operation has its number by now, and keeps it. */
+  /** Another operation has its number now, and keeps it. */
   isDisplaced: boolean;
 }
 
 /**
- * An operator resolves a dispute as executed (done) or not executed (refused); undefined when it is not disputed. What cannot be undone stays:
- * a number that another operation has by now, a terminal that something else locks. In a transaction.
+ * An operator resolves a dispute as executed (done) or not executed (refused). Undefined: the command is not disputed. Some effects cannot
+ * be undone: a number that another operation has now, a terminal that another command locks. In a transaction.
  */
 export async function resolve(
   engine: Database['engine'],

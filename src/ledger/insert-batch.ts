@@ -1,18 +1,20 @@
-// The insert of commands [D210]: each row as `sent`, with its device's lock, its numbers and its Idempotency-Key in one commit. Calls without
-// locks or a guard of their own share a statement; the others execute the same one inside their transaction (first-commit.ts).
+// The insert of commands [D210]: each row as `sent`, with its device's lock, its numbers and its Idempotency-Key in one commit. Calls
+// without locks or a guard of their own share a statement; the others execute the same one inside their transaction (first-commit.ts).
 //
-// What stands in a row's way (its device is locked, its number or key is taken [D120], its documentNr is the OID of an invoice, a decision that
-// the device has not confirmed [D129]) leaves that row out and touches no other: its own call looks why. Nothing is published before the
-// statement has returned.
+// A row that cannot be inserted (its device is locked, its number or key is claimed [D120], its documentNr is the OID of an invoice, the
+// device has not confirmed a decision [D129]) is skipped without affecting the others: its own call looks up the reason. Nothing is
+// published before the statement has returned.
 //
-// The process dies before the commit: no row is there, nothing was sent. After it: all are `sent` and nothing was published; Recall is
-//   answered `never`.
-// The commit's answer is lost: every call of the batch is answered 2, reads its own row back for a minute, and ends it (late-commits.ts).
-// Two gateways take one number or key at the same moment: both see it free, one insert fails whole. Then its rows go together once
-//   more, where the one that lost is left out; if that fails as well, each by itself. The index refuses a number only after the other's commit, so that what is tried again was certainly not written.
-// Two batches take the same devices, or numbers in another order: devices are locked in the order of their ids, and a batch that waits longer
-//   than a moment for another's number gives up, writes nothing, and its rows are tried one by one.
-// The process pauses, or the batch waits: the time to begin was fixed before, so each copy is judged by it when it is to go out.
+// If the process dies before the commit, no row exists and nothing was sent. After the commit, all rows are `sent` and nothing was
+//   published: Recall gets the answer `never`.
+// If the answer of the commit is lost, every call of the batch is answered 2, reads its own row back for a minute, and settles it as
+//   `never` (late-commits.ts).
+// If two gateways claim one number or key at the same moment, both see it free and one whole insert fails. It is retried together, which
+//   skips the row that lost; if that fails too, each row is retried alone. The index rejects a number only after the other's commit, so the
+//   retried rows were certainly not written.
+// If two batches need the same devices or numbers: devices are locked in the order of their ids, and a batch that waits too long for
+//   another's number gives up, writes nothing, and its rows are retried one by one.
+// If the process pauses or the batch waits: startBy was fixed before, so each copy is checked against it before it is sent.
 import { type RawBuilder, sql } from 'kysely';
 import { type ClaimsText, claimAll, claimsText, isUnused, type KeyClaim } from '../access/idempotency.ts';
 import { type BatchRow, batchRows, type LockWait, listed, type RowsText, rowsText } from '../database/batch-rows.ts';
@@ -28,15 +30,15 @@ import type { Beside } from './device-lock.ts';
 import { type NewCommand, valuesOf } from './store.ts';
 
 export interface InsertedCommand extends NewCommand {
-  /** Taken with the insert; absent: it takes none. */
+  /** Claimed with the insert. */
   claims?: Numbers | undefined;
-  /** What may be on its device: absent, nothing. */
+  /** The open document that its device may have; absent: none. */
   beside?: Beside | undefined;
-  /** Only if its documentNr is no invoice's OID: what pays an invoice is begun under that one's lock [D142]. */
+  /** Insert only if its documentNr is no invoice's OID: the payment of an invoice begins under the invoice's lock [D142]. */
   isOfNoInvoice?: boolean | undefined;
-  /** The device has confirmed what operators decided until then, or was asked about it [D129]; undefined: it was not asked. */
+  /** The device was asked about all decisions of operators up to this time [D129]; undefined: it was not asked. */
   confirmedUntilMs?: number | undefined;
-  /** Only if nothing stands under this key; then it stands for this command. */
+  /** Insert only if this key is unused; the insert assigns it to this command. */
   idempotency?: { key: string; requestHash: string } | undefined;
 }
 
@@ -80,11 +82,11 @@ type GivenText = RowsText<typeof given>;
 const names = listed(columns);
 const foundTarget = `case when "given"."beside" = 'the document it names' then "locked"."document_id" else "given"."target_id" end`;
 const values = listed(columns, (name) => (name === 'target_id' ? foundTarget : `"given"."${name}"`));
-/** What the database alone knows of a row that it has written: all else is as it was given. */
+/** The columns that the database computes; all others are as given. */
 const returned = sql.raw('"id", "target_id", "issued_at", "answer_by", "outcome_missed_at"');
 type Written = Pick<CommandRow, 'id' | 'target_id' | 'issued_at' | 'answer_by' | 'outcome_missed_at'>;
 
-/** Undefined: something stands in its way, and nothing was written. */
+/** Undefined: the row was skipped, and nothing was written. */
 export type InsertGroup = Group<InsertedCommand, Command | undefined>;
 
 export function createInsertGroup(database: Home & Pick<Database, 'soon'>): InsertGroup {
@@ -104,7 +106,7 @@ export function createInsertGroup(database: Home & Pick<Database, 'soon'>): Inse
   });
 }
 
-/** Once more when a number or key was taken in between: now the statement sees it, and leaves that command out. */
+/** Retried once if a number or key was claimed in between: now the statement sees it and skips that command. */
 async function insertTogether(database: Home, commands: readonly InsertedCommand[]): Promise<(Command | undefined)[]> {
   const insert = () => insertAll(database, commands, 'short');
   return insert().catch((error: unknown) => {
@@ -113,12 +115,12 @@ async function insertTogether(database: Home, commands: readonly InsertedCommand
   });
 }
 
-/** In the caller's transaction; the error of a number that another gateway took in this moment ends it. */
+/** In the caller's transaction. If another gateway claims the number at this moment, the error ends the transaction. */
 export async function insertWithin(engine: Engine, queries: Queries, command: InsertedCommand): Promise<Command | undefined> {
   return (await insertAll({ engine, queries }, [command], 'statement'))[0];
 }
 
-/** Another gateway took its number or key after the statement had seen it free. */
+/** Another gateway claimed its number or key after the statement had seen it free. */
 export function isTaken(error: unknown): boolean {
   return error instanceof ConstraintViolation && error.kind === 'unique';
 }
@@ -128,7 +130,7 @@ function noneIfTaken(error: unknown): [] {
   throw error;
 }
 
-/** In the order of the commands; undefined for those that were left out. */
+/** In the order of the commands; undefined for skipped ones. */
 async function insertAll(home: Home, commands: readonly InsertedCommand[], waits: LockWait): Promise<(Command | undefined)[]> {
   const rows = commands.map(toRow);
   const written = await write[home.engine](home, rowsText(given, rows), commands, waits);
@@ -149,7 +151,7 @@ const write: Record<Engine, Write> = {
     const { rows: written } = await queries.executeQuery<Written>(onPostgres(queries, { rows, keys }, shape));
     return written;
   },
-  /** SQLite writes one table by a statement: several in one go, or inside the transaction. */
+  /** SQLite writes one table per statement: several statements in one round trip, or inside the transaction. */
   async sqlite(home, rows, commands) {
     const { queries } = home;
     const needs = needsOf(commands);
@@ -178,7 +180,7 @@ const onPostgres = keptQuery((queries, { rows, keys }: { rows: GivenText; keys: 
     ${inserting(ofRows)}`.compile(queries);
 });
 
-/** A row that has its device's lock, and a key whose command is there, are those that the first statement let through. */
+/** The first statement accepted a row if the row has its device's lock; a key is written if its command exists. */
 const onSqlite = {
   lock: keptQuery((queries, { rows }: { rows: GivenText }, needs: string) =>
     sql`with ${givenOn(rows)} ${locking(needs.split(',') as Need[])}`.compile(queries),
@@ -201,7 +203,7 @@ function givenOn(rows: GivenText): RawBuilder<unknown> {
 
 const lockedRows = sql`"given" join "device_locks" as "locked" on "locked"."device_id" = "given"."device_id" and "locked"."command_id" = "given"."id"`;
 
-/** All that decides whether a row is written. The conditions on the lock are judged anew, by PostgreSQL itself, when another transaction had it. */
+/** All conditions of the insert. After a wait for the lock, PostgreSQL evaluates the conditions on the locked row again. */
 function locking(needs: readonly Need[]): RawBuilder<unknown> {
   const conditions = [
     sql`"lock"."device_id" = "given"."device_id"`,
@@ -216,7 +218,7 @@ function locking(needs: readonly Need[]): RawBuilder<unknown> {
   return sql`update "device_locks" as "lock" set "command_id" = "given"."id" from "given" where ${sql.join(conditions, sql` and `)}`;
 }
 
-/** The merchant and the number are written so that PostgreSQL, planning while the table is small, finds the payment by its id alone. */
+/** `coalesce` hides merchant and number from the planner: even a plan made while the table is small finds the payment by its id. */
 function isFitDocument(isNamedBySome: boolean): RawBuilder<unknown> {
   const isNamed = sql`when 'the document it names' then exists (
           select 1 from "commands" as "paid" where "paid"."id" = "lock"."document_id"
@@ -236,7 +238,7 @@ const isOfNoInvoice = sql`("given"."of_no_invoice" is null or not exists (
           and coalesce("invoices"."merchant_id", '') = "given"."merchant_id" limit 1 offset 0
       ))`;
 
-/** With a limit, so that PostgreSQL makes no join of it: planned while the table is small, that would read all of it for ever. */
+/** The limit keeps PostgreSQL from turning it into a join: a plan made while the table is small would scan it for ever. */
 function isFree(kind: keyof Numbers): RawBuilder<unknown> {
   const number = sql.ref(`given.takes_${kind}`);
   return sql`(${number} is null or not exists (
@@ -245,7 +247,7 @@ function isFree(kind: keyof Numbers): RawBuilder<unknown> {
       ))`;
 }
 
-/** In one order, so that two gateways do not lock each other out. */
+/** In a fixed order, so that two gateways do not deadlock. */
 function numbering(kind: keyof Numbers, rows: RawBuilder<unknown>): RawBuilder<unknown> {
   const number = sql.ref(`given.takes_${kind}`);
   return sql`insert into "claims" ("merchant_id", "kind", "value", "command_id")
@@ -253,8 +255,8 @@ function numbering(kind: keyof Numbers, rows: RawBuilder<unknown>): RawBuilder<u
 }
 
 /**
- * The next call with the same content finds this command [D58], or an earlier one under another key as long as its caller lacks the outcome.
- * A call without a key has looked for that one, and takes its place by itself (first-commit.ts).
+ * The next call with the same content finds this command [D58], or an earlier one under another key as long as its caller lacks the
+ * outcome. A call without a key has searched for that one before, and replaces it in its own transaction (first-commit.ts).
  */
 function naming(rows: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`insert into "claims" ("merchant_id", "kind", "value", "command_id")
@@ -275,7 +277,7 @@ function keyOf({ id, merchantId, idempotency }: InsertedCommand): KeyClaim[] {
   return idempotency === undefined ? [] : [{ merchantId, ...idempotency, subjectKind: 'command', subjectId: id }];
 }
 
-/** What some rows of a batch need besides their own row and lock: a statement without it is cheaper. */
+/** Optional parts of the statement, included only if a row of the batch needs them. */
 type Need = 'document' | 'receipt' | 'contents' | 'keys' | 'no invoice' | 'named document';
 
 function needsOf(commands: readonly InsertedCommand[]): Need[] {

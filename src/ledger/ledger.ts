@@ -1,15 +1,16 @@
-// The ledger, put together: whatever moves money or changes a fiscal memory goes through `run`, is committed before it is sent and settled
-// exactly once. The caller may disconnect or die: the command goes on, and a repeat finds it.
+// The parts of the ledger, assembled. Every operation that moves money or changes a fiscal memory goes through `run`: it is committed
+// before it is sent, and settled exactly once. If the caller disconnects, the command continues, and a repeat finds it.
 //
 // If the process dies
-//   before the insert commits ........ nothing was sent, nothing is there
-//   between insert and publish ....... the row is `sent`; Recall is answered `never`
-//   after the publish ................ Recall is answered with the outcome, or asks until it is
+//   before the insert commits ........ nothing was sent or stored
+//   between insert and publish ....... the row is `sent`; Recall gets the answer `never`
+//   after the publish ................ Recall is repeated until it gets the outcome
 //   after the answer was committed ... a repeat gets the stored answer
 //
 // If the database fails [D59]
-//   before or at the insert .......... 2: this request sent nothing. An unclear insert is read back for a minute and ended as `never`
-//   after the publish ................ 3, whatever failed: the outcome is kept here, committed when the database is back, and a repeat gets it
+//   before or at the insert .......... 2: nothing was sent. If the result of the insert is unclear, the row is read back for a minute and
+//                                      settled as `never`
+//   after the publish ................ 3: the outcome is kept in memory and committed when the database is back; a repeat gets it
 
 import { sweepKeys } from '../access/idempotency.ts';
 import { createMerchantDevices, type MerchantDevice } from '../access/merchant-device.ts';
@@ -41,19 +42,19 @@ import { findCommand } from './store.ts';
 import { createTimeline, listEvents } from './timeline.ts';
 
 export interface Ledger extends RunOrJoin, Review, Pick<KeyedCalls, 'findByKey' | 'keepKey'>, Pick<OutcomeWaits, 'waitFor'> {
-  /** Which callers have received which outcome [D58]. */
+  /** Records which callers have received an outcome [D58]. */
   readonly outcomeDelivery: Pick<OutcomeDelivery, 'answered' | 'sent' | 'inferred'>;
   start(): void;
-  /** After the link has stopped: leaves open commands to the next start or to another instance. */
+  /** Call it after the link has stopped. Open commands are left to the next start or to another instance. */
   stop(): Promise<void>;
-  /** Slices say what their commands add; call it before start. */
+  /** Registers the hooks of a slice; call it before start. */
   define(kinds: CommandKinds): void;
-  /** The merchant's device, ready for commands; 30 otherwise. One that is connected here is believed from memory for seconds [D38]. */
+  /** The merchant's device, ready for commands; 30 otherwise. A connected device is cached for some seconds [D38]. */
   ownDevice(merchantId: string, deviceId: string): Promise<MerchantDevice>;
   find(commandId: string): Promise<Command | undefined>;
-  /** A person asks the device about a command, settled or not. It settles what was open and shows what contradicts; else nothing changes. */
+  /** An operator asks the device about a command. The answer settles an open command, or confirms or contradicts a settled one. */
   askDevice(command: Command, actor: string): Promise<Command>;
-  /** Which module a key must open to ask about the command. */
+  /** The module that an API key must open to query the command. */
   moduleOf(command: Command): Operation['mode'];
   timelineOf(commandId: string): Promise<CommandEvent[]>;
   stats(): { inFlight: number; contradictions: number };
@@ -122,7 +123,7 @@ export function createLedger(deps: Deps): Ledger {
   };
 }
 
-/** From the ground up: each part sees only those above it in this list. */
+/** Each part depends only on parts above it in this list. */
 function createParts(deps: Deps, kinds: CommandKinds) {
   const timeline = createTimeline(deps);
   const settlements = createSettlements({ ...deps, timeline, kinds, settleGroup: createSettleGroup(deps.database) });

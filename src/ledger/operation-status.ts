@@ -1,5 +1,5 @@
-// Device/Operation/Status [D64]: what a call would be answered about an operation, without doing anything. However often it is asked, it
-// starts nothing; of an operation whose outcome is unknown the device may be asked once more (Recall, which starts nothing either).
+// Device/Operation/Status [D64]: the answer about an operation, without starting anything. If the outcome is unknown, the device may be
+// asked once more (Recall, which starts nothing either).
 
 import { findKey } from '../access/idempotency.ts';
 import type { Database, Queries } from '../database/database.ts';
@@ -13,7 +13,7 @@ import { type Command, commandColumns, paymentsOnly, toCommand } from './command
 import type { Ledger } from './ledger.ts';
 import { findCommand, followersOf, lastIssueOf } from './store.ts';
 
-/** By which of its names the operation is asked for: exactly one. */
+/** Exactly one is given. */
 export interface OperationNames {
   oid?: string | undefined;
   documentNr?: string | undefined;
@@ -28,9 +28,9 @@ export interface StatusRequest extends OperationNames {
 }
 
 const unknownName = 'No operation of this merchant is known by that name; nothing was begun under it.';
-/** Keys are forgotten, so the absence of one proves nothing about an old call. */
+/** Keys expire, so the absence of one proves nothing about an old call. */
 const unknownKey =
-  'No operation of this merchant is known by that Idempotency-Key. A key is forgotten 24 hours after its operation has ended: about an older call this says nothing, so ask by its OID, documentNr or ReceiptUid.';
+  'No operation of this merchant is known by that Idempotency-Key. A key expires 24 hours after its operation has ended, so this proves nothing about an older call: ask by its OID, documentNr or ReceiptUid.';
 
 interface StatusDeps {
   database: Database;
@@ -65,7 +65,7 @@ async function findByKey(queries: Queries, merchantId: string, key: string): Pro
   return entry?.subjectKind === 'command' ? findCommand(queries, entry.subjectId) : undefined;
 }
 
-/** The one that has the number; otherwise the newest attempt. */
+/** The command that has the number; otherwise the newest attempt. */
 export async function newestUnder(
   queries: Queries,
   merchantId: string,

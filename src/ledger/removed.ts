@@ -1,8 +1,8 @@
-// Commands whose record was removed after its time [D66]: a row is left that says that there was one, and a repeat of it never runs.
+// Commands whose record was removed after the retention time [D66]: a tombstone is kept, so that a repeat is never executed.
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { Command } from './command.ts';
 
-/** A command about a payment that is no longer kept: it cannot be closed, refunded or voided here. */
+/** A payment whose record was removed cannot be closed, refunded or voided here. */
 export function requireKept(payment: Command): void {
   if (payment.removedAtMs !== null) {
     throw new GatewayError(

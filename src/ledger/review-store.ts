@@ -1,4 +1,4 @@
-// The SQL of the review list: commands that an operator must decide or look at.
+// The SQL of the review list: commands that an operator must decide or check.
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
@@ -7,9 +7,9 @@ import { type Command, commandColumns, openOnly, toCommand } from './command.ts'
 import { isLocking } from './sweep-store.ts';
 
 export interface ReviewEntry {
-  /** Settled meanwhile: false then, and nothing is changed. */
+  /** If the command was settled meanwhile, nothing is changed and the result is false. */
   unless?: 'settled';
-  /** The device itself has ended it as unknown: a person need not wait [D63]. */
+  /** The device itself has ended it as unknown: an operator may decide at once [D63]. */
   isEnded?: boolean;
   /** The contradicting answer in short, of a command whose settlement the device itself reported. */
   contradiction?: string;
@@ -70,7 +70,7 @@ export async function listReview(queries: Queries, limit: number, merchantId?: s
   return rows.map(toCommand);
 }
 
-/** An operator has seen what contradicts a settlement that stays; undefined when the command is not on the list, or not settled. */
+/** An operator has seen the contradiction, and the settlement stays. Undefined: the command is not on the list, or not settled. */
 export async function closeReview(queries: Queries, id: string): Promise<Command | undefined> {
   const row = await queries
     .updateTable('commands')

@@ -1,4 +1,4 @@
-// The one call of the ledger itself: to ask about an operation without doing anything [D64]. No logic.
+// The route of the ledger itself: the status of an operation, without starting anything [D64]. No logic.
 
 import type { Database } from '../database/database.ts';
 import { callerOf, keyFor } from '../http/authentication.ts';
@@ -25,11 +25,11 @@ export function registerLedgerRoutes(app: RouteApp, deps: { database: Database; 
       config: { access: keyFor('POS', 'Fiscal') },
       schema: {
         tags: ['Operations'],
-        summary: 'How an operation ended, without doing anything',
+        summary: 'Status of an operation; starts nothing',
         operationId: 'operationStatus',
         description: [
-          'Answers what the call itself would get: 0 with its `report`, 50 when the device refused, 30 or 31 when it never began, 3 while the outcome is open or disputed, 22 for a payment that was voided since. `State` tells these apart. It starts nothing, however often it is asked; 20 means that nothing was begun under that name; by IdempotencyKey only until 24 hours after the operation has ended, when a key is forgotten.',
-          'Give exactly one of OID, documentNr (of a Pay), ReceiptUid and IdempotencyKey. After several attempts under one documentNr or ReceiptUid, the one that was done or is open counts, otherwise the newest. An Idempotency-Key of a CancelTransaction that stopped a payment stands for that payment.',
+          'Returns the answer that the call itself would get: 0 with its `report`, 50 if the device refused, 30 or 31 if the operation never began, 3 while the outcome is open or disputed, 22 for a payment that was voided since. `State` distinguishes these cases. The call starts nothing, however often it is made. 20 means that no operation was begun under that name. An IdempotencyKey is kept until 24 hours after its operation has ended; after that, 20 proves nothing.',
+          'Give exactly one of OID, documentNr (of a Pay), ReceiptUid and IdempotencyKey. If there were several attempts under one documentNr or ReceiptUid, the answer is about the one that was done or is open, otherwise about the newest. The Idempotency-Key of a CancelTransaction that stopped a payment leads to that payment.',
           'The key must open the module of the operation.',
         ].join('\n\n'),
         querystring: Type.Object({
@@ -42,11 +42,11 @@ export function registerLedgerRoutes(app: RouteApp, deps: { database: Database; 
         response: answers(
           {
             name: 'OperationAnswer',
-            description: 'It was done; the device’s answer is in `report`.',
+            description: 'The operation was done; the device’s answer is in `report`.',
             fields: {
               ...operationFields,
-              Operation: Type.String({ description: 'The command that the device was given.' }),
-              report: Type.Optional(Type.String({ description: 'As the call itself would have had it.' })),
+              Operation: Type.String({ description: 'The command that was sent to the device.' }),
+              report: Type.Optional(Type.String({ description: 'The same as in the answer of the call itself.' })),
             },
             example,
           },

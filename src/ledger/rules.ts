@@ -1,24 +1,24 @@
-// What a device's answer means for a command. Pure.
+// The meaning of a device's answer for a command. Pure.
 import type { EndingOutcome, JsonObject, Outcome } from '../link/protocol.ts';
 import type { Command, SettledState } from './command.ts';
 
-/** What became known about a command, from whatever source. */
+/** A device's answer about a command, from any source. */
 export interface Finding {
   outcome: EndingOutcome;
   report: JsonObject | undefined;
   reason: string | undefined;
   /** The journal that the answer comes from; undefined for a device that keeps none. */
   journalId: string | undefined;
-  /** The device had taken the command on before: a `never` after that cannot be true. */
+  /** The device had accepted the command before: a `never` after that cannot be true. */
   wasAccepted: boolean;
 }
 
 export type Verdict =
   | { kind: 'settle'; state: SettledState }
-  /** A person must decide: the device cannot tell, or what it says cannot be trusted. */
+  /** An operator must decide: the device does not know the outcome, or its answer is not plausible. */
   | { kind: 'review'; why: string };
 
-/** `doubt` is the slice's own check of a `done` report: a sentence when it cannot be taken as it is. */
+/** `doubt`: the result of the slice's check of a `done` report, a sentence if the report is implausible. */
 export function judge(command: Command, finding: Finding, doubt: string | undefined): Verdict {
   switch (finding.outcome) {
     case 'done':
@@ -42,24 +42,24 @@ export function judge(command: Command, finding: Finding, doubt: string | undefi
 }
 
 /**
- * Another journal never saw the command and so knows nothing about what happened before it began.
- * Without a journal there was one copy, and what the device turned down is that copy; but nothing it has not seen is ever certain.
+ * Another journal does not contain the command, so its `never` proves nothing.
+ * A device without a journal got one copy: `busy` and `expired` refer to that copy, but its `never` proves nothing.
  */
 function isFromSameJournal(command: Command, finding: Finding): boolean {
   if (command.journalId === null) return finding.outcome !== 'never';
   return finding.journalId === command.journalId;
 }
 
-/** The device has finished with the command, although its answer settles nothing: an operator may decide at once [D63]. */
+/** The device has finished the command, although its answer settles nothing: an operator may decide at once [D63]. */
 export function isFinishedByDevice(command: Command, { outcome, journalId }: Finding): boolean {
   if (outcome === 'done') return true;
   return outcome === 'unknown' && (command.journalId === null || journalId === command.journalId);
 }
 
 /**
- * What an answer that comes after the settlement means [D143].
- * agrees: it says the same, or nothing. dispute: it contradicts a settlement that an operator or the gateway decided, or that the device itself
- * gave as not done. flag: the device itself reported the settlement, so that stays, and an operator has to look.
+ * The meaning of an answer after the settlement [D143].
+ * agrees: it confirms the settlement, or proves nothing. dispute: it contradicts a settlement by an operator or the gateway, or the
+ * device's own earlier "not done". flag: the device itself reported `done`, so that stays, and an operator has to check it.
  */
 export type Comparison = 'agrees' | 'dispute' | 'flag';
 
@@ -91,10 +91,10 @@ export function contradictionOf({ outcome, report }: Pick<Finding, 'report'> & {
   return [outcome, ...numbers].join(' ');
 }
 
-/** Numbers of the bank and of the fiscal memory: two of them for one command are two operations. */
+/** Numbers of the bank and of the fiscal memory: two different ones for one command mean two operations. */
 const operationNumberFields = ['operationId', 'receiptId', 'documentNumber', 'number'] as const;
 
-/** Done twice [D49]: which number the report has, and which the one that was settled with. */
+/** Executed twice [D49]: the number in this report, and the number in the settled one. */
 export function secondOperation(command: Command, { report }: Finding): { reported: string; settled: string } | undefined {
   const settled = JSON.parse(command.report ?? '{}') as JsonObject;
   for (const name of operationNumberFields) {

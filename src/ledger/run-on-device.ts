@@ -1,9 +1,9 @@
 // One command on one of the merchant's devices: the order of every call of POS and Fiscal Mode [D60].
 //
-//   what was done ... Idempotency-Key, then documentNr or Receipt.Uid, then the content [D58]: found whatever has become of the device
-//   the device ...... 30 unless it is the merchant's and enabled, 40 when it is of the wrong kind [D42]
-//   the plan ........ what the slice knows about the operation: 20, 22, 40
-//   the ledger ...... 31 unless the device is free, 30 unless it can be reached; then the command goes out
+//   earlier command ... by Idempotency-Key, then documentNr or Receipt.Uid, then content [D58]; whatever the state of the device
+//   the device ........ 30 unless it is the merchant's and enabled, 40 if it is of the wrong kind [D42]
+//   the plan .......... the slice's checks of the operation: 20, 22, 40
+//   the ledger ........ 31 unless the device is free, 30 unless it is reachable; then the command is sent
 import { type MerchantDevice, requireMerchantDevice } from '../access/merchant-device.ts';
 import type { Database } from '../database/database.ts';
 import { invalidRequest } from '../kernel/error-codes.ts';
@@ -18,13 +18,13 @@ import type { Ledger } from './ledger.ts';
 import { followersOf } from './store.ts';
 
 export interface DeviceWork extends Pick<CommandCall, 'findEarlier' | 'insertRejectsDuplicates'> {
-  /** The call has neither documentNr nor Receipt.Uid, and doing it twice would matter: an equal one may be its repeat [D58]. */
+  /** The call has neither documentNr nor Receipt.Uid, and a second execution would do harm: an equal call may be its repeat [D58]. */
   isKnownByContent: boolean;
-  /** Made only for what is new. */
+  /** Called only if the call repeats nothing. */
   plan(device: MerchantDevice): Promise<Plan> | Plan;
 }
 
-/** Without a time to answer of its own it has that of the catalogue. */
+/** `answerWithinMs` defaults to that of the catalogue. */
 type Plan = Omit<CommandPlan, 'journalId' | 'preferredChannel' | 'answerWithinMs'> & Partial<Pick<CommandPlan, 'answerWithinMs'>>;
 
 export interface DeviceDeps {
@@ -43,8 +43,8 @@ export async function runOnDevice(deps: DeviceDeps, kind: DeviceKind, call: Devi
 }
 
 /**
- * The short way alone, for a call whose insert finds out by itself whether anything stands in its way [D103]. Undefined: nothing was
- * written or sent, and the caller has to look.
+ * Only the short path, for a call whose insert rejects every repeat [D103]. Undefined: nothing was written or sent, and the caller takes
+ * the long path to find out why.
  */
 export async function runOnDeviceAtOnce(
   deps: DeviceDeps,
@@ -57,7 +57,7 @@ export async function runOnDeviceAtOnce(
   return ran && (await answer(deps, call, ran));
 }
 
-/** Only these: the fields of the call itself (an amount, a documentNr) go into the command by the slice's plan alone. */
+/** Picks these fields only: an amount or a documentNr of the call reaches the command through the slice's plan alone. */
 function askedOf(call: DeviceCall, { isKnownByContent, findEarlier, insertRejectsDuplicates }: DeviceWork): CommandCall {
   const { merchantId, deviceId, idempotency, recipient, origin } = call;
   const requestHash = isKnownByContent ? call.hashRequest?.() : undefined;
@@ -76,7 +76,7 @@ function planOf(deps: DeviceDeps, kind: DeviceKind, { merchantId, deviceId }: De
 async function answer({ database, ledger }: DeviceDeps, { recipient }: DeviceCall, ran: Ran): Promise<DeviceAnswer> {
   const { command, isEarlier, isRepeated } = ran;
   ledger.outcomeDelivery.answered(command, recipient);
-  // Nothing refers yet to what this call itself has just done.
+  // No operation refers yet to one that this call has just run.
   const followers = isEarlier ? await followersOf(database.queries, command) : [];
   return answerOf(command, { followers, further: isRepeated ? { Repeated: true } : {} });
 }

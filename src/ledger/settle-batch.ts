@@ -1,13 +1,13 @@
-// The settlement of commands [D210]: each by a guarded update that moves an open command once, or not at all, together with what follows from
-// it: the device's lock, the document that it opens or closes, the numbers that it gives back, the record of when it was settled. What a slice or an operator writes alongside
-// executes the same statement inside its transaction (state-change.ts); all others share one.
+// The settlement of commands [D210]: a guarded update settles an open command once, or changes nothing. The same statement writes the
+// effects: the device's lock, the document that is opened or closed, the released numbers, the time of the settlement. If a slice or an
+// operator writes further rows, the statement runs inside their transaction (state-change.ts); all other settlements share one statement.
 //
-// The process dies before the commit: every command of the batch is still open, its document too, and Recall asks again. After it: all are
-//   settled, and the same answers coming again find them so.
-// The commit's answer is lost: every caller keeps its outcome and commits it again (late-commits.ts); what was settled by then agrees.
-// One row is bad, or is locked by another transaction: none is settled, and each is tried by itself.
-// Another gateway settled one of them, or it was accepted meanwhile and is said never to have begun: it is missing in what comes back, the
-//   others are settled, and its own call looks at what stands there.
+// If the process dies before the commit, every command of the batch and its document are still open, and Recall asks again. After the
+//   commit, all are settled, and repeated answers change nothing.
+// If the answer of the commit is lost, every caller keeps its outcome and commits it again (late-commits.ts); a row settled by then agrees.
+// If one row is invalid or locked by another transaction, none is settled, and each is retried alone.
+// If another gateway settled a row, or the row is to become `never` and was accepted meanwhile, it is missing in the result. The others are
+//   settled, and its own call reads the row.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { type BatchRow, batchRows, type LockWait, type RowsText, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
@@ -30,13 +30,13 @@ export interface Settlement {
   operationId?: string | undefined;
   rrn?: string | undefined;
   receiptId?: string | undefined;
-  /** The device said that it has taken it on: written along. */
+  /** The device has accepted the command: stored with the settlement. */
   wasAccepted?: boolean | undefined;
-  /** It goes out once more as this command, in the same transaction. */
+  /** It is issued again under this id, in the same transaction. */
   reissuedAs?: string | undefined;
 }
 
-/** Fields of a report of `done` that later calls look for. */
+/** Fields of a report of `done` that later calls search by. */
 export type Extracted = Pick<Settlement, 'operationId' | 'rrn' | 'receiptId'>;
 
 export interface SettledCommand {
@@ -44,7 +44,7 @@ export interface SettledCommand {
   settlement: Settlement;
 }
 
-/** After answerBy no device begins anything; this long after it, none is still busy with it or with a clock that is a little wrong [D63]. */
+/** No device begins a command after answerBy; this long after it, none is still busy with it, even with a clock slightly off [D63]. */
 export const personDecidesAfterMs = 2 * 60_000;
 export const isLongOver = sql<SqlBool>`"commands"."answer_by" <= now_ms() - ${sql.lit(personDecidesAfterMs)}`;
 
@@ -70,13 +70,13 @@ const given = {
   receipt: 'text',
 } as const;
 type GivenText = RowsText<typeof given>;
-/** All else stays as the caller knows it. */
+/** The caller has all other columns, which do not change. */
 const changed = ['id', ...changingColumns] as const;
 const returned = sql.raw(changed.map((name) => `"commands"."${name}"`).join(', '));
 const returnedNames = sql.raw(changed.map((name) => `"${name}"`).join(', '));
 type Settled = ChangingRow & { id: string };
 
-/** Undefined: it was not open, or may not be settled so; nothing of it was changed. */
+/** Undefined: it was not open, or this settlement is not allowed; nothing was changed. */
 export type SettleGroup = Group<SettledCommand, Command | undefined>;
 
 export function createSettleGroup(database: Database): SettleGroup {
@@ -94,9 +94,9 @@ export function createSettleGroup(database: Database): SettleGroup {
 }
 
 /**
- * In the caller's transaction. Undefined, and nothing is changed: another gateway settled it first; it is said never to have begun and its
- * device has accepted it; or an operator decides while the device may still act on it. The statement judges by the database's clock, so that
- * no pause and no other instance comes between looking and settling.
+ * In the caller's transaction. Undefined, and nothing is changed: another gateway settled it first; it is to become `never` although its
+ * device has accepted it; or an operator decides while the device may still execute it. The statement itself checks this by the database's
+ * clock, so that no pause and no other instance comes between check and settlement.
  */
 export async function settleWithin(engine: Engine, queries: Queries, settled: SettledCommand): Promise<Command | undefined> {
   return (await settleAll({ engine, queries }, [settled], 'statement'))[0];
@@ -114,7 +114,7 @@ async function settleAll(home: Home, settled: readonly SettledCommand[], waits: 
 }
 
 type Row = BatchRow<typeof given>;
-/** What some rows of a batch need besides their own row and lock: a statement without them is cheaper. */
+/** Optional parts of the statement, included only if a row of the batch needs them. */
 type Step = 'close' | 'pass on' | 'release' | 'number' | 'decide';
 
 function stepsOf(rows: readonly Row[]): Step[] {
@@ -140,7 +140,7 @@ const write: Record<Engine, Write> = {
     const { rows: settled } = await queries.executeQuery<Settled>(onPostgres(queries, { rows }, [waits, ...steps].join()));
     return settled;
   },
-  /** SQLite writes one table by a statement: several in one go, or inside the transaction. */
+  /** SQLite writes one table per statement: several statements in one round trip, or inside the transaction. */
   async sqlite(home, rows, steps) {
     const statements = (['settle', 'record', ...steps, 'free'] as const).map((step) => onSqlite(home.queries, { rows }, step));
     const [settled = []] = await runInOneGo(home, statements);
@@ -152,7 +152,7 @@ const onPostgres = keptQuery((queries, { rows }: { rows: GivenText }, shape: str
   const [waits, ...steps] = shape.split(',') as [LockWait, ...Step[]];
   const settledRows = sql`"new" join "settled" on "settled"."id" = "new"."id"`;
   const further = steps.map((step) => sql`, ${sql.raw(`"${step}"`)} as (${stepStatements[step](settledRows)})`);
-  // The device's lock comes before the row of the command, as everywhere.
+  // Lock order, as everywhere: the device's lock before the row of the command.
   return sql<Settled>`with "new" as materialized (select * from ${batchRows('postgres', 'rows', given, rows, waits)}),
     "held" as materialized (select "held"."device_id" from "new" join "device_locks" as "held" on "held"."device_id" = "new"."device_id" for update of "held"),
     "settled" as (${settling(sql`"new" left join "held" on "held"."device_id" = "new"."device_id"`)} returning ${returned}, "commands"."issued_at"),
@@ -160,7 +160,7 @@ const onPostgres = keptQuery((queries, { rows }: { rows: GivenText }, shape: str
     select ${returnedNames} from "settled"`.compile(queries);
 });
 
-/** What was settled by the first statement is what is settled now and still has its device's lock, which the last one gives back. */
+/** The first statement settled a row if the row is settled now and still has its device's lock, which the last statement releases. */
 const onSqlite = keptQuery((queries, { rows }: { rows: GivenText }, step: Step | 'settle' | 'record' | 'free') => {
   const newRows = sql`with "new" as materialized (select * from ${batchRows('sqlite', 'rows', given, rows, 'short')})`;
   if (step === 'settle') return sql<Settled>`${newRows} ${settling(sql`"new"`)} returning ${returned}`.compile(queries);
@@ -186,7 +186,7 @@ function settling(rows: RawBuilder<unknown>): RawBuilder<unknown> {
       and ("new"."settled_by" <> 'person' or "commands"."ended_unknown_at" is not null or ${isLongOver})`;
 }
 
-/** Later than the last one, whatever the clock says. */
+/** Always later than the last decision, even if the clock was set back. */
 const nextDecision = sql`case when now_ms() > coalesce("device_locks"."decided_at", 0) then now_ms() else "device_locks"."decided_at" + 1 end`;
 
 function freeing(rows: RawBuilder<unknown>): RawBuilder<unknown> {
@@ -201,7 +201,7 @@ function freeing(rows: RawBuilder<unknown>): RawBuilder<unknown> {
 }
 
 const stepStatements: Record<Step, (rows: RawBuilder<unknown>) => RawBuilder<unknown>> = {
-  /** The caller that ends a document knows of the payment [D58]. */
+  /** A caller that ends a document has the payment's outcome [D58]. */
   close: (
     rows,
   ) => sql`update "commands" set "document_state" = 'closed', "outcome_received_at" = coalesce("commands"."outcome_received_at", now_ms())
@@ -209,7 +209,7 @@ const stepStatements: Record<Step, (rows: RawBuilder<unknown>) => RawBuilder<unk
     where "commands"."id" = "new"."target_id" and "commands"."document_state" = "new"."closes"`,
   'pass on': (rows) =>
     sql`update "claims" set "command_id" = "next_id", "next_id" = null where "next_id" is not null and ${isGivenBack(rows)}`,
-  // Not "is null": PostgreSQL would count with two such rows while the table is small, and read all of it.
+  // Not "is null": while the table is small, PostgreSQL would estimate two such rows and plan a scan.
   release: (rows) => sql`delete from "claims" where coalesce("next_id", '') <= '' and ${isGivenBack(rows)}`,
   number: (rows) => sql`insert into "bank_operations" ("device_id", "operation_id", "payment_id")
     select "new"."device_id", "new"."operation_id", "new"."id" from ${rows}
@@ -243,7 +243,7 @@ function toRow({ command, settlement }: SettledCommand): Row {
     receipt_id: receiptId ?? null,
     opens_document: isPayment && isDone ? 1 : 0,
     voids: isVoid(command),
-    // The state that its document has to have: written out, PostgreSQL would read all documents while the table is small.
+    // The state that its document must have. As a literal in the statement, PostgreSQL would plan a scan while the table is small.
     closes: effect === 'close' && isDone && command.targetId !== null ? 'open' : null,
     was_accepted: wasAccepted ? 1 : 0,
     reissued_as: reissuedAs ?? null,

@@ -1,16 +1,16 @@
-// When each command was settled, in a table of its own, so that no index of `commands` changes with a settlement [D240]. The search, the
-// summed hours and the removal read on in it. One row per settled command, which goes when the command
-// is removed, and a further one for each report that the device sends after it.
+// When each command was settled, in a table of its own, so that a settlement changes no index of `commands` [D240]. The search, the hourly
+// sums and the removal read it from where they stopped. One row per settled command, deleted with the command, and another row for each
+// report that the device sends after the settlement.
 import { type RawBuilder, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { operationOf } from '../kernel/operations.ts';
 import type { Command } from './command.ts';
 
-/** Settled later than this after it was issued, a command changes an hour whose figures may have been summed. */
+/** A command that is settled later than this after its issue changes an hour that may have been summed already. */
 export const lateAfterMs = 15 * 60_000;
 
-/** It never stands in a settlement's way. `rows`: `new` as the settlement was given, joined with `settled` as the command stands after it. */
+/** Never fails a settlement. `rows`: `new`, the given settlement, joined with `settled`, the command after it. */
 export function recording(rows: RawBuilder<unknown>): RawBuilder<unknown> {
   const hasFailed = sql`"new"."state" in ('refused', 'never')`;
   return sql`insert into "settlements" ("settled_at", "command_id", "failed_merchant_id", "failed_issued_at", "changes_past")
@@ -20,7 +20,7 @@ export function recording(rows: RawBuilder<unknown>): RawBuilder<unknown> {
     from ${rows} where 1 = 1 on conflict do nothing`;
 }
 
-/** Of a command that was settled outside of a batch, or once more. In the transaction that settles it. */
+/** For a command that is settled outside a batch, or a second time. In the transaction that settles it. */
 export async function recordSettlement(queries: Queries, command: Command, before?: Command): Promise<void> {
   const { id, settledAtMs, merchantId, state } = command;
   if (settledAtMs === null) return;
@@ -30,12 +30,12 @@ export async function recordSettlement(queries: Queries, command: Command, befor
   await recording(sql`(${given}) as "new" join "commands" as "settled" on "settled"."id" = "new"."id"`).execute(queries);
 }
 
-/** As it is given to `recording`. */
+/** The value of `voids` for `recording`. */
 export function isVoid({ name }: Pick<Command, 'name'>): 0 | 1 {
   return operationOf(name).effect === 'void' ? 1 : 0;
 }
 
-/** A report of the device came after the settlement, with its numbers: the search reads the command once more. */
+/** A report with new numbers came after the settlement: the search indexes the command again. */
 export async function recordReport(queries: Queries, { id }: Command): Promise<void> {
   await queries
     .insertInto('settlements')

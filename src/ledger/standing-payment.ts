@@ -1,5 +1,5 @@
-// What a payment means for the invoice whose OID is its documentNr [D142]. All that asks whether an invoice has a payment asks here.
-//   in doubt ... open, or disputed: its device contradicts how it, or a refund or void of it, was settled
+// The standing of a payment for the invoice whose OID is its documentNr [D142]. No other place decides whether an invoice has a payment.
+//   in doubt ... open, or disputed: its device contradicts the settlement of the payment, or of a refund or void of it
 //   done ....... approved and not voided, or resolved as executed
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
@@ -26,7 +26,7 @@ const standingUnder = keptStatement((queries, { merchantId, documentNr }: { merc
     .where('document_nr', '=', documentNr)
     .where(paymentsOnly)
     .where(standing, 'is not', null)
-    // What is in doubt comes before what is done.
+    // 'in doubt' before 'done'.
     .orderBy('standing', 'desc')
     .limit(1)
     .compile(),
@@ -37,7 +37,7 @@ export async function findStandingPayment(queries: Queries, merchantId: string, 
   return row && { standing: row.standing, deviceId: row.device_id };
 }
 
-/** The same as a condition: `merchant` and `number` are columns of the statement that it stands in. */
+/** The same as a condition; `merchant` and `number` are columns of the surrounding statement. */
 export function hasStandingPayment(merchant: string, number: string, only?: StandingPayment['standing']): RawBuilder<SqlBool> {
   const isMeant = only === undefined ? sql`is not null` : sql`= ${sql.lit(only)}`;
   return sql<SqlBool>`exists (

@@ -7,11 +7,11 @@ type Condition = RawBuilder<SqlBool>;
 
 const literals = (values: readonly string[]) => sql.join(values.map((value) => sql.lit(value)));
 
-/** Steps after which it is not known what the device does, until one of `deviceSpokeSteps` follows. */
+/** Steps after which the gateway does not know what the device is doing, until one of `deviceSpokeSteps` follows. */
 export const contactLostSteps = ['channel-lost', 'send-unclear', 'unknown', 'asked last transaction'] as const;
 export const deviceSpokeSteps = ['accepted', 'answered', 'recalled', 'settled', 'decided'] as const;
 
-/** What kind of operation a row is, as the catalogue says. `row`: the alias of `commands` in the statement. */
+/** Conditions on the kind of operation, from the catalogue. `row`: the alias of `commands` in the statement. */
 export function kindConditions(row: string) {
   const column = (name: string) => sql.ref(`${row}.${name}`);
   const named = (is: Parameters<typeof namesWhere>[0]) => sql<SqlBool>`${column('name')} in (${literals(namesWhere(is))})`;
@@ -23,7 +23,7 @@ export function kindConditions(row: string) {
     refund: named(({ effect }) => effect === 'refund'),
     void: named(({ effect }) => effect === 'void'),
     print: named(({ prints }) => prints === true),
-    /** Neither a payment nor what takes one back. */
+    /** Neither a payment nor a refund or void. */
     other: named((operation) => !movesCardMoney(operation)),
   };
 }
@@ -43,7 +43,7 @@ export function standingConditions(row: string) {
   const is = (condition: Condition) => condition;
   return {
     open: is(sql`${state} in ('sent', 'unknown')`),
-    /** The same two by the locks of the devices: few rows, while no index of `commands` knows them [D240]. */
+    /** Open commands, found by the device locks: those are few, and no index of `commands` covers the state [D240]. */
     locking: is(sql`${column('id')} in (select lock.command_id from device_locks lock where lock.command_id is not null)`),
     lockingDocument: is(sql`${column('id')} in (select lock.document_id from device_locks lock where lock.document_id is not null)`),
     /** Its outcome is not known: the deadline has passed, or contact with its device is lost while it runs. */
@@ -53,7 +53,7 @@ export function standingConditions(row: string) {
     /** Done, and the money is still with the shop. */
     keepsMoney: is(sql`(${done} and coalesce(${column('document_state')}, '') <> 'voided')`),
     voided: is(sql`${column('document_state')} = 'voided'`),
-    /** Of an approved payment: its terminal takes no other until CloseDoc. */
+    /** Of an approved payment: its terminal accepts no other payment until CloseDoc. */
     documentOpen: is(sql`${column('document_state')} = 'open'`),
     openOrDone: is(sql`${state} in ('sent', 'unknown', 'done')`),
     refused: is(sql`${state} = 'refused'`),
@@ -62,14 +62,14 @@ export function standingConditions(row: string) {
     ended: is(sql`${state} in ('done', 'refused')`),
     busy: is(sql`coalesce(${column('outcome')}, '') = 'busy'`),
     inReview: is(sql`(${column('review_since')} is not null and ${column('reviewed_at')} is null)`),
-    /** Of a payment: a refund or void of it is disputed, so its money may be gone. */
+    /** Of a payment: one of its refunds or voids is disputed, so the shop may not have the money any more. */
     takenBackInDispute: is(sql`${column('id')} in ${disputedPayments}`),
     refundedBani: sql<number>`(select cast(coalesce(sum(back.amount_bani), 0) as bigint) from commands back
       where back.target_id = ${column('id')} and back.state = 'done' and back.name in (${literals(refunds)}))`,
   };
 }
 
-/** From the timeline: the channel was lost, and the device has not spoken since. */
+/** From the timeline: the channel was lost, and the device has sent nothing since. */
 export function contactLost(row: string): Condition {
   const id = sql.ref(`${row}.id`);
   return sql<SqlBool>`exists (select 1 from command_events lost where lost.command_id = ${id} and lost.step in (${literals(contactLostSteps)})

@@ -28,7 +28,7 @@ export interface Follower {
   amountBani: Bani | null;
 }
 
-/** `followers`: of a payment, the refunds and voids that refer to it; none need be given for other operations. */
+/** `followers`: of a payment, the operations that refer to it; empty for other operations. */
 export function standingOf(command: Facts, followers: readonly Follower[] = []): Standing {
   switch (command.state) {
     case 'sent':
@@ -44,7 +44,7 @@ export function standingOf(command: Facts, followers: readonly Follower[] = []):
 }
 
 function standingWhenDone({ documentState, amountBani }: Facts, followers: readonly Follower[]): Standing {
-  // Whether the money is with the shop is not known while a refund or void of it is disputed.
+  // While a refund or void is disputed, it is not known whether the shop has the money.
   if (followers.some((follower) => follower.state === 'disputed' && takesMoneyBack(operationOf(follower.name)))) return 'disputed';
   if (documentState === 'voided') return 'voided';
   const refundedBani = refundedBaniOf(followers);
@@ -52,17 +52,17 @@ function standingWhenDone({ documentState, amountBani }: Facts, followers: reado
   return documentState === 'closed' ? 'closed' : 'done';
 }
 
-/** It was carried out, whatever became of it since. */
+/** It was executed, also if it was voided or refunded since. */
 export function wasDone({ state }: Pick<Facts, 'state'>): boolean {
   return state === 'done';
 }
 
-/** It was carried out, or its device says so against the settlement. */
+/** It was executed, or its device reports so against the settlement. */
 export function mayBeDone({ state }: Pick<Facts, 'state'>): boolean {
   return state === 'done' || state === 'disputed';
 }
 
-/** Its money is with the shop: done, and not voided. */
+/** The shop has the money: done, and not voided. */
 export function keepsMoney({ state, documentState }: Pick<Facts, 'state' | 'documentState'>): boolean {
   return state === 'done' && documentState !== 'voided';
 }
@@ -76,18 +76,18 @@ export function isDocumentClosed({ documentState }: Pick<Facts, 'documentState'>
   return documentState === 'closed';
 }
 
-/** What was refunded of a payment for certain. */
+/** The sum of the refunds that were certainly made. */
 export function refundedBaniOf(followers: readonly Follower[]): Bani {
   return refundedOf(followers, wasDone);
 }
 
-/** What is left of a payment after the refunds that were made; undefined: none was. */
+/** The amount of a payment minus its refunds; undefined: none was made. */
 export function remainderOf({ state, documentState, amountBani }: Facts, followers: readonly Follower[]): Bani | undefined {
   const refundedBani = refundedBaniOf(followers);
   return state === 'done' && documentState !== null && refundedBani > 0 ? (amountBani ?? 0) - refundedBani : undefined;
 }
 
-/** What is refunded or may be: open refunds count, so that parallel ones never add up to more than was paid [D17]. */
+/** The sum of refunds that were or may be made: open ones count, so that parallel refunds never exceed the payment [D17]. */
 export function committedRefundsOf(followers: readonly Follower[]): Bani {
   return refundedOf(followers, mayHaveHappened);
 }

@@ -1,4 +1,4 @@
-// The ledger's SQL, one function a verb. Every settlement is a guarded update: it moves an open command once, or not at all.
+// The ledger's SQL, one function per verb. Every settlement is a guarded update: it settles an open command once, or changes nothing.
 import { sql } from 'kysely';
 import { rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
@@ -34,13 +34,13 @@ export interface NewCommand {
   contentHash?: string | undefined;
   callbackUri?: string | undefined;
   requestHash?: string | undefined;
-  /** Its caller has gone already. */
+  /** Its caller has disconnected already. */
   isOutcomeMissed?: boolean | undefined;
-  /** Who asked, and the call as it came, for people. */
+  /** The caller and the request as received, for the cabinet. */
   origin?: { caller: string; request: string } | undefined;
 }
 
-/** What a new row says besides its state and its times. */
+/** The columns of a new row, except state and times. */
 export function valuesOf(command: NewCommand) {
   return {
     id: command.id,
@@ -76,25 +76,25 @@ export async function findCommand(queries: Queries, id: string): Promise<Command
   return row && toCommand(row);
 }
 
-/** Locks the command's row and reads it again: until the transaction ends no refund, void or print of it is added or changed. */
+/** Locks the command's row and reads it again: until the transaction ends, no refund, void or print of it is added or changed. */
 export async function lockCommand(engine: Database['engine'], queries: Queries, id: string): Promise<Command> {
   const command = queries.selectFrom('commands').select(commandColumns).where('id', '=', id);
   return toCommand(await lockRows(engine, command).executeTakeFirstOrThrow());
 }
 
-/** Of an approved payment: the operations that refer to it, for its standing. None refer to anything else. */
+/** The operations that refer to an approved payment, for its standing. Other commands have none. */
 export async function followersOf(queries: Queries, { id, documentState }: Command): Promise<Follower[]> {
   if (documentState === null) return [];
   const rows = await queries.selectFrom('commands').select(['name', 'state', 'amount_bani']).where('target_id', '=', id).execute();
   return rows.map((row) => ({ name: row.name as Follower['name'], state: row.state, amountBani: row.amount_bani }));
 }
 
-/** How the command stands now. */
+/** The command as stored now. */
 export async function latestOf(queries: Queries, command: Command): Promise<Command> {
   return (await findCommand(queries, command.id)) ?? command;
 }
 
-/** The command itself, or the one that it went out as once more. */
+/** The command itself, or the one as which it was issued again. */
 export async function lastIssueOf(queries: Queries, command: Command): Promise<Command> {
   return (command.reissuedAs === null ? undefined : await findCommand(queries, command.reissuedAs)) ?? command;
 }
@@ -105,16 +105,16 @@ export async function findCommands(queries: Queries, ids: string[]): Promise<Com
   return rows.map(toCommand);
 }
 
-/** Whether a person may decide it by now: the statement that settles judges again. */
+/** Whether an operator may decide it by now. The settling statement checks again. */
 export async function mayBeDecided(queries: Queries, { id }: Command): Promise<boolean> {
   const row = await queries.selectFrom('commands').select('id').where('id', '=', id).where(isLongOver).executeTakeFirst();
   return row !== undefined;
 }
 
 /**
- * What a person decided without a word of the device, and the device agrees with now: its word and, if it was done, its report and its
- * numbers. Once, by the guard on `outcome`, which only a device says (that it cannot tell is not its last word); undefined when it was
- * written already. In a transaction.
+ * The device agrees with an operator's decision: stores the device's outcome and, if it was done, its report and its numbers. Once, by the
+ * guard on `outcome`, which only devices set (after `unknown`, another outcome may follow); undefined if it was stored before. In a
+ * transaction.
  */
 export async function completeDecision(
   queries: Queries,
@@ -124,7 +124,7 @@ export async function completeDecision(
 ): Promise<Command | undefined> {
   const row = await queries
     .updateTable('commands')
-    // What is undefined stays as it is.
+    // Undefined columns are not changed.
     .set({ outcome, report: report && JSON.stringify(report), operation_id: operationId, rrn, receipt_id: receiptId })
     .where('id', '=', id)
     .where('settled_by', '=', sql.lit('person'))
@@ -140,7 +140,7 @@ export async function completeDecision(
   return completed;
 }
 
-/** The device has confirmed or contradicted what an operator decided: it is not asked again. */
+/** The device has confirmed or contradicted an operator's decision: it is not asked again. */
 export async function confirmDecision(queries: Queries, { id, deviceId }: Command): Promise<void> {
   const decidedAtMs = await lastDecisionOn(queries, deviceId);
   await queries.deleteFrom('decisions').where('command_id', '=', id).execute();
@@ -155,7 +155,7 @@ export async function confirmDecision(queries: Queries, { id, deviceId }: Comman
     .execute();
 }
 
-/** A settled command turns out to be done: guarded by the state that was contradicted. */
+/** A settled command proves to be done. Guarded by the contradicted state. */
 export async function correctToDone(
   queries: Queries,
   settled: Command,
@@ -176,7 +176,7 @@ export async function correctToDone(
   return corrected;
 }
 
-/** False when the document was not open. The caller that ends a document knows of the payment [D58]. Under the device's lock. */
+/** False: the document was not open. A caller that ends a document has the payment's outcome [D58]. Under the device's lock. */
 export async function closeDocument(queries: Queries, paymentId: string): Promise<boolean> {
   const row = await queries
     .updateTable('commands')
@@ -189,7 +189,7 @@ export async function closeDocument(queries: Queries, paymentId: string): Promis
   return row !== undefined;
 }
 
-/** The bank's number of a payment, by which later calls find it; it may have it already. */
+/** Stores the bank's number of a payment, by which later calls find it, unless it is stored already. */
 export async function nameOperation(queries: Queries, { id, name, deviceId, operationId }: Command): Promise<void> {
   if (!operationOf(name).isPayment || operationId === null) return;
   await queries
@@ -199,7 +199,7 @@ export async function nameOperation(queries: Queries, { id, name, deviceId, oper
     .execute();
 }
 
-/** The API has answered 3: the outcome stays open, and Recall is due. Undefined when it was settled meanwhile. */
+/** The API has answered 3: the outcome stays open, and Recall is due. Undefined: the command was settled meanwhile. */
 export async function markUnknown(queries: Queries, id: string, recallAfterMs: number): Promise<Command | undefined> {
   const row = await queries
     .updateTable('commands')
@@ -219,9 +219,9 @@ const acceptedColumns = { id: 'text' } as const;
 const returned = sql.raw(commandColumns.map((name) => `"commands"."${name}"`).join(', '));
 
 /**
- * The device has accepted these commands. Returns those that were not marked as accepted yet, except commands settled as `never`: for them the
- * acceptance is a contradiction (disputes.ts). Of several ids, rows that another transaction holds are skipped: a statement that waits for one
- * row while it holds others would deadlock with a batch in the other order (settle-batch.ts). A single id waits for its row.
+ * The device has accepted these commands. Returns those that were not marked as accepted yet, except commands settled as `never`: for them
+ * the acceptance is a contradiction (disputes.ts). Of several ids, rows that another transaction holds are skipped: a statement that waits
+ * for one row while it holds others would deadlock with a batch in the other order (settle-batch.ts). A single id waits for its row.
  */
 export async function markAccepted({ engine, queries }: Pick<Database, 'engine' | 'queries'>, ids: readonly string[]): Promise<Command[]> {
   const given = ids.map((id) => ({ id }));
@@ -235,7 +235,7 @@ export async function markAccepted({ engine, queries }: Pick<Database, 'engine' 
   return rows.map(toCommand);
 }
 
-/** Makes a command this instance's own; false when another one was faster. Its caller is answered or gone: no call carries it any more. */
+/** Assigns a command to this instance; false: another one was faster. Its caller was answered or has disconnected. */
 export async function takeOver(queries: Queries, command: Command, instanceId: string, nextRecallAfterMs: number): Promise<boolean> {
   const row = await queries
     .updateTable('commands')

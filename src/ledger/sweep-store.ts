@@ -1,5 +1,5 @@
-// The SQL of the sweeps, which every gateway runs every few seconds: commands that it has to ask about or to end. They only look, except for
-// `takeDueDecision`, which says when the next question is due.
+// The SQL of the sweeps, which every gateway runs every few seconds: commands that need a Recall or whose time is over. All only read,
+// except `takeDueDecision`, which sets the time of the next Recall.
 import { type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import { type RowsText, rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
@@ -9,7 +9,7 @@ import type { Schema } from '../database/schema.ts';
 import { type Command, commandColumns, openOnly, toCommand } from './command.ts';
 import { standingConditions } from './standing-sql.ts';
 
-/** This instance's own commands, and those of an instance that is dead: stopped, silent for `deadAfterMs`, or forgotten. */
+/** Commands of this instance, and of dead instances: stopped, without a heartbeat for `deadAfterMs`, or deleted. */
 function ownOrOrphaned(instanceId: string, deadAfterMs: number) {
   return (where: ExpressionBuilder<Schema, 'commands'>) =>
     where.or([
@@ -32,9 +32,9 @@ interface Carrier {
   deadAfterMs: number;
 }
 
-/** Few at any time: found by the locks of their devices, because no index of `commands` changes with a settlement [D240]. */
+/** Open commands: few, and found by the locks of their devices, because no index of `commands` covers the state [D240]. */
 export const { locking: isLocking } = standingConditions('commands');
-/** Settled by an operator, and its device has said nothing about it. */
+/** Settled by an operator, and not yet confirmed by its device. */
 const isUnconfirmed = sql<SqlBool>`"commands"."id" in (select "command_id" from "decisions")`;
 
 const isDue = (where: ExpressionBuilder<Schema, 'commands'>) =>
@@ -53,7 +53,7 @@ const dueCommands = keptStatement((queries, { instanceId, deadAfterMs }: Carrier
     .compile(),
 );
 
-/** Ids of open commands that are ours to ask about and whose next Recall is due. */
+/** Ids of open commands of this or a dead instance whose next Recall is due. */
 export async function dueForRecall(queries: Queries, instanceId: string, deadAfterMs: number, limit: number): Promise<string[]> {
   const rows = await dueCommands(queries, { instanceId, deadAfterMs }, limit);
   return rows.map((row) => row.id);
@@ -82,7 +82,7 @@ const decidedOfDevices = forEachEngine((engine) =>
   ),
 );
 
-/** Of devices that are back: the open commands of this instance, and which of them a person has decided something about. */
+/** For devices that are back: the open commands of this instance, and which of the devices have unconfirmed decisions. */
 export async function leftOpenBy({ engine, queries }: Database, instanceId: string, devices: readonly string[]) {
   const ids = rowsText(
     deviceIds,
@@ -107,7 +107,7 @@ const decidedOfDevice = keptStatement(
       .compile(),
 );
 
-/** What a person has decided of this device in the last `sinceMs`, and the device itself has said nothing about; a few at a time. */
+/** Decisions of the last `sinceMs` that this device has not confirmed; a few at a time. */
 export async function decisionsToConfirm(
   queries: Queries,
   instanceId: string,
@@ -133,7 +133,7 @@ const dueDecided = keptStatement((queries, { instanceId, deadAfterMs, sinceMs }:
     .compile(),
 );
 
-/** What a person has decided in the last `sinceMs`, and no device has answered about; those whose next question is due. */
+/** Unconfirmed decisions of the last `sinceMs` whose next Recall is due. */
 export async function dueDecisions(
   queries: Queries,
   instanceId: string,
@@ -145,7 +145,7 @@ export async function dueDecisions(
   return rows.map(toCommand);
 }
 
-/** The next question is due when the decision is twice as old, within these bounds. False: another gateway was faster, or the device has answered. */
+/** The next Recall is due when the decision is twice as old, within these bounds. False: another gateway was faster, or it is confirmed. */
 export async function takeDueDecision(
   queries: Queries,
   { id }: Command,
@@ -177,7 +177,7 @@ const abandonedCommands = keptStatement((queries, { instanceId, deadAfterMs, gra
     .compile(),
 );
 
-/** Commands that are still `sent` although their time is over by `graceMs`: the call that carried them is no more. */
+/** Commands that are still `sent` `graceMs` after answerBy: the call that executed them has died. */
 export async function abandoned(
   queries: Queries,
   instanceId: string,

@@ -1,5 +1,5 @@
-// The steps of each command, for the sale's timeline. Kept beside the money path: a step that could not be written
-// never delays or fails a command, so steps are gathered and written in small batches. Nothing is decided by them.
+// The steps of each command, for the sale's timeline. They are gathered and written in small batches outside the money path: a step that
+// cannot be written never delays or fails a command. No decision depends on them.
 import { sql } from 'kysely';
 import { listed, type RowsText, rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
@@ -12,16 +12,15 @@ import { CountedSteps, listFurther } from './counted-steps.ts';
 
 const flushAfterMs = 50;
 const maxWaiting = 10_000;
-/** Of one statement. */
 const maxCharactersPerStatement = 1024 * 1024;
 const maxEventsPerStatement = 500;
 
 export interface Timeline {
-  /** `atMs`: now, unless it is given. */
+  /** `atMs` defaults to now. */
   add(event: Omit<CommandEvent, 'atMs'> & { atMs?: number }): void;
-  /** Of a step that may come without end: the first are kept, the rest counted. */
+  /** For a step that may repeat without end: the first ones are listed, the others are only counted. */
   addCounted(event: Omit<CommandEvent, 'atMs'> & { atMs?: number }): void;
-  /** Writes what is waiting; call it at the end. */
+  /** Writes the waiting steps; call it at shutdown. */
   flush(): Promise<void>;
 }
 
@@ -65,7 +64,7 @@ const insertion = forEachEngine((engine) =>
   ),
 );
 
-/** So many lines, or so many characters of details, as one statement carries; a report of a device may be a mebibyte. */
+/** Splits events by the limits of one statement: the report of a device may be as long as a mebibyte. */
 function partsOf(events: readonly CommandEvent[]): CommandEvent[][] {
   const parts: CommandEvent[][] = [];
   let room = 0;
@@ -90,7 +89,7 @@ export async function addEvents({ engine, queries }: Pick<Database, 'engine' | '
       at: event.atMs,
       step: event.step,
       channel: event.channel ?? null,
-      // One line that is no text to PostgreSQL would cost all the others.
+      // PostgreSQL would reject the whole batch for one text with a lone surrogate.
       detail: event.detail?.toWellFormed() ?? null,
     }));
     await insertion[engine](queries, { rows: rowsText(columns, rows) });

@@ -1,6 +1,6 @@
-// Attempts under a number (a documentNr, a Receipt.Uid) that keep the number: one whose record was removed [D66], and one that is disputed
-// [D143]. Such a number is not tried again; an operator frees the second kind by resolving it as not executed. What an operator has settled
-// as not done is tried again, but the device that it is tried on is asked first, if it has not confirmed the decision [D129].
+// Attempts that keep their number (a documentNr, a Receipt.Uid): a removed one [D66] and a disputed one [D143]. Such a number is not tried
+// again; an operator releases that of a dispute by resolving it as not executed. A command that an operator settled as not done may be
+// tried again, but its device is asked first if it has not confirmed the decision [D129].
 import type { Database, Queries } from '../database/database.ts';
 import { disputed, fieldsOf, wasRemoved } from './answers.ts';
 import { findClaimant, type NumberKind, releaseNumbers } from './claims.ts';
@@ -10,8 +10,8 @@ import { mayHaveHappened } from './standing.ts';
 import { findCommand, type NewCommand } from './store.ts';
 
 /**
- * The command that has the number and did, or may do, what a second one must not do again: open or done. Throws what the caller of a second
- * attempt gets when it is disputed or its record was removed. One that was settled as not done gives the number back at its settlement.
+ * The open or done command that has the number, so that a second one must not run. Throws the answer of a second attempt if the command is
+ * disputed or its record was removed. The settlement as not done releases the number.
  */
 export async function findHolderOfNumber(
   { engine, transaction, queries }: Pick<Database, 'engine' | 'transaction' | 'queries'>,
@@ -24,7 +24,7 @@ export async function findHolderOfNumber(
   if (holder.state === 'disputed') throw disputed(fieldsOf(holder));
   if (holder.removedAtMs !== null) throw wasRemoved(holder);
   if (!wasNotDone(holder)) return holder;
-  // A dispute of another attempt came in the moment of its settlement.
+  // A dispute of another attempt came at the moment of its settlement.
   await transaction(async (tx) => {
     await lockDevice(engine, tx, holder.deviceId);
     const now = await findCommand(tx, holder.id);
@@ -37,12 +37,12 @@ function wasNotDone(command: Command): boolean {
   return !mayHaveHappened(command) && command.removedAtMs === null;
 }
 
-/** How many one reading brings: more there are only where an operator decides without end. */
+/** Page size; a device rarely has more. */
 const maxDecided = 20;
 
 /**
- * What a person settled as not done, and of which the device that is to try again has said nothing since: tries of the same under the number
- * of this command, of anything about the same payment, or an equal request without a name. Those that were settled until `sinceMs` are left out; the oldest come first.
+ * Commands that an operator settled as not done and that the device of the new attempt has not confirmed: the same operation under the same
+ * number, any operation on the same payment, or an equal request without a number. Only those settled after `sinceMs`, oldest first.
  */
 export async function unconfirmedDecisions(queries: Queries, fresh: Tried, sinceMs = 0): Promise<Command[]> {
   const { merchantId, deviceId, name, documentNr, receiptUid, targetId, requestHash } = fresh;

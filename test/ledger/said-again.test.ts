@@ -94,7 +94,7 @@ describe('a decision', () => {
     const open = await command({ state: 'unknown', answer_by: 0, review_since: 1, review_reason: 'Silent.' });
     const { decide } = reviewOf({}, async () => open);
     said = { ...open, reviewReason: 'Another amount.' };
-    await expect(decide(open.id, no)).rejects.toThrow('there is something new: Another amount. Look at it, and decide then.');
+    await expect(decide(open.id, no)).rejects.toThrow('reported something new: Another amount. Check it, then decide.');
     for (const heard of [open, { ...said, endedUnknownAtMs: 1 }, undefined]) {
       said = heard;
       expect(await decide(open.id, no)).toBe(open);
@@ -131,7 +131,7 @@ describe('a decision', () => {
     const { decide } = reviewOf();
     // From a page that still shows it as open: what was never seen is not waved through.
     await expect(decide(settled.id, yes)).rejects.toThrow(
-      'What the device has said since contradicts it: look at it again, and close the review.',
+      'The device has contradicted it since: check the command again, then close the review.',
     );
     await expect(
       decide(settled.id, seen, async () => {

@@ -1,6 +1,6 @@
-// An operator may have settled an earlier attempt as not done, wrongly, while its device was away. Before the same operation is sent to that
-// device again, the device is asked about the earlier attempt [D129]. If it did it, the insert is refused with the reason; while it does not
-// answer, nothing is sent. Asking writes only what the device answers, so a crash in between changes nothing.
+// An operator may have wrongly settled an earlier attempt as not done while its device was offline. Before the same operation is sent to
+// that device again, the device is asked about the earlier attempt [D129]. If the device executed it, the insert is refused with the
+// reason; until the device answers, nothing is sent. Only the device's answers are written, so a crash in between changes nothing.
 import type { Database } from '../../database/database.ts';
 import type { Link } from '../../link/link.ts';
 import { notConfirmedYet } from '../answers.ts';
@@ -31,7 +31,7 @@ export function createConfirmation({ database, link, recall }: Deps): Confirmati
     return asking;
   }
 
-  /** A device with another journal than then cannot know, and one without a journal need not answer: the operator's decision stands. */
+  /** A device with another journal cannot know the attempt, and one without a journal need not answer: the operator's decision holds. */
   async function hasAnswered(decided: Command, { deviceId, journalId }: CommandRequest): Promise<boolean> {
     const journalNow = link.presence.journalOf(deviceId, journalId);
     const isAnother = decided.journalId !== null && journalNow !== decided.journalId;

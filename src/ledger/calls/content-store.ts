@@ -1,4 +1,4 @@
-// The SQL of repeats that bring no key [D58]: commands whose outcome no caller is known to have received, found by what was asked.
+// The SQL of repeats without a key [D58]: commands whose outcome no caller is known to have received, found by the content of the request.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 import { nowMs } from '../../database/dialect.ts';
@@ -12,7 +12,7 @@ const maxIdsPerStatement = 500;
 
 export interface Equal {
   command: Command;
-  /** Whether the gateway that it was sent from lives, so that its caller may still be waiting there. */
+  /** Whether the gateway that sent it is running, so that its caller may still be waiting there. */
   isInstanceLiving: boolean;
 }
 
@@ -33,8 +33,8 @@ const undelivered = keptStatement((queries, { id }: { id: string }) =>
 const notInACloseBefore = namesWhere(({ closesDay, effect }) => !closesDay && effect !== 'close');
 
 /**
- * Something that a close made before it cannot have in it: of whatever does more than close, the newest. Both bounds and the order leave
- * PostgreSQL the device's own few minutes to read, whatever it believes about all that the device ever did.
+ * The newest operation that an earlier close cannot include: any that does more than close. Both bounds and the order make PostgreSQL read
+ * only the device's last minutes, whatever its statistics about the device say.
  */
 const doneSince = keptStatement((queries, { deviceId, issuedAtMs }: Pick<Command, 'deviceId' | 'issuedAtMs'>) =>
   queries
@@ -49,7 +49,7 @@ const doneSince = keptStatement((queries, { deviceId, issuedAtMs }: Pick<Command
     .compile(),
 );
 
-/** An invoice that was paid at the device by its QR [D149]: the device did that without a command. Among the few that ended since. */
+/** An invoice that was paid at the device by its QR [D149], for which there is no command. Searched among the few that ended since. */
 const paidByQrSince = keptStatement((queries, { deviceId, issuedAtMs }: Pick<Command, 'deviceId' | 'issuedAtMs'>) =>
   queries
     .selectFrom('invoices')
@@ -68,9 +68,9 @@ async function hasSoldSince(queries: Queries, close: Command): Promise<boolean> 
 }
 
 /**
- * The newest command with this content that did, or may have done, something, and whose outcome no caller is known to have received; or one
- * that is disputed: it never lends its outcome, and nothing equal is sent beside it [D143]. A close (CloseDay, Z) stands for the next one only
- * until something else was done on its device: that is not in it, and closing again moves no money.
+ * The newest command with this content that was or may have been executed, and whose outcome no caller is known to have received. Or a
+ * disputed command: its outcome answers no repeat, and no equal command is sent beside it [D143]. A close (CloseDay, Z) answers the next
+ * one only until its device has executed something else: the first close does not include that, and closing again moves no money.
  */
 export async function findEqual(queries: Queries, content: Content): Promise<Equal | undefined> {
   const command = await findByContent(queries, content);
@@ -80,7 +80,7 @@ export async function findEqual(queries: Queries, content: Content): Promise<Equ
   return { command, isInstanceLiving: (await livingInstance(queries, { id: command.instanceId })).length > 0 };
 }
 
-/** Only a Report that is a Z has its content kept. */
+/** A Report that is no Z stores no content, so every Report here is a Z. */
 function isClose({ name }: Command): boolean {
   return operationOf(name).closesDay === true;
 }
@@ -97,7 +97,7 @@ export async function writeReceived(queries: Queries, ids: readonly string[]): P
   }
 }
 
-/** The caller is without the outcome. Each 3 counts anew; a disconnect counts once. */
+/** The caller lacks the outcome. Each answer 3 renews the time; a disconnect sets it once. */
 export async function writeMissed(queries: Queries, ids: readonly string[], why: 'answered 3' | 'left'): Promise<void> {
   for (let start = 0; start < ids.length; start += maxIdsPerStatement) {
     await queries

@@ -1,4 +1,4 @@
-// What every call to a device has in common, read from its request: who asks, for which device, how a repeat is recognised, who waits.
+// The common part of every call to a device, read from its request: merchant, device, what identifies a repeat, and the waiting connection.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerOf } from '../../http/authentication.ts';
 import { recognitionOf } from '../../http/idempotency-key.ts';
@@ -6,13 +6,13 @@ import { originOf } from '../../http/origin.ts';
 import { readUuid } from '../../http/schemas.ts';
 import type { CommandCall } from './call.ts';
 
-/** A call as HTTP hands it over. */
+/** A call as read from HTTP. */
 export interface DeviceCall extends Omit<CommandCall, 'findEarlier' | 'requestHash'> {
-  /** The requestHash, for calls that turn out to be recognised by it: it costs more than all else that is read of a call. */
+  /** Computes requestHash, for calls recognised by content only: it costs more than reading the rest of the call. */
   hashRequest?: (() => string) | undefined;
 }
 
-/** `leaveOut`: fields of the body that the command keeps anyway. */
+/** `leaveOut`: fields of the body that the command stores anyway. */
 export function deviceCallOf(request: FastifyRequest, reply: FastifyReply, deviceId: string, ...leaveOut: string[]): DeviceCall {
   return {
     merchantId: callerOf(request).merchantId,

@@ -1,6 +1,6 @@
-// The first commit of a command: its row as `sent`, with its device's lock, its numbers and its Idempotency-Key. Nothing goes out before it.
-// Undefined: another command was faster, and nothing was written. One statement decides (insert-batch.ts), shared with other calls or inside
-// a transaction that takes the locks of this one first: an invoice's, the device's, those of the guard.
+// The first commit of a command: its row as `sent`, with its device's lock, its numbers and its Idempotency-Key. Nothing is sent before it.
+// Undefined: another command was faster, and nothing was written. One statement decides (insert-batch.ts). It is shared with other calls,
+// or runs in a transaction that first takes the locks of this call: an invoice's, the device's, those of the guard.
 
 import { claimKey, isUsed, moveKey } from '../../access/idempotency.ts';
 import type { Database, Queries } from '../../database/database.ts';
@@ -19,7 +19,7 @@ import type { OutcomeDelivery } from './outcome-delivery.ts';
 
 export interface FirstCommits {
   begin(request: CommandRequest, id: string): Promise<Command | undefined>;
-  /** Ends a command that expired by a wrong clock, and begins it once more under a new id, in one transaction. */
+  /** Settles a command that expired by a wrong clock and issues it again under a new id, in one transaction. */
   beginAgain(expired: Command, reason: string | undefined, request: CommandRequest, id: string): Promise<Command | undefined>;
 }
 
@@ -75,7 +75,7 @@ export function createFirstCommits({ database, link, instanceId, outcomeDelivery
       const claimed = await claimKey(queries, claim);
       if (claimed.kind === 'other') throw otherRequestUnderKey();
       if (claimed.kind === 'same') {
-        // Only a command that was never sent leaves its key to the next attempt; anything else was found before.
+        // Only a `never` command releases its key to the next attempt; any other was found before.
         const earlier = await store.findCommand(queries, claimed.subjectId);
         if (earlier?.state !== 'never') throw new LostRace();
         await moveKey(queries, merchantId, idempotency.key, claimed.subjectId, fresh.id);
@@ -92,10 +92,10 @@ export function createFirstCommits({ database, link, instanceId, outcomeDelivery
       const canBatch = !hold && !guard && (idempotency !== undefined || request.requestHash === undefined);
       if (!canBatch) return insertUnderLocks(fresh, request);
       const command = await insertGroup.add(fresh);
-      // A key that stands for something, or did a day ago, is judged by itself; but a call that has looked for nothing yet looks first.
+      // A key in use or expired takes the locked path; a first try returns, so that the caller can look it up.
       if (command || !idempotency || isFirstTry) return command;
       if (await isUsed(database.queries, merchantId, idempotency.key)) return insertUnderLocks(fresh, request);
-      // Perhaps the key alone stood in the way, and what it stood for has let it go since.
+      // Perhaps only the key was taken, and its command has released it since.
       return insertGroup.add(fresh);
     },
     beginAgain: (expired, reason, request, id) =>
@@ -103,7 +103,7 @@ export function createFirstCommits({ database, link, instanceId, outcomeDelivery
         await request.hold?.(queries);
         const settlement = { state: 'never', by: 'answer', outcome: 'expired', report: undefined, reason, reissuedAs: id } as const;
         const settled = await settleWithin(database.engine, queries, { command: expired, settlement });
-        // Another gateway settled it, or it is to be aborted: then it is not to be tried again.
+        // Another gateway settled it, or an abort was requested: it is not issued again.
         if (settled?.abortRequestedAtMs !== null) throw new LostRace();
         const { idempotency, ...again } = freshCommand(request, id);
         // The first insert may have found the target by itself.
@@ -123,9 +123,9 @@ export function createFirstCommits({ database, link, instanceId, outcomeDelivery
 }
 
 /**
- * A request that nothing names, of a caller who is gone, is not begun: while it lay here (the process stood still) the caller may have repeated it
- * at another gateway, where it was done and answered, so that nothing would show that this is the same [D117]. From here on the
- * device's lock and the time to begin keep it from being done twice.
+ * A request without number or key whose caller has disconnected is not begun [D117]: while this process was paused, the caller may have
+ * repeated it at another gateway, which executed and answered it, and then nothing shows that the two are the same. From here on, the
+ * device lock and startBy prevent a second execution.
  */
 function refuseIfGone({ requestHash, idempotency, recipient }: CommandRequest): void {
   if (requestHash !== undefined && !idempotency && recipient?.hasLeft()) throw callerIsGone();

@@ -1,8 +1,9 @@
-// The commands that this instance is carrying: from the committed row, over the wire, to the committed outcome.
-// Once one may have been published, whatever of ours fails is 3 to the caller [D59]: its outcome is kept and committed when the database is back.
+// The commands that this instance is executing: from the committed row, over the wire, to the committed outcome.
+// Once a command may have been published, any failure of the gateway is answered 3 [D59]: the outcome is kept in memory and committed when
+// the database is back.
 //
-//   what the link found ... done, refused, never: settled     not-sent: `never`     silent, timeout: `unknown`, and Recall goes on
-//   `expired` ............. the clock offset was wrong and is corrected: once more under a new id, while less than 10 s have passed [D65]
+//   result of the link ... done, refused, never: settled     not-sent: `never`     silent, timeout: `unknown`, and Recall continues
+//   `expired` ............ the clock offset was wrong and is corrected: issued again under a new id, if less than 10 s have passed [D65]
 import type { Database } from '../../database/database.ts';
 import { isDatabaseDown } from '../../database/errors.ts';
 import { maskCardNumbers } from '../../kernel/card-numbers.ts';
@@ -52,11 +53,11 @@ export class CommandsInFlight {
     return this.#ids.size;
   }
 
-  /** Commits the request's command and carries it out. Undefined: another command was faster, and nothing was written or sent. */
+  /** Commits the request's command and executes it. Undefined: another command was faster, and nothing was written or sent. */
   async run(request: CommandRequest): Promise<Command | undefined> {
     const { link, random, firstCommits } = this.#deps;
     const id = random.uuid();
-    // Before any wait for the commit: what that takes is taken from the time to begin.
+    // Fixed before the commit, so that the time spent on the commit counts against startBy.
     const deadlines = link.deadlines(request.deviceId, request.answerWithinMs);
     this.#ids.add(id);
     try {
@@ -67,7 +68,7 @@ export class CommandsInFlight {
     }
   }
 
-  /** For the last commits of what is still under way. */
+  /** Resolves after the last commits of the commands in flight. */
   async ended(): Promise<void> {
     await Promise.allSettled(this.#running);
   }
@@ -104,7 +105,7 @@ export class CommandsInFlight {
       return await this.#conclude(command, result);
     } catch (error) {
       if (result?.kind === 'not-sent' && command === first) throw error;
-      logger.error({ err: error, ...namesOf(command) }, 'a command was sent and its outcome could not be written down yet');
+      logger.error({ err: error, ...namesOf(command) }, 'a command was sent, and its outcome could not be committed yet');
       return command;
     } finally {
       this.#ids.delete(command.id);
@@ -126,7 +127,7 @@ export class CommandsInFlight {
     });
   }
 
-  /** `expired` is only believed if the device had not begun; and the caller waits only for so long [D65]. */
+  /** `expired` counts only if the device had not begun; and the caller does not wait longer than startBy [D65]. */
   #mayGoOutAgain(command: Command, ended: CarryEnded, deadlines: Deadlines): boolean {
     return ended.outcome === 'expired' && judge(command, ended, undefined).kind === 'settle' && !isStartOver(this.#deps.clock, deadlines);
   }
@@ -138,7 +139,7 @@ export class CommandsInFlight {
     this.#ids.add(id);
     const again = await firstCommits.beginAgain(command, reason, request, id).catch((error: unknown) => {
       logger.error({ err: error, ...namesOf(command) }, 'a command that expired could not be issued again');
-      // The new one was not published, and if its row is there it is ended; what is known of the first one still stands.
+      // The new command was not published; if its row exists, it is settled as `never`. The result of the first one still holds.
       if (isDatabaseDown(error)) lateCommits.readBack(id, error);
       return undefined;
     });
@@ -152,7 +153,7 @@ export class CommandsInFlight {
     return again;
   }
 
-  /** Commits what the link found. If that fails the outcome is kept and tried again. */
+  /** Commits the result of the link. If that fails, the result is kept and the commit is retried. */
   async #conclude(command: Command, result: CarryResult): Promise<Command> {
     const { settlements, logger, lateCommits } = this.#deps;
     const commit = () => {
@@ -163,7 +164,7 @@ export class CommandsInFlight {
     try {
       return await commit();
     } catch (error) {
-      logger.error({ err: error, ...namesOf(command), result: result.kind }, 'an outcome could not be committed; it will be tried again');
+      logger.error({ err: error, ...namesOf(command), result: result.kind }, 'an outcome could not be committed; the commit will be retried');
       lateCommits.keepTrying(commit);
       throw error;
     }

@@ -1,4 +1,4 @@
-// What the Idempotency-Key of a call stands for among the ledger's commands [D13]: same key and body, same command; other body, 22.
+// The command of an Idempotency-Key [D13]: same key and body, same command; other body, 22.
 
 import { claimKey, findKey, moveKey, releaseKey } from '../../access/idempotency.ts';
 import type { Database } from '../../database/database.ts';
@@ -13,11 +13,11 @@ export interface KeyedCall {
 }
 
 export interface KeyedCalls {
-  /** What the Idempotency-Key of this call stands for; throws 22 when it stands for another request. */
+  /** The command of the call's Idempotency-Key; throws 22 if the key belongs to another request. */
   findByKey(call: KeyedCall): Promise<Command | undefined>;
-  /** The call's Idempotency-Key stands for this command from now on, unless it stands for another one that came to something. */
+  /** Assigns the call's Idempotency-Key to this command, unless it belongs to another command that is not `never`. */
   keepKey(call: KeyedCall, commandId: string): Promise<void>;
-  /** Only outcomes of what was sent are kept under a key [D13]. If this fails, the next attempt takes the key over. Never rejects. */
+  /** Only commands that were sent keep their key [D13]. If the release fails, the next attempt takes the key over. Never rejects. */
   dropKeyOfNever(call: KeyedCall, command: Command): Promise<void>;
 }
 
@@ -49,5 +49,5 @@ export function createKeyedCalls({ database, logger }: { database: Database; log
 }
 
 export function otherRequestUnderKey(): GatewayError {
-  return new GatewayError('The_status_cannot_be_applied', 'The Idempotency-Key was used for a different request; take a new key.');
+  return new GatewayError('The_status_cannot_be_applied', 'The Idempotency-Key was used for a different request; use a new key.');
 }

@@ -1,5 +1,5 @@
-// Whether a caller has received the outcome of a command that is recognised by its content [D58]. A note counts on this gateway at once and is
-// written in the background, many in one statement, so that no answer waits for it.
+// Whether a caller has received the outcome of a command that is recognised by its content [D58]. A note is effective on this gateway at
+// once and is written in the background, many in one statement, so that no answer waits for it.
 //
 // If the process dies before a note is written, the outcome counts as not received: a repeat gets the stored outcome and runs nothing.
 // If the database is down, notes are kept and written again later; above `maxWaiting` the oldest are dropped.
@@ -11,18 +11,18 @@ import type { Logger } from '../../kernel/logger.ts';
 import { type Command, isUnclear } from '../command.ts';
 import { writeMissed, writeReceived } from './content-store.ts';
 
-/** `received`: a caller has the outcome. `answered 3` and `left`: its caller does not. */
+/** `received`: a caller has the outcome. `answered 3` and `left` (disconnected): its caller lacks it. */
 type Note = 'received' | 'answered 3' | 'left';
 
 const maxWaiting = 10_000;
 const pauses = { firstMs: 500, maxMs: 30_000 };
 
 export interface OutcomeDelivery {
-  /** The note on this gateway that is not written yet. */
+  /** The note of this gateway that is not written yet. */
   statusOf(commandId: string): Note | undefined;
-  /** The call that began or joined the command is answered. The recipient may not receive the answer; without a recipient it counts as received. */
+  /** The call that began or joined the command is answered. Without a recipient, the answer counts as received. */
   answered(command: Command, recipient: Recipient | undefined): void;
-  /** A caller that only asked is answered with the command's standing; if it is still open, nothing is noted. */
+  /** A status query is answered with the command's standing; if the command is still open, nothing is noted. */
   sent(command: Command, recipient: Recipient | undefined): void;
   /** The caller that waits for the command has disconnected. */
   callerLeft(command: Command): void;
@@ -59,7 +59,7 @@ export function createOutcomeDelivery({ database, clock, logger }: { database: D
       }
       failures = 0;
     } catch (error) {
-      logger.warn({ err: error, waiting: waiting.size }, 'which callers received an outcome could not be written and will be tried again');
+      logger.warn({ err: error, waiting: waiting.size }, 'notes about received outcomes could not be written; the write will be retried');
       failures += 1;
       cancelRetry = clock.after(growingPauseMs(failures, pauses), () => {
         cancelRetry = undefined;

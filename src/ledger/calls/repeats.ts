@@ -1,11 +1,11 @@
-// Which command a call repeats, looked for before anything else is [D60]: by its Idempotency-Key, by what the slice knows (documentNr,
-// Receipt.Uid), and by its content [D58].
+// Which command a call repeats, searched before any other check [D60]: by its Idempotency-Key, by its number (documentNr, Receipt.Uid), and
+// by its content [D58].
 //
-// By content, for calls that bring no key: the newest equal command, as long as its caller is without the outcome.
-//   its caller still waits for it ........ no repeat; the device is busy, 31
-//   it was answered 3, or disconnected ... a repeat, also after the settlement
-//   its answer is being written out ...... wait for how that ends; if that is not known, a repeat: better answered twice than charged twice
-//   it has the outcome, or `never` ....... a new attempt
+// By content, for calls without a key: the newest equal command, as long as its caller lacks the outcome.
+//   the caller still waits for it ............ no repeat; the device is busy, 31
+//   the caller was answered 3 or has left .... a repeat, also after the settlement
+//   the answer is being sent ................. wait for the result; if it stays unknown, a repeat: better answered twice than charged twice
+//   the caller has the outcome, or `never` ... a new attempt
 import type { Database } from '../../database/database.ts';
 import { type Clock, sleep } from '../../kernel/clock.ts';
 import { equalIsDisputed } from '../answers.ts';
@@ -15,18 +15,18 @@ import { findEqual } from './content-store.ts';
 import type { KeyedCalls } from './keyed-calls.ts';
 import type { OutcomeDelivery } from './outcome-delivery.ts';
 
-/** An answer is written out within milliseconds, and so is the note about it; a caller who does not read may take longer. */
+/** An answer and the note about it are written within milliseconds; a caller that reads slowly takes longer. */
 const pausesMs = [20, 40, 80, 160, 300, 400, 500, 500];
 
 export interface Earlier {
   command: Command;
-  /** How it was recognised: `number` is a documentNr or a Receipt.Uid. */
+  /** `number`: a documentNr or a Receipt.Uid. */
   by: 'key' | 'number' | 'content';
 }
 
 export interface Repeats {
   find(call: CommandCall): Promise<Earlier | undefined>;
-  /** Only by what the call itself names: its Idempotency-Key, its documentNr or Receipt.Uid. */
+  /** Only by the names in the call: Idempotency-Key, documentNr or Receipt.Uid. */
   findNamed(call: CommandCall): Promise<Earlier | undefined>;
 }
 
@@ -58,7 +58,7 @@ export function createRepeats({ database, clock, outcomeDelivery, findByKey }: D
   async function findNamed(call: CommandCall): Promise<Earlier | undefined> {
     const keyed = await findByKey(call);
     if (keyed && keyed.state !== 'never' && keyed.state !== 'refused') return { command: keyed, by: 'key' };
-    // What its own key stands for was not done: another call may have paid under its number since [D125].
+    // The command of its own key was not done: another call may have paid under its number since [D125].
     const command = await call.findEarlier?.(database.queries);
     if (command) return { command, by: 'number' };
     return keyed?.state === 'refused' ? { command: keyed, by: 'key' } : undefined;

@@ -1,5 +1,5 @@
-// Every call's way into the ledger: it joins the command that it repeats, runs a new one, or is answered that the device is busy.
-// If the caller disconnects or this process dies, the command goes on, and a repeat of the call joins it.
+// The entry of every call into the ledger: it joins the command that it repeats, runs a new one, or is answered that the device is busy.
+// If the caller disconnects or this process dies, the command continues, and a repeat of the call joins it.
 import type { Database } from '../../database/database.ts';
 import { isDatabaseDown } from '../../database/errors.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -21,13 +21,13 @@ import type { OutcomeWaits, WaitingCaller } from './wait-for-outcome.ts';
 
 /** A repeat of a request whose outcome is unknown waits this long for the device's report. */
 const askAgainForMs = 5_000;
-/** The answer may be on its way into the database when answerBy comes. */
+/** At answerBy, the device's answer may be in the middle of its commit. */
 const graceMs = 1_000;
 const defaultJoiners = 20;
 
 export interface Ran {
   command: Command;
-  /** It was begun by an earlier request. */
+  /** An earlier request began it. */
   isEarlier: boolean;
   /** It was recognised by its content alone [D58]. */
   isRepeated: boolean;
@@ -35,9 +35,9 @@ export interface Ran {
 
 export interface RunOrJoin {
   /**
-   * Waits for the command that the call repeats, or runs the one that `plan` makes. `plan` is called only without an earlier command, so that
-   * an earlier operation is found before the device's state is checked [D60]. Returns the command settled, or still open when its deadline
-   * passed or its outcome could not be written.
+   * Waits for the command that the call repeats, or runs the one that `plan` makes. `plan` is called only without an earlier command, so
+   * that an earlier operation is found before the device's state is checked [D60]. Returns the command settled, or still open when its
+   * deadline passed or its outcome could not be written.
    */
   run(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran>;
   /**
@@ -45,7 +45,7 @@ export interface RunOrJoin {
    * long path to find out why. Not taken if the device is offline: locating it takes time, and a repeat would wait meanwhile.
    */
   runAtOnce(call: CommandCall, plan: () => Promise<CommandPlan>): Promise<Ran | undefined>;
-  /** The command as it is now. If its outcome is unknown, the device is asked once more and has a moment to report; nothing is started. */
+  /** The current command. If its outcome is unknown, the device is asked once more and gets a moment to report; nothing is started. */
   lookAgain(command: Command): Promise<Command>;
 }
 
@@ -79,9 +79,10 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
   }
 
   /**
-   * A refusal holds only for its own command. If this process stalled since, another call of the same name may have begun and charged: from a
-   * caller that disconnected and turned to another gateway, or from a proxy that sent the request twice. Then the outcome of that command is the
-   * answer, as for any repeat; if waiting for it fails, the answer is its state as found. Only the key is written here, so a crash changes nothing.
+   * A refusal is valid only for its own command. If this process stalled since, another call of the same name may have begun and charged:
+   * from a caller that disconnected and switched to another gateway, or from a proxy that sent the request twice. Then the outcome of that
+   * command is the answer, as for any repeat; if waiting for it fails, its state as read. Only the key is written here, so a crash changes
+   * nothing.
    */
   async function recheckBeforeRefusal(call: CommandCall, ran: Ran): Promise<Ran> {
     const { id, state } = ran.command;
@@ -124,12 +125,12 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     return { command, isEarlier: false, isRepeated: false };
   }
 
-  /** The answer of an earlier command is this request's too, and its Idempotency-Key stands for it from now on. */
+  /** The request gets the answer of the earlier command, and its Idempotency-Key belongs to that command from now on. */
   async function join(earlier: Earlier, request: CommandCall): Promise<Ran> {
     const atMs = clock.now();
     const ran = await answerOfEarlier(earlier, request);
     const { id: commandId, state, outcome } = ran.command;
-    // The answer follows from the command as it stands now.
+    // State and outcome determine the answer, so the timeline need not store it.
     const detail = [earlier.by, state, outcome ?? '-', clock.now() - atMs].join(' ');
     timeline.addCounted({ commandId, atMs, step: 'asked again', detail });
     return ran;
@@ -138,10 +139,11 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
   async function answerOfEarlier({ command, by }: Earlier, request: CommandCall): Promise<Ran> {
     const isRepeated = by === 'content';
     if (isOpen(command) && outcomeWaits.countOf(command.id) >= joinersPerCommand) throw tooManyWait(command);
-    // A command found by its key has that key already; by now the key may stand for a later command and must not be turned back.
+    // A command found by its key has that key already; by now the key may belong to a later command and must not be moved back.
     if (by !== 'key') await keyedCalls.keepKey(request, command.id);
     const latest = await waitFor(command, request.recipient);
-    // `expired`: the command was issued again under a new id, in the transaction that ended this one. If that one cannot be read, nothing is known.
+    // `expired`: the command was issued again under a new id, in the transaction that settled this one. If that id cannot be read, the
+    // outcome is not known.
     const again = await store.lastIssueOf(database.queries, latest).catch(hiddenIfDatabaseDown);
     if (again === 'hidden') return { command, isEarlier: true, isRepeated };
     if (again.id !== latest.id) return answerOfEarlier({ command: again, by: by === 'key' ? 'number' : by }, request);
@@ -157,7 +159,7 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     return outcomeWaits.waitFor(command, clock.now() + leftMs, caller);
   }
 
-  /** No call on this instance carries it, so the device may be asked from here. */
+  /** No call on this instance executes it, so the device may be asked from here. */
   function isUnknownAndIdle({ id, state }: Command): boolean {
     return state === 'unknown' && !inFlight.has(id);
   }

@@ -1,6 +1,6 @@
-// Waiting for the outcome of a command that another call or another instance is carrying, or that no call carries any more.
-// Always holds: one look at a command's row at a time, however many wait for it [D62]; a caller who has left waits no longer;
-// none waits beyond its time, and the answer is how the row stands.
+// Waiting for the outcome of a command that another call or another instance is executing, or that no call executes any more.
+// Invariants: one read of a command's row at a time, however many calls wait for it [D62]; a wait ends when its caller disconnects;
+// no call waits beyond its deadline, and then gets the command as stored.
 import type { Database } from '../../database/database.ts';
 import type { Recipient } from '../../http/recipient.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
@@ -8,18 +8,18 @@ import { type Command, isOpen } from '../command.ts';
 import { commandsTopic } from '../settling/state-change.ts';
 import { findCommand } from '../store.ts';
 
-/** The wake-up of another instance may get lost, so the row is looked at without one too. */
+/** The wake-up of another instance may get lost, so the row is also polled. */
 const pollEveryMs = 500;
 
 export type WaitingCaller = Pick<Recipient, 'onLeft'>;
 
 export interface OutcomeWaits {
   /**
-   * Never rejects. Waits until the command is settled, `untilMs` (gateway clock) has come or the caller has left, and returns it as it
-   * stands.
+   * Never rejects. Waits until the command is settled, `untilMs` (gateway clock) is reached or the caller has disconnected, and returns the
+   * command as last read.
    */
   waitFor(command: Command, untilMs: number, caller?: WaitingCaller): Promise<Command>;
-  /** How many wait for it here. */
+  /** How many calls wait for it on this instance. */
   countOf(commandId: string): number;
   stop(): void;
 }
@@ -27,19 +27,19 @@ export interface OutcomeWaits {
 interface Watch {
   waiters: Set<Waiter>;
   isLooking: boolean;
-  /** Something happened while the row was being read: what was read may be older. */
+  /** A wake-up came while the row was being read, so the result may be stale. */
   mustLookAgain: boolean;
   cancelPoll: Cancel;
 }
 
-/** Called with every look; undefined: the row could not be read. */
+/** Called after every read; undefined: the row could not be read. */
 type Waiter = (latest: Command | undefined) => void;
 
 export function createOutcomeWaits({ database, clock }: { database: Database; clock: Clock }): OutcomeWaits {
   const watches = new Map<string, Watch>();
   const stop = database.onWake(commandsTopic, (id) => look(id));
 
-  /** The database may be away for a moment. That says nothing about the command, so the caller waits on and is answered 3 at worst [D59]. */
+  /** The database may be down for a moment. The command may still succeed, so the caller keeps waiting and is answered 3 at worst [D59]. */
   function read(commandId: string): Promise<Command | undefined> {
     return findCommand(database.queries, commandId).catch(() => undefined);
   }
@@ -55,7 +55,7 @@ export function createOutcomeWaits({ database, clock }: { database: Database; cl
     watch.isLooking = true;
     void read(commandId).then((latest) => {
       watch.isLooking = false;
-      for (const tell of [...watch.waiters]) tell(latest);
+      for (const notify of [...watch.waiters]) notify(latest);
       if (watches.get(commandId) !== watch) return;
       if (watch.mustLookAgain) {
         watch.mustLookAgain = false;
@@ -85,7 +85,7 @@ export function createOutcomeWaits({ database, clock }: { database: Database; cl
 
   return {
     waitFor(command, untilMs, caller) {
-      // The call that carried it was answered 3: so are those that joined it.
+      // The call that executed it was answered 3: so are those that joined it.
       const isDone = (latest: Command) => !isOpen(latest) || (latest.state === 'unknown' && command.state !== 'unknown');
       if (isDone(command) || clock.now() >= untilMs) return Promise.resolve(command);
       return new Promise((resolve) => {
@@ -99,7 +99,7 @@ export function createOutcomeWaits({ database, clock }: { database: Database; cl
           latest = seen ?? latest;
           if (isDone(latest) || clock.now() >= untilMs) end();
         };
-        // The time is over: one last look, which ends the wait.
+        // At the deadline the row is read once more, which ends the wait.
         const cancelTimer = clock.after(untilMs - clock.now(), () => look(command.id));
         join(command.id, waiter);
         caller?.onLeft(end);

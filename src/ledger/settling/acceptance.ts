@@ -1,15 +1,15 @@
-// Whether a device has accepted a command. Money depends on it: a device that accepted a command cannot report later that it never began. So it
-// is stored in the command's row (`accepted_at`) and not in the timeline, which may lose steps.
+// Whether a device has accepted a command. Money depends on it: a device that accepted a command cannot report later that it never began.
+// So it is stored in the command's row (`accepted_at`) and not in the timeline, which may lose steps.
 //
 // No call waits for it: acceptances are gathered for a moment and written together. Before a command is settled as `never`, its gathered
 // acceptance is written, and the settling statement itself skips a command that was accepted.
 //
-// A row that another transaction holds is mostly being settled, and then nothing is left to write. So it is skipped once, to let the
-// others be written; after that it is written by itself, and waited for.
+// A row that another transaction has locked is mostly being settled, and then nothing is left to write. So it is skipped once, so that the
+// others are written; the next time it is written alone, with a wait for the lock.
 //
-// The process dies before the write: as if the device's message was lost; Recall is answered "running" or the outcome.
-// The write fails: the acceptance stays gathered and is written again later; until then no `never` is settled here.
-// The acceptance comes after the settlement, twice, or through another instance: it is written all the same. A command that was settled as
+// If the process dies before the write, the effect is the same as a lost message: Recall gets "running" or the outcome.
+// If the write fails, the acceptance stays gathered and is retried; until then, no `never` is settled here.
+// If the acceptance comes after the settlement, twice, or through another instance, it is written as well. A command that was settled as
 // `never` becomes disputed [D143].
 import type { Database } from '../../database/database.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
@@ -17,17 +17,16 @@ import type { Logger } from '../../kernel/logger.ts';
 import type { Command } from '../command.ts';
 import { findCommand, markAccepted } from '../store.ts';
 
-/** Longer than a quick command takes: its settlement implies the acceptance, and then nothing is left to write. */
+/** Longer than a quick command takes: its settlement includes the acceptance, so nothing is left to write. */
 const gatherMs = 250;
 const retryMs = 1_000;
-/** One statement holds at most so many rows. */
 const maxPerStatement = 500;
 
 export interface Acceptances {
   note(commandId: string): void;
-  /** Its settlement is written, which implies the acceptance. */
+  /** The command is settled, which includes the acceptance. */
   forget(commandId: string): void;
-  /** Writes a gathered acceptance now; rejects if that fails. Waits for no other command's row. */
+  /** Writes a gathered acceptance now; rejects if that fails. Does not wait for the rows of other commands. */
   flush(commandId: string): Promise<void>;
   /** Writes the rest once, without retries. */
   stop(): Promise<void>;
@@ -37,7 +36,7 @@ interface Deps {
   database: Database;
   clock: Clock;
   logger: Logger;
-  /** The device contradicts that the command never began: records it with the acceptance, or changes nothing. */
+  /** The acceptance contradicts a `never`: records the dispute with the acceptance, or changes nothing. */
   onSettledAsNever(command: Command): Promise<unknown>;
 }
 
@@ -53,13 +52,13 @@ export function createAcceptances({ database, clock, logger, onSettledAsNever }:
     timer ??= clock.after(delayMs, () => {
       timer = undefined;
       inTurn(false).catch((error: unknown) => {
-        logger.warn({ err: error }, 'it could not be written that a device accepted a command; it will be tried again');
+        logger.warn({ err: error }, 'the acceptance of commands could not be stored; the write will be retried');
         writeLater(retryMs);
       });
     });
   }
 
-  /** Rows that another transaction holds are left for the next time, unless `mustWait`. */
+  /** Rows that another transaction has locked are skipped until the next time, unless `mustWait`. */
   async function write(mustWait: boolean): Promise<void> {
     const all = [...unwritten.keys()];
     for (let start = 0; start < all.length; start += maxPerStatement) {
@@ -82,7 +81,7 @@ export function createAcceptances({ database, clock, logger, onSettledAsNever }:
     const marked = new Set((await markAccepted(database, ids)).map(({ id }) => id));
     for (const id of marked) unwritten.delete(id);
     const [only] = ids;
-    // Of several ids, an unmarked one is looked at by itself the next time.
+    // An unmarked id of several is checked alone the next time.
     const unmarked = ids.length > 1 || only === undefined || marked.has(only) ? undefined : await findCommand(database.queries, only);
     if (unmarked?.state === 'never' && unmarked.acceptedAtMs === null) await onSettledAsNever(unmarked);
   }
@@ -107,7 +106,7 @@ export function createAcceptances({ database, clock, logger, onSettledAsNever }:
     async stop() {
       isStopped = true;
       timer?.();
-      await inTurn(true).catch((error: unknown) => logger.warn({ err: error }, 'it could not be written that a device accepted a command'));
+      await inTurn(true).catch((error: unknown) => logger.warn({ err: error }, 'the acceptance of commands could not be stored'));
     },
   };
 }

@@ -1,12 +1,12 @@
-// What a device says about a command that was settled before: it agrees, or it contradicts [D143].
+// A device's answer about a command that is already settled: it agrees, or it contradicts [D143].
 //
-//   agrees ............................. nothing changes; the numbers that an operator did not know are added, once
-//   contradicts, and it was not done ... disputed; a CloseDoc, which moves no money, becomes done at once
-//   denies an operator's `done` ........ disputed
-//   denies what it reported itself ..... stays done, and is flagged for review
+//   agrees ................................ nothing changes; numbers that an operator did not know are added, once
+//   reports `done` for one not done ....... disputed; a CloseDoc, which moves no money, becomes done at once
+//   denies an operator's `done` ........... disputed
+//   denies its own report of `done` ....... stays done, and is flagged for review
 //
-// Repeating the same answer has no effect, also after an operator has resolved the dispute. The change is committed first, then counted and
-// logged: if the process dies between, Attention lists it. An operator's resolution has all effects of done or of refused.
+// A repeated answer has no effect, also after an operator has resolved the dispute. The change is committed first, then counted and logged:
+// if the process dies in between, Attention lists it. An operator's resolution has all effects of done or of refused.
 import type { Database, Queries } from '../../database/database.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { operationOf } from '../../kernel/operations.ts';
@@ -23,9 +23,9 @@ import type { Timeline } from '../timeline.ts';
 import type { Alongside, ChangeState, StateChange } from './state-change.ts';
 
 export interface Disputes {
-  /** Returns the command as it stands afterwards. `extracted`: of a report of `done` that can be taken as it is. */
+  /** Returns the command after the comparison. `extracted`: from a plausible report of `done`. */
   compare(settled: Command, finding: Finding, by: SettledBy, extracted?: Extracted): Promise<Command>;
-  /** The device says that it has accepted, or is carrying out, what was settled as not done. */
+  /** The device reports that it has accepted, or is executing, a command that was settled as not done. */
   stillRuns(settled: Command): Promise<Command>;
   /** Undefined: the command is not disputed. */
   resolve(disputed: Command, resolution: disputeStore.Resolution, alongside?: Alongside): Promise<disputeStore.Resolved | undefined>;
@@ -101,7 +101,7 @@ export function createDisputes({ database, logger, timeline, changeState }: Deps
         recordRepeat(settled, finding.outcome);
         return settled;
       }
-      // Of a removed command nothing is left that could be resolved.
+      // A removed command has no data left to resolve a dispute.
       if (comparison === 'flag' || settled.removedAtMs !== null) return flag(settled, finding, contradiction);
       const isDone = finding.outcome === 'done';
       if (isDone && operationOf(settled.name).effect === 'close') {
@@ -135,7 +135,7 @@ function effectOf({ disputedFrom }: Command, { state }: disputeStore.Resolution)
   return disputedFrom === 'done' ? 'reversed' : undefined;
 }
 
-/** It moves no money, so that nothing is left to decide [D143]. In a transaction. */
+/** A CloseDoc moves no money, so no operator need decide [D143]. In a transaction. */
 async function closeAfterAll(
   engine: Database['engine'],
   queries: Queries,
@@ -153,8 +153,8 @@ async function closeAfterAll(
 }
 
 /**
- * The device's own answer completes what an operator decided, after which it need not be asked again. Only "unknown" leaves room for another;
- * a report that cannot be taken as it is completes nothing.
+ * The device's own answer completes an operator's decision, and the device is not asked again. After "unknown", another answer may follow;
+ * an implausible report completes nothing.
  */
 async function completed(
   database: Database,

@@ -1,16 +1,16 @@
-// What a device's answer says about a command: to the command itself, to Recall, to LastTransaction. Pure.
+// The finding in a device's answer: to the command itself, to Recall, to LastTransaction. Pure.
 import { readRecallReport } from '../../link/messages.ts';
 import type { EndingOutcome } from '../../link/protocol.ts';
 import type { AnswerMessage } from '../../link/wire-schemas.ts';
 import type { Command } from '../command.ts';
 import type { Finding } from '../rules.ts';
 
-/** Of an answer that ends the command, that is, of any but `accepted`. */
+/** For any answer but `accepted`: it ends the command. */
 export function findingOfAnswer({ outcome, report, reason, journalId }: AnswerMessage): Finding {
   return { outcome: outcome as EndingOutcome, report, reason, journalId, wasAccepted: false };
 }
 
-/** undefined when the answer makes no sense. */
+/** Undefined: the answer is unusable. */
 export function findingOfRecall(answer: AnswerMessage): Finding | 'running' | undefined {
   const recalled = answer.outcome === 'done' ? readRecallReport(answer.report) : undefined;
   if (recalled === undefined) return undefined;
@@ -25,7 +25,7 @@ export function findingOfRecall(answer: AnswerMessage): Finding | 'running' | un
   };
 }
 
-/** undefined when the device's last transaction is another one, or it does not say how this one ended. */
+/** Undefined: the device's last transaction is another one, or the answer has no outcome for this one. */
 export function findingOfLastTransaction(command: Command, answer: AnswerMessage): Finding | 'running' | undefined {
   const { outcome: word, report, journalId } = answer;
   if (report?.['commandId'] !== command.id) return undefined;
@@ -34,7 +34,7 @@ export function findingOfLastTransaction(command: Command, answer: AnswerMessage
   return word === 'done' && outcome ? { outcome, report, reason: undefined, journalId, wasAccepted: false } : undefined;
 }
 
-/** What was received, for the timeline: also what settles nothing or is not believed. */
+/** The answer in short for the timeline, also if it settles nothing or is rejected. */
 export function received(command: Command, answer: AnswerMessage, finding: Finding | 'running' | undefined): string {
   if (finding === 'running') return finding;
   if (finding) return finding.outcome === 'never' ? 'never' : `final ${finding.outcome}`;

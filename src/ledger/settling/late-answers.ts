@@ -1,17 +1,17 @@
-// Answers that come when no call waits for them any more: they settle what is still open, and contradict or confirm what is not.
-// A doubled answer of a command whose first copy is being committed right now settles nothing twice: the update is guarded.
-// If the process dies before the commit, the command is still open and Recall asks for it.
+// Answers for which no call waits any more: they settle an open command, and confirm or contradict a settled one.
+// A duplicate that comes while the first copy is being committed settles nothing twice: the update is guarded.
+// If the process dies before the commit, the command is still open and Recall asks the device.
 import type { Database } from '../../database/database.ts';
 import type { AnswerMessage } from '../../link/wire-schemas.ts';
 import { findCommand } from '../store.ts';
 import { findingOfAnswer } from './findings.ts';
 import type { Settlements } from './settlement.ts';
 
-/** A device has one open command at a time; one that says more than this at once is broken, and must not keep the database from the others. */
+/** A device has one open command at a time; one that sends more answers at once is broken and must not load the database. */
 const maxAtOnce = 20;
 
 export interface LateAnswers {
-  /** Does nothing while too many answers of this device are being looked at. */
+  /** Does nothing while too many answers of this device are being processed. */
   settle(deviceId: string, answer: AnswerMessage): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// What could not be written while the database was away: kept here and tried again until it is, or until the gateway stops.
-// If the process dies first, nothing is lost but time: the row is still open, and Recall asks the device.
+// Commits that failed while the database was down: kept here and retried until they succeed, or until the gateway stops.
+// If the process dies first, only time is lost: the row is still open, and Recall asks the device.
 import type { Database } from '../../database/database.ts';
 import { growingPauseMs } from '../../kernel/backoff.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
@@ -9,15 +9,15 @@ import { findCommand } from '../store.ts';
 import type { Settlements } from './settlement.ts';
 
 const pauses = { firstMs: 500, maxMs: 30_000 };
-/** Together a minute of looks that found nothing; those that failed do not count. */
+/** Pauses before the reads, a minute together; a failed read does not count. */
 const readBackPausesMs = [500, 1_500, 3_000, 5_000, 10_000, 20_000, 20_000];
 
 export interface LateCommits {
-  /** Runs the commit after a pause, and again after longer ones until it does not fail. */
+  /** Runs the commit after a pause, and again with back-off until it succeeds. */
   keepTrying(commit: () => Promise<unknown>): void;
   /**
-   * The outcome of a command's first commit is unknown, and nothing was published: its row is read back, and ended if it is there.
-   * A server may finish a commit long after its connection broke, so one look that finds nothing proves nothing.
+   * It is unknown whether a command's first commit succeeded, and nothing was published: its row is read back and, if found, settled as
+   * `never`. A server may finish a commit long after its connection broke, so a single read without a row proves nothing.
    */
   readBack(commandId: string, error: unknown): void;
   stop(): void;
@@ -54,7 +54,7 @@ export function createLateCommits({ database, clock, logger, settlements }: Deps
   return {
     keepTrying: (commit) => tryAfter(growingPauseMs(1, pauses), commit, 1),
     readBack(commandId, error) {
-      logger.warn({ err: error, commandId }, 'it is not known whether a command was committed; nothing was sent, and it is read back');
+      logger.warn({ err: error, commandId }, 'it is not known whether a command was committed; nothing was sent, and its row will be read back');
       lookFor(commandId, readBackPausesMs);
     },
     stop() {

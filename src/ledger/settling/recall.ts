@@ -1,8 +1,8 @@
-// Asking a device what became of a command. Asking is harmless: it starts nothing, and an answer that comes twice settles nothing twice.
-// A device without a journal is asked for its LastTransaction, which settles only by an equal command id; all else is for a person.
+// Asking a device for the outcome of a command. A Recall starts nothing, and a duplicated answer settles nothing twice.
+// A device without a journal is asked for its LastTransaction, which settles only by an equal command id; otherwise an operator decides.
 //
-// Always holds: one question about a command at a time on this instance, and one instance that asks: it takes the command over first, by a
-// guarded update that also says when the next question is due. If the process dies after that, the next question is asked at its time.
+// Invariants: one Recall of a command at a time on this instance, and only one instance asks: it takes the command over first, by a guarded
+// update that also sets the time of the next Recall. If the process dies after that, the next Recall runs at that time.
 import type { Database } from '../../database/database.ts';
 import { growingPauseMs } from '../../kernel/backoff.ts';
 import type { Link } from '../../link/link.ts';
@@ -22,17 +22,17 @@ const lastIsAnother = 'The device keeps no journal, and its last transaction is 
 
 export interface Recall {
   /**
-   * Asks the device about an open command now; returns how it stands afterwards. `isDeviceBack`: it has just appeared, so a question that
-   * is under way went out when the device was not there.
+   * Asks the device about an open command now; returns the command after the answer. `isDeviceBack`: the device has just reconnected, so a
+   * Recall that is under way was sent while it was offline.
    */
   ask(command: Command, isDeviceBack?: boolean): Promise<Command>;
-  /** The same, also about one that is settled: its device's journal is read and compared. */
+  /** The same, also for a settled command: the device's journal is compared with the settlement. */
   recheck(command: Command): Promise<Command>;
-  /** The same of one that is settled, also of a device without a journal; false: it has not answered. */
+  /** The same for a settled command, also for a device without a journal; false: the device has not answered. */
   confirm(command: Command): Promise<boolean>;
   /**
-   * What the device, if it can be asked, says of an open command just now: that it is at it, or something by which the command stands as
-   * returned, settled or with a doubt. Undefined: nothing.
+   * Asks a connected device about an open command: 'running', or the command as it is after the answer, settled or on the review list.
+   * Undefined: the device is not connected, or has not answered.
    */
   whatNow(command: Command): Promise<Command | 'running' | undefined>;
 }
@@ -65,11 +65,11 @@ export function createRecall({ database, link, instanceId, settlements, timeline
     return found === undefined || found === 'running' ? store.latestOf(database.queries, command) : found;
   }
 
-  /** One question to the device, and what it said. Both are in the timeline, whatever becomes of the answer. */
+  /** Asks the device once. The timeline lists question and answer, also if the answer is unusable. */
   async function question(command: Command): Promise<{ answer: AnswerMessage | undefined; finding: Finding | 'running' | undefined }> {
     const { id: commandId, deviceId, journalId } = command;
     const channel = link.presence.of(deviceId)?.liveOn[0];
-    // Of one that is settled the steps are counted: it is also asked whenever it comes back.
+    // Steps of a settled command are counted, because its device is asked at every reconnect.
     const note = isOpen(command) ? timeline.add : timeline.addCounted;
     note({ commandId, step: journalId === null ? 'asked last transaction' : 'recall', channel });
     const asked =
@@ -100,7 +100,7 @@ export function createRecall({ database, link, instanceId, settlements, timeline
       timeline.add({ commandId: id, step: 'review', detail: lastIsAnother });
   }
 
-  /** About one that is settled: what its device says now is compared with that. */
+  /** Compares the device's answer with the settlement. */
   async function compare(command: Command): Promise<{ command: Command; isAnswered: boolean }> {
     const { answer, finding } = await question(command);
     if (!finding) return { command, isAnswered: answer !== undefined };

@@ -1,5 +1,5 @@
-// Settling what stayed open, in the background: this instance's commands and those of dead ones are asked about when they are due and as
-// soon as their device appears again; late answers are taken; what stays unknown for too long comes on the review list.
+// Settles open commands in the background. Devices are asked about the commands of this instance and of dead ones when a Recall is due, and
+// as soon as the device reconnects; late answers are applied; a command that stays unknown for too long goes on the review list.
 import type { Database } from '../../database/database.ts';
 import { isDatabaseDown } from '../../database/errors.ts';
 import { deadAfterMs } from '../../database/instances.ts';
@@ -18,16 +18,16 @@ import type { Recall } from './recall.ts';
 import type { Settlements } from './settlement.ts';
 
 const sweepEveryMs = 2_000;
-/** The call that carries a command ends with its time; this is more than its commit can take. */
+/** A call ends at answerBy of its command; this leaves enough time for its commit. */
 const abandonedAfterMs = 5_000;
 const reviewAfterMs = 15 * 60_000;
 const maxPerSweep = 50;
 const maxReturned = 500;
-/** Older than that, journals may have forgotten it. */
+/** Journals may have dropped older commands. */
 const decidedSinceMs = 7 * 24 * 60 * 60_000;
-/** Between two questions about a decision: as long as it is old, within these. */
+/** The pause between two Recalls about a decision equals the decision's age, within these bounds. */
 const decisionPauses = { firstMs: 10_000, maxMs: 60 * 60_000 };
-/** For a command that could not be ended: the next sweeps are for the others. */
+/** Back-off for a command that could not be marked `unknown`, so that the next sweeps handle the others. */
 const pauses = { firstMs: 5_000, maxMs: 5 * 60_000 };
 
 interface Deps {
@@ -40,19 +40,19 @@ interface Deps {
   timeline: Timeline;
   recall: Pick<Recall, 'ask' | 'recheck'>;
   lateAnswers: LateAnswers;
-  /** Commands that a call on this instance is carrying right now: those are not asked about from here. */
+  /** Commands that a call on this instance is executing: no Recall for them. */
   inFlight: { has(commandId: string): boolean; readonly count: number };
 }
 
 export class Recovery {
   readonly #deps: Deps;
   readonly #cancels: Cancel[] = [];
-  /** Of those that no call carries any more. */
+  /** Abandoned commands in back-off. */
   readonly #aside: PutAside;
   readonly #restrained: Logger;
-  /** Devices that are being asked about what a person decided, and whether they have come back since. */
+  /** Devices that are being asked about decisions of operators, and whether they have reconnected since. */
   readonly #decisionRounds = new Map<string, boolean>();
-  /** Devices that are back and not asked yet; bounded by the number of registered devices. */
+  /** Devices that reconnected and were not asked yet; bounded by the number of registered devices. */
   readonly #returned = new Set<string>();
   #isAskingReturned = false;
   #isStopped = false;
@@ -87,7 +87,7 @@ export class Recovery {
     for (const cancel of this.#cancels) cancel();
   }
 
-  /** Each by itself: one that fails keeps no command from the others. A database that is away fails them all, and is logged once. */
+  /** Each step runs even if another fails. If the database is down, all fail, which is logged once. */
   async #sweep(): Promise<void> {
     let isAway = false;
     for (const step of [() => this.#askDue(), () => this.#endAbandoned(), () => this.#reviewOverdue(), () => this.#askDueDecisions()]) {
@@ -95,7 +95,7 @@ export class Recovery {
         await step();
       } catch (error) {
         const isOfAll = isDatabaseDown(error);
-        if (!(isOfAll && isAway)) this.#deps.logger.warn({ err: error }, 'looking for open commands failed and will be tried again');
+        if (!(isOfAll && isAway)) this.#deps.logger.warn({ err: error }, 'the sweep for open commands failed and will be retried');
         isAway ||= isOfAll;
       }
     }
@@ -103,23 +103,23 @@ export class Recovery {
 
   async #askDue(): Promise<void> {
     const { database, instanceId, inFlight } = this.#deps;
-    // What is in flight here also looks due; asking for that many more keeps it from standing before what was left behind.
-    // In whole steps: the limit is part of the statement's text, and each text is planned and kept by itself.
+    // Commands in flight here look due too: the limit grows by their number, so that they do not crowd out orphaned ones.
+    // In whole steps, because the limit is part of the statement's text, and each text is planned and cached separately.
     const limit = maxPerSweep * (1 + Math.ceil(inFlight.count / maxPerSweep));
     const due = await sweeps.dueForRecall(database.queries, instanceId, deadAfterMs, limit);
     const ids = due.filter((id) => !inFlight.has(id)).slice(0, maxPerSweep);
-    // Most of them were in flight when they were looked for, and have been settled since.
+    // Most were in flight at the time of the query and have been settled since.
     const open = (await store.findCommands(database.queries, ids)).filter(isOpen);
     this.#askAll(open, false);
   }
 
   /**
-   * No call carries them any more, and their time is over: waiting callers are answered so, and so are the completion notices.
-   * One that cannot be ended is put aside for a while, so that it keeps none of the others.
+   * Commands past answerBy that no call executes any more become `unknown`; waiting callers and completion notices get that.
+   * A command whose update fails is put in back-off, so that it does not block the others.
    */
   async #endAbandoned(): Promise<void> {
     const { database, instanceId, inFlight } = this.#deps;
-    // As above: so many more that those put aside do not stand before the others.
+    // As above: the limit grows by the number of commands in back-off.
     const limit = maxPerSweep * (1 + Math.ceil(this.#aside.count / maxPerSweep));
     const abandoned = await sweeps.abandoned(database.queries, instanceId, deadAfterMs, abandonedAfterMs, limit);
     const ours = abandoned.filter(({ id }) => !inFlight.has(id) && !this.#aside.has(id));
@@ -131,22 +131,22 @@ export class Recovery {
       await this.#deps.settlements.becomeUnknown(command, 0);
     } catch (error) {
       const retryMs = this.#aside.add(command.id);
-      // The next one would wait for it as long again. If it was this row alone, that another transaction holds, the others come before it next time.
+      // The next command would wait as long for the database. If only this row is locked, the back-off lets the others go first next time.
       if (isDatabaseDown(error)) throw error;
       const facts = { err: error, ...namesOf(command), retryMs };
-      this.#restrained.error(facts, 'a command whose time is over could not be ended; the others are, and it is tried again');
+      this.#restrained.error(facts, 'a command past its deadline could not be marked unknown; it will be retried');
     }
   }
 
   async #reviewOverdue(): Promise<void> {
     const { database, logger, timeline } = this.#deps;
     for (const commandId of await reviews.putOverdueOnReview(database.queries, reviewAfterMs)) {
-      logger.warn({ commandId }, 'the outcome of a command is still unknown; it is on the review list now');
+      logger.warn({ commandId }, 'the outcome of a command is still unknown; it is now on the review list');
       timeline.add({ commandId, step: 'review' });
     }
   }
 
-  /** After a broker's restart thousands come back together: one statement at a time for many of them, so that payments do not queue behind. */
+  /** After a broker's restart, thousands of devices reconnect together: one statement at a time for many, so that payments do not queue. */
   async #askReturned(): Promise<void> {
     if (this.#isAskingReturned) return;
     this.#isAskingReturned = true;
@@ -154,7 +154,7 @@ export class Recovery {
       try {
         await this.#askAfterReturn(ids);
       } catch (error) {
-        this.#deps.logger.warn({ err: error, devices: ids.length }, 'looking for open commands of devices that are back failed');
+        this.#deps.logger.warn({ err: error, devices: ids.length }, 'the query for open commands of reconnected devices failed');
       }
     }
     this.#isAskingReturned = false;
@@ -172,12 +172,12 @@ export class Recovery {
     this.#askAll(open, true);
     for (const deviceId of withDecisions) {
       this.#askAboutDecisions(deviceId).catch((error: unknown) =>
-        logger.warn({ err: error, deviceId }, 'looking for what a person decided about a device failed'),
+        logger.warn({ err: error, deviceId }, 'the query for unconfirmed decisions of a device failed'),
       );
     }
   }
 
-  /** A device that was connected and silent when a person decided may answer later [D143]. One that is away is asked when it is seen again. */
+  /** A device that was connected but silent at the decision may answer later [D143]. An offline device is asked when it reconnects. */
   async #askDueDecisions(): Promise<void> {
     const { database, instanceId, link } = this.#deps;
     const due = await sweeps.dueDecisions(database.queries, instanceId, deadAfterMs, decidedSinceMs, maxPerSweep);
@@ -187,10 +187,10 @@ export class Recovery {
     }
   }
 
-  /** A person may have been wrong about what the device did while it was away: better known before the same is sent again [D129]. */
+  /** An operator may have decided wrongly while the device was offline; that should be known before the same is sent again [D129]. */
   async #askAboutDecisions(deviceId: string): Promise<void> {
     const rounds = this.#decisionRounds;
-    // One that comes and goes is asked by one round at a time, and once more for all its returns meanwhile: what was asked before may be lost.
+    // One round at a time per device, and one more for all its reconnects meanwhile: earlier questions may be lost.
     const isUnderWay = rounds.has(deviceId);
     rounds.set(deviceId, isUnderWay);
     if (isUnderWay) return;
@@ -216,7 +216,7 @@ export class Recovery {
       await recall
         .recheck(command)
         .catch((error: unknown) =>
-          logger.warn({ err: error, ...namesOf(command) }, 'a device could not be asked about what a person decided'),
+          logger.warn({ err: error, ...namesOf(command) }, 'a device could not be asked about a decision of an operator'),
         );
     }
   }
@@ -227,7 +227,7 @@ export class Recovery {
       if (inFlight.has(command.id) || this.#isStopped) continue;
       recall
         .ask(command, isDeviceBack)
-        .catch((error: unknown) => logger.warn({ err: error, ...namesOf(command) }, 'Recall failed and will be tried again'));
+        .catch((error: unknown) => logger.warn({ err: error, ...namesOf(command) }, 'Recall failed and will be retried'));
     }
   }
 }

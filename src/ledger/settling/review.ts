@@ -1,8 +1,8 @@
-// The review list: what nothing else could settle, and a person's decision about it [D15]. It is never guessed.
-// A person decides only when the device cannot act any more: judged by the statement that settles, in the database's clock [D63]. One that can
-// be asked is asked first: a register that has the bank's yes and waits for paper goes on for as long as that takes, and a receipt that was
-// called refused meanwhile would be charged and printed once more.
-// What the caller writes alongside (who decided, and why) is in the same transaction: neither is there without the other.
+// The review list: commands that only an operator can settle, and the operator's decision [D15]. The gateway never guesses.
+// An operator may decide only when the device cannot execute the command any more; the settling statement checks this by the database's
+// clock [D63]. A connected device is asked first: a register that has the bank's approval and waits for paper continues for as long as that
+// takes, and a receipt that was settled as refused meanwhile would be charged and printed again.
+// The caller's audit entry (actor and reason) is written in the same transaction.
 import type { Database } from '../../database/database.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { operationOf } from '../../kernel/operations.ts';
@@ -22,14 +22,14 @@ export interface Decision {
   actor: string;
   operationId?: string | undefined;
   rrn?: string | undefined;
-  /** The person has seen that it is settled and contradicted: an operator with an old page must not confirm what it does not show. */
+  /** The operator has seen that the command is settled and contradicted: a stale page must not confirm what it does not show. */
   closesReview?: boolean | undefined;
 }
 
 export interface Review {
   /** Oldest first. */
   listReview(limit: number, merchantId?: string): Promise<Command[]>;
-  /** A person settles an open command, or closes the review of a settled one. */
+  /** An operator settles an open command, or closes the review of a settled one. */
   decide(commandId: string, decision: Decision, alongside?: Alongside): Promise<Command>;
 }
 
@@ -47,7 +47,7 @@ export function createReview({ database, kinds, settlements, recall, timeline }:
   /** An operator resolves a dispute as executed or not executed [D143]. */
   async function resolve(command: Command, decision: Decision, alongside?: Alongside): Promise<Command> {
     const { state, reason, actor, operationId, rrn } = decision;
-    // What the device reported as done, or as refused, stays, and so do the numbers that an operator knew before.
+    // The device's own report stays, and so do the numbers that an operator entered before.
     const known = { ...decision, operationId: operationId ?? command.operationId ?? undefined, rrn: rrn ?? command.rrn ?? undefined };
     const isReported = command.outcome === 'done' || (state === 'refused' && command.disputedFrom !== 'done');
     const report = isReported ? undefined : (reportOf(command, known) ?? null);
@@ -77,8 +77,8 @@ export function createReview({ database, kinds, settlements, recall, timeline }:
     return closed;
   }
 
-  /** A decision that comes too early is refused by the statement, and need not wait for the device. What it says now goes before a decision. */
-  async function requireItsWord(command: Command): Promise<void> {
+  /** Asks the device before a decision; its answer takes precedence. An early decision does not wait: the settling statement refuses it. */
+  async function requireDeviceAsked(command: Command): Promise<void> {
     if (command.endedUnknownAtMs !== null || !(await store.mayBeDecided(queries, command))) return;
     const found = await recall.whatNow(command);
     if (found === 'running') throw stillRunning();
@@ -95,7 +95,7 @@ export function createReview({ database, kinds, settlements, recall, timeline }:
         if (!decision.closesReview) throw alreadySettled(command);
         return command.state === 'disputed' ? resolve(command, decision, alongside) : closeReview(command, decision, alongside);
       }
-      await requireItsWord(command);
+      await requireDeviceAsked(command);
       const { state, reason, operationId, rrn, actor } = decision;
       const settlement = {
         state,
@@ -117,12 +117,12 @@ export function createReview({ database, kinds, settlements, recall, timeline }:
 function stillRunning(): GatewayError {
   return new GatewayError(
     'The_status_cannot_be_applied',
-    'The device says that it is still carrying the command out, and will tell the outcome itself. If it hangs, restart it, or disable it, and decide then.',
+    'The device says that it is still carrying the command out and will report the outcome. If it hangs, restart or disable it, then decide.',
   );
 }
 
 function saidSomething({ reviewReason }: Command): GatewayError {
-  const sentence = `The device was asked first, and there is something new: ${reviewReason} Look at it, and decide then.`;
+  const sentence = `The device was asked first and reported something new: ${reviewReason} Check it, then decide.`;
   return new GatewayError('The_status_cannot_be_applied', sentence);
 }
 
@@ -131,12 +131,12 @@ function whyNot(command: Command): GatewayError {
   const fromMs = command.answerByMs + personDecidesAfterMs;
   return new GatewayError(
     'The_status_cannot_be_applied',
-    `The device may still carry the command out; unless it tells the outcome itself, it can be decided from ${new Date(fromMs).toISOString()} on.`,
+    `The device may still carry the command out and report the outcome. Otherwise you can decide it from ${new Date(fromMs).toISOString()} on.`,
   );
 }
 
 function alreadySettled(command: Command): GatewayError {
-  const further = isInReview(command) ? ' What the device has said since contradicts it: look at it again, and close the review.' : '';
+  const further = isInReview(command) ? ' The device has contradicted it since: check the command again, then close the review.' : '';
   const settled =
     command.state === 'disputed' ? 'The command is disputed.' : `The command is settled already: ${command.state} by ${command.settledBy}.`;
   return new GatewayError('The_status_cannot_be_applied', settled + further);

@@ -1,7 +1,7 @@
-// Turning what became known about a command into its one settlement.
+// Applies a device's answer to a command: the one settlement of the command, the review list, or a comparison with the settlement.
 //
-// If the process dies before the commit, the command is still open and Recall asks again; after it, the same answer coming
-// again finds the command settled and changes nothing. An answer that contradicts a settlement is kept and shown to a person.
+// If the process dies before the commit, the command is still open and Recall asks again. After the commit, the same answer again changes
+// nothing. An answer that contradicts a settlement is stored for an operator.
 import type { Database } from '../../database/database.ts';
 import { maskReport } from '../../kernel/card-mask.ts';
 import { maskCardNumbers } from '../../kernel/card-numbers.ts';
@@ -22,21 +22,21 @@ import { type Alongside, createStateChanges } from './state-change.ts';
 const saysNotBegun: ReadonlySet<EndingOutcome> = new Set<EndingOutcome>(['busy', 'expired', 'never']);
 
 export interface Settlements {
-  /** Applies a finding and returns the command as it stands afterwards. */
+  /** Applies a finding and returns the command after it. */
   apply(command: Command, finding: Finding, by: SettledBy): Promise<Command>;
-  /** The gateway knows by itself that nothing was sent. */
+  /** The gateway itself knows that nothing was sent. */
   neverSent(command: Command, reason: string): Promise<Command>;
-  /** A person decides what nothing else can [D15]. */
+  /** An operator decides what no device can report [D15]. */
   decide(command: Command, decision: Settlement, alongside?: Alongside): Promise<Command | undefined>;
-  /** The device has taken the command on. Returns at once; see acceptance.ts. */
+  /** The device has accepted the command. Returns at once; see acceptance.ts. */
   accepted(commandId: string): void;
   stillRuns: Disputes['stillRuns'];
   /** An operator resolves a dispute [D143]. */
   resolve: Disputes['resolve'];
-  /** The time ran out: the outcome is unknown from now on. */
+  /** answerBy has passed: the outcome is unknown from now on. */
   becomeUnknown(command: Command, recallAfterMs: number): Promise<Command>;
   contradictions(): number;
-  /** Writes which commands were accepted, as far as that is not written yet. */
+  /** Writes the acceptances that are not written yet. */
   stop(): Promise<void>;
 }
 
@@ -70,13 +70,13 @@ export function createSettlements(deps: Deps): Settlements {
     const settled = await settle(command, settlement);
     if (settled) return settled;
     const latest = await store.latestOf(queries, command);
-    // Another instance received `accepted` in this very moment, and the settling statement saw it.
+    // Another instance received `accepted` at this moment, and the settling statement saw it.
     const isNewlyAccepted = isOpen(latest) && latest.acceptedAtMs !== null;
     if (saysNotBegun.has(outcome) && isNewlyAccepted) return apply(latest, found, by);
     return disputes.compare(latest, finding, by, extracted ?? {});
   }
 
-  /** With others that are settled now, unless its slice writes something alongside. */
+  /** In a batch with other settlements, unless its slice or the caller writes further rows. */
   function settle(command: Command, settlement: Settlement, alongside?: Alongside): Promise<Command | undefined> {
     return changeState({
       command,
@@ -87,7 +87,7 @@ export function createSettlements(deps: Deps): Settlements {
     });
   }
 
-  /** Card numbers masked; and whether it was accepted is looked up where that decides: another call or instance may have received it. */
+  /** Masks card numbers. Looks up the acceptance if the verdict depends on it: another call or instance may have received it. */
   async function completed(command: Command, { outcome, report, reason, journalId, wasAccepted }: Finding): Promise<Finding> {
     return {
       outcome,
@@ -106,7 +106,7 @@ export function createSettlements(deps: Deps): Settlements {
   async function putOnReview(command: Command, finding: Finding, by: SettledBy, why: string): Promise<Command> {
     const moved = command.state === 'sent' ? await becomeUnknown(command, 0) : await store.latestOf(queries, command);
     const isEnded = isFinishedByDevice(command, finding);
-    // Recall gets the same answer again and again: it is on the list for that already.
+    // Recall gets the same answer repeatedly: the command is on the list with this reason already.
     const isListed = moved.reviewSinceMs !== null && moved.reviewReason === why && (!isEnded || moved.endedUnknownAtMs !== null);
     if (isOpen(moved) && isListed) return moved;
     if (!isOpen(moved) || !(await reviews.putOnReview(queries, command.id, why, { unless: 'settled', isEnded }))) {

@@ -1,31 +1,31 @@
-// A command enters another state: the guarded update with all that its slice and the caller write alongside, in one transaction.
+// A command enters another state: the guarded update and the rows that its slice and the caller write alongside, in one transaction.
 //
-// If the process dies before the commit, nothing has changed; between the commit and the wake-up, each waiting call reads the row by itself.
-// A change whose update finds the command in another state writes nothing at all.
+// If the process dies before the commit, nothing has changed; between the commit and the wake-up, waiting calls find the change by polling.
+// If the update finds the command in another state, nothing is written.
 import type { Database, Queries } from '../../database/database.ts';
 import { type Command, type CommandState, isOpen } from '../command.ts';
 import type { CommandKinds } from '../command-kind.ts';
 import type { Timeline } from '../timeline.ts';
 
-/** Topic on which every instance learns that a command has changed. */
+/** Wake-up topic for changed commands, to every instance. */
 export const commandsTopic = 'commands';
 
-/** What else is written in the same transaction. */
+/** Further writes in the same transaction. */
 export type Alongside = (queries: Queries, command: Command) => Promise<void>;
 
 export interface StateChange {
   command: Command;
   to: Exclude<CommandState, 'sent'>;
-  /** Undefined: the command was in another state than this update expects. */
+  /** Undefined: the command is not in the state that this update expects. */
   update(queries: Queries): Promise<Command | undefined>;
-  /** The same with other commands in one commit: taken when nothing else is written. */
+  /** The same update in a batch with other commands; used if nothing else is written. */
   together?: (() => Promise<Command | undefined>) | undefined;
   alongside?: Alongside | undefined;
   /** A dispute is resolved: what happened meanwhile to the command takes effect, or the effects of an earlier `done` are undone. */
   resolvedAs?: 'executed' | 'reversed' | undefined;
 }
 
-/** The command as it stands afterwards; undefined when nothing was changed. */
+/** The command after the change; undefined: nothing was changed. */
 export type ChangeState = (change: StateChange) => Promise<Command | undefined>;
 
 interface Deps {
@@ -60,10 +60,10 @@ export function createStateChanges({ database, timeline, kinds, onSettled }: Dep
     const changed = await write(change);
     if (!changed) return undefined;
     const { id, state, settledBy } = changed;
-    // An `accepted` that came meanwhile contradicts a `never`, and must not be forgotten with it.
+    // An `accepted` that came meanwhile contradicts a `never`, so it must still be written.
     if (!isOpen(changed) && state !== 'never') onSettled(id);
     const step = state === 'unknown' ? 'unknown' : 'settled';
-    // Of a dispute, the timeline lists the contradiction.
+    // For a dispute, the timeline lists the contradiction instead.
     if (state !== 'disputed') timeline.add({ commandId: id, step, detail: settledBy ? `${state} by ${settledBy}` : undefined });
     database.hint(commandsTopic, id);
     kinds[changed.name]?.afterState?.(changed);
