@@ -1,11 +1,11 @@
-// The SQL of aborts: a mark on the payment that is to be stopped, with the id of the request that left it. One function a verb.
+// The SQL of aborts: a mark on the payment to be stopped, with the id of the request that set it. One function per verb.
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { recognisedForMs } from '../ledger/claims.ts';
 import { type Command, commandColumns, openOnly, paymentsOnly, toCommand } from '../ledger/command.ts';
 
-/** False when the payment was settled already: then there is nothing left to abort. */
+/** False: the payment was settled already, so there is nothing to abort. */
 export async function markAbortRequested(queries: Queries, id: string, abortId: string, abortHash: string | undefined): Promise<boolean> {
   const row = await queries
     .updateTable('commands')
@@ -17,7 +17,7 @@ export async function markAbortRequested(queries: Queries, id: string, abortId: 
   return row !== undefined;
 }
 
-/** The terminal refused this request: its mark goes, unless the payment was settled under it or a newer request has marked it again. */
+/** The terminal refused this request: removes its mark, unless the payment is settled or a newer request has marked it. */
 export async function withdrawAbort(queries: Queries, id: string, abortId: string): Promise<void> {
   await queries
     .updateTable('commands')
@@ -28,7 +28,7 @@ export async function withdrawAbort(queries: Queries, id: string, abortId: strin
     .execute();
 }
 
-/** Marks a payment that was not made and has no mark any more; undefined when another request has done so. */
+/** Marks a payment that was not made and has no mark any more. Undefined: another request has marked it. */
 export async function confirmAbort(queries: Queries, id: string): Promise<Command | undefined> {
   const row = await queries
     .updateTable('commands')
@@ -41,7 +41,7 @@ export async function confirmAbort(queries: Queries, id: string): Promise<Comman
   return row && toCommand(row);
 }
 
-/** The newest payment under this documentNr of which this very request to abort it has not been answered yet to a caller who was there [D58]. */
+/** The newest payment under this documentNr with this same abort request, whose caller has not received the answer yet [D58]. */
 export async function findUndeliveredAbort(
   queries: Queries,
   asked: { merchantId: string; deviceId: string; documentNr: string; abortHash: string },

@@ -1,16 +1,16 @@
-// Stopping a payment that is still on the terminal [D18]. An abort asks; the payment's own answer tells.
+// Stopping a payment that is still on the terminal [D18]. An Abort is only a request; the payment's own answer decides.
 //
-// The request is marked on the payment before the terminal is asked: a settlement as not made then also cancels its invoice [D19].
-// If the terminal refuses, the mark is taken back before the answer 22: what the bank declines later was not our abort.
-// 0 is only said when the invoice is cancelled, too.
-//   we die after the mark ............ the mark stays: the caller wanted it stopped, and has no other answer
-//   we die after the withdrawal ...... the caller was not answered 0, and nothing is cancelled
-//   two at once ...................... each takes back its own mark only, so the newer one's request outlives the older one's refusal;
-//                                      an older one that succeeds marks the payment again
-//   the caller hung up, or got 3 ..... the same request again gets how it ended [D58]
-//   it expired by a wrong clock ...... what it went out as once more is aborted, unless the mark kept it from going out
-//   the database fails ............... before the Abort goes out 2, and no mark is left that this call could take back; after it 3 [D59]:
-//                                      a mark that could not be taken back stays, and 22 was not answered
+// The payment is marked before the terminal is asked: its settlement as not done then also cancels its invoice [D19].
+// If the terminal refuses, the mark is removed before the answer 22: if the bank declines later, that was not this abort.
+// The answer is 0 only after the invoice is cancelled, too.
+//   crash after the mark .............. the mark stays: the caller wanted to stop the payment and has no other answer
+//   crash after the mark's removal .... the caller was not answered 0, and nothing is cancelled
+//   two aborts at once ................ each removes only its own mark, so a refusal of the older one keeps the mark of the newer one;
+//                                       an older one that succeeds marks the payment again
+//   caller disconnected, or got 3 ..... the same request again gets the outcome [D58]
+//   payment expired by a wrong clock .. the command as which it was issued again is aborted, unless the mark prevented the reissue
+//   database failure .................. before the Abort is sent: 2, and no mark stays that this call could remove; after it: 3 [D59],
+//                                       a mark that could not be removed stays, and 22 was not answered
 import { isDatabaseDown } from '../database/errors.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
@@ -23,8 +23,8 @@ import { confirmAbort, forgetAbortCaller, markAbortRequested, withdrawAbort } fr
 import type { CardsDeps } from './cards-deps.ts';
 import { abortTimeoutMs } from './rules.ts';
 
-/** A terminal that says that it is too late may have ended the payment just now: its answer is on the way. */
-const lastWordMs = 2_000;
+/** If the terminal refuses the Abort, it may have just ended the payment: its answer is on the way. */
+const finalAnswerMs = 2_000;
 
 export async function abort(deps: CardsDeps, request: DeviceCall, asked: Command): Promise<DeviceAnswer> {
   const payment = await lastIssueOf(deps.database.queries, asked);
@@ -34,13 +34,13 @@ export async function abort(deps: CardsDeps, request: DeviceCall, asked: Command
   if (ended && ended.id !== payment.id) return abortNext(deps, request, ended);
   if (ended && isOpen(ended)) throw stillUnclear(fields);
   if (ended?.state === 'disputed') throw disputed({ ...fieldsOf(ended), ...fields });
-  noteTold(deps, request, payment);
+  recordAnswered(deps, request, payment);
   const answered = { ...fieldsOf(ended ?? payment), ...fields };
   if (!ended || ended.state === 'done' || ended.abortRequestedAtMs === null) throw tooLate(answered);
   return { ...answered, ...(ended.report === null ? {} : { report: ended.report }) };
 }
 
-/** What it went out as once more. An Abort may have gone out for the first one: from here on a failure of ours is 3 [D59]. */
+/** Aborts the reissued command. An Abort of the first one may have been sent, so from here on a failure of the gateway is 3 [D59]. */
 async function abortNext(deps: CardsDeps, request: DeviceCall, reissued: Command): Promise<DeviceAnswer> {
   try {
     return await abort(deps, request, reissued);
@@ -49,9 +49,7 @@ async function abortNext(deps: CardsDeps, request: DeviceCall, reissued: Command
   }
 }
 
-/**
- * The payment as it stands afterwards, or what it went out as once more; undefined when the terminal said no and the payment goes on.
- */
+/** The payment after the Abort, or the command as which it was issued again. Undefined: the terminal refused, and the payment continues. */
 async function askAndWait(deps: CardsDeps, request: DeviceCall, payment: Command): Promise<Command | undefined> {
   const { ledger, clock, database, random } = deps;
   const abortId = random.uuid();
@@ -63,7 +61,7 @@ async function askAndWait(deps: CardsDeps, request: DeviceCall, payment: Command
   }
   const settling = ledger.waitFor(payment, clock.now() + abortTimeoutMs);
   const asking = askToAbort(deps, payment).catch(async (error: unknown) => {
-    // Too many calls wait, so nothing went out: a payment that the bank declines later was not stopped by us.
+    // Too many calls wait, so nothing was sent: if the bank declines the payment later, that was not this abort.
     await withdrawAbort(database.queries, payment.id, abortId);
     throw error;
   });
@@ -72,17 +70,17 @@ async function askAndWait(deps: CardsDeps, request: DeviceCall, payment: Command
   try {
     const isRefused = word === 'refused' || word === 'unsupported';
     if (isRefused) await withdrawAbort(database.queries, payment.id, abortId);
-    const settled = await Promise.race([settling, ledger.waitFor(payment, clock.now() + (isRefused ? lastWordMs : abortTimeoutMs))]);
+    const settled = await Promise.race([settling, ledger.waitFor(payment, clock.now() + (isRefused ? finalAnswerMs : abortTimeoutMs))]);
     if (isOpen(settled)) return isRefused ? undefined : settled;
     if (settled.reissuedAs !== null) return await lastIssueOf(database.queries, settled);
     return settled.state === 'done' ? settled : await confirm(deps, settled);
   } catch (error) {
-    deps.logger.error({ err: error, ...namesOf(payment) }, 'an Abort was sent and how it ended could not be written down');
+    deps.logger.error({ err: error, ...namesOf(payment) }, 'an Abort was sent, and its outcome could not be stored');
     return payment;
   }
 }
 
-/** The payment was not made, and we are about to say so: its invoice goes too, unless that has happened with the settlement. */
+/** The payment was not made. Before that is answered, its invoice is cancelled too, unless the settlement has done so. */
 async function confirm({ database, invoices, callbacks }: CardsDeps, payment: Command): Promise<Command> {
   if (payment.abortRequestedAtMs !== null) return payment;
   const oid = parseUuid(payment.documentNr);
@@ -108,28 +106,28 @@ async function askToAbort({ link }: CardsDeps, payment: Command): Promise<Outcom
   return answer?.outcome;
 }
 
-/** By what a repeat of it is recognised if it brings no key. */
+/** Identifies a repeat of an abort without a key. */
 export function abortHashOf({ idempotency, hashRequest }: DeviceCall): string | undefined {
   return idempotency ? undefined : hashRequest?.();
 }
 
-/** The same request again is a new one from now on; if that cannot be written, it only gets the same answer once more. */
-function noteTold({ database, logger }: CardsDeps, request: DeviceCall, payment: Command): void {
+/** From now on the same request is a new one; if that cannot be stored, it gets the same answer once more. */
+function recordAnswered({ database, logger }: CardsDeps, request: DeviceCall, payment: Command): void {
   const abortHash = abortHashOf(request);
   if (abortHash === undefined) return;
   const forget = (isReceived: boolean) => (isReceived ? forgetAbortCaller(database.queries, payment.id, abortHash) : undefined);
   (request.recipient?.received ?? Promise.resolve(true))
     .then(forget)
-    .catch((error: unknown) => logger.warn({ err: error, ...namesOf(payment) }, 'that an abort was answered could not be written'));
+    .catch((error: unknown) => logger.warn({ err: error, ...namesOf(payment) }, 'the delivery of the answer to an abort could not be stored'));
 }
 
 function stillUnclear(fields: object): GatewayError {
-  const sentence = 'It is not known yet whether the payment was stopped; GET Device/Operation/Status with this OID tells its outcome.';
+  const sentence = 'It is not known yet whether the payment was stopped. Ask GET Device/Operation/Status with this OID.';
   return new GatewayError('Timeout_or_no_response', sentence, { fields });
 }
 
 function tooLate(fields: object): GatewayError {
   const sentence =
-    'It is too late to stop the payment; learn its outcome by GET Device/Operation/Status with this OID, and void it if it was approved.';
+    'It is too late to stop the payment. Ask GET Device/Operation/Status with this OID for its outcome, and void it if it was approved.';
   return new GatewayError('The_status_cannot_be_applied', sentence, { fields });
 }

@@ -1,5 +1,5 @@
-// CancelTransaction [D18]: a known operationId is voided; otherwise a payment that is still on the terminal under this documentNr is aborted;
-// without any payment, an unpaid invoice whose OID it is is withdrawn [D142].
+// CancelTransaction [D18]: voids the payment with the operationId; otherwise aborts the payment that is still on the terminal under the
+// documentNr; without any payment, withdraws the unpaid invoice whose OID is the documentNr [D142].
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
@@ -21,11 +21,11 @@ import { findOperation, isOperationKnown, lockUndisputed } from './store.ts';
 export interface CancelRequest extends DeviceCall {
   documentNr: string;
   operationId: string;
-  /** The payment that was selected, where the caller knows it. */
+  /** The id of the payment, if the caller knows it. */
   paymentId?: string | undefined;
   token: string;
   amountBani: Bani;
-  /** The key does not open POS: only an invoice can be meant. */
+  /** The key does not open POS, so only an invoice can be cancelled. */
   isForInvoices?: boolean;
 }
 
@@ -81,7 +81,7 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
   });
 }
 
-/** An operationId of another payment is a mistake of the caller, who means that payment: then nothing is withdrawn. */
+/** An operationId of another payment is a mistake of a caller that means that payment: no invoice is withdrawn. */
 async function withdraw(deps: CardsDeps, request: CancelRequest, documentNr: string): Promise<number | 'held' | undefined> {
   const { merchantId, idempotency, origin } = request;
   const oid = parseUuid(documentNr);
@@ -107,7 +107,7 @@ async function withdrawOnly(
 ): Promise<CancelAnswer> {
   const previous = earlier ? undefined : await withdraw(deps, request, documentNr);
   if (previous === undefined) {
-    const sentence = 'APIKey does not open the module POS, and documentNr is not the OID of an invoice that it could cancel.';
+    const sentence = 'APIKey does not open the module POS, and documentNr is not the OID of an invoice that can be cancelled.';
     throw new GatewayError('API_Key_Wrong_Product', sentence);
   }
   if (previous === 'held') {
@@ -118,7 +118,7 @@ async function withdrawOnly(
   return { PreviousStatus: previous };
 }
 
-/** What was begun under this documentNr on the same terminal after that payment had ended: "stopped" would be taken for a word about this one. */
+/** A newer payment under this documentNr on the same terminal: the caller would take the answer "stopped" as about this one. */
 async function triedAgain({ database }: CardsDeps, payment: Command, documentNr: string): Promise<Command | undefined> {
   const holder = await findPaymentOfDocument(database.queries, payment.merchantId, documentNr);
   if (holder?.deviceId !== payment.deviceId) return undefined;
@@ -128,13 +128,13 @@ async function triedAgain({ database }: CardsDeps, payment: Command, documentNr:
 
 function keyOfEarlierTry({ id }: Command): GatewayError {
   const sentence =
-    'This Idempotency-Key stands for the abort of an earlier try, and the payment was begun again since; to stop or void that one, ask with a new Idempotency-Key.';
+    'This Idempotency-Key belongs to the abort of an earlier attempt, and the payment was begun again since. To stop or void it, use a new Idempotency-Key.';
   return new GatewayError('The_status_cannot_be_applied', sentence, { fields: { OID: id } });
 }
 
 /**
- * The payment under this documentNr that is still on the terminal; 20 without one, and when the operationId is another payment's. One that
- * has ended meanwhile is 22 with its State, so that no till takes cash on top of a charge [D141].
+ * The payment under this documentNr that is still on the terminal; 20 if there is none, or if the operationId is another payment's. If it
+ * has ended meanwhile, 22 with its State, so that no till takes cash for a charged sale [D141].
  */
 async function requireRunning(deps: CardsDeps, request: CancelRequest, documentNr: string): Promise<Command> {
   const { merchantId, deviceId, operationId } = request;
@@ -147,7 +147,7 @@ async function requireRunning(deps: CardsDeps, request: CancelRequest, documentN
 }
 
 const endedSentences: Record<Exclude<Standing, 'open' | 'disputed'>, string> = {
-  done: 'The payment was approved in the meantime: it is charged. Void it with CancelTransaction by its operationId, which Device/Operation/Status tells.',
+  done: 'The payment was approved in the meantime: it is charged. Void it with CancelTransaction by its operationId, which Device/Operation/Status returns.',
   closed: 'The payment was approved and its document is closed: it is charged. Void it with CancelTransaction by its operationId.',
   voided: 'The payment is voided already: nothing is charged any more.',
   refunded: 'The payment was approved and refunded in full already.',

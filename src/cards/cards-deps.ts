@@ -1,4 +1,4 @@
-// What all calls of POS Mode need.
+// The dependencies of all calls of POS Mode.
 import type { Database } from '../database/database.ts';
 import type { Invoices } from '../invoices/invoices.ts';
 import type { Clock } from '../kernel/clock.ts';

@@ -1,4 +1,4 @@
-// POS Mode: what card commands add to the ledger, and the six calls as one object.
+// POS Mode: the ledger hooks of card commands, and the six calls as one object.
 import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { parseUuid } from '../kernel/ids.ts';
@@ -31,12 +31,12 @@ const wasVoided = 'The card payment was voided.';
 export function createCards(deps: CardsDeps): Cards {
   const { ledger, invoices, callbacks } = deps;
 
-  /** The terminal was asked to abort it, and it was not made: the abort is confirmed. */
+  /** An abort was requested and the payment was not made: the abort is confirmed. */
   async function cancelIfAborted(queries: Queries, payment: Command): Promise<void> {
     if (payment.abortRequestedAtMs !== null) await cancelInvoiceOf(queries, payment, 'The card payment was aborted.');
   }
 
-  // [D19] What ties a payment to an invoice is its documentNr, if that is an OID.
+  // [D19] A payment belongs to an invoice if its documentNr is the invoice's OID.
   async function cancelInvoiceOf(queries: Queries, payment: Command, reason: string): Promise<void> {
     if (payment.documentNr !== null) await invoices.cancelUnpaidInvoice(queries, payment.documentNr, payment.merchantId, reason);
   }
@@ -46,14 +46,14 @@ export function createCards(deps: CardsDeps): Cards {
     if (oid !== undefined) await invoices.lock(queries, oid, merchantId);
   }
 
-  /** Says what cannot be undone [D143]. An invoice that a void cancelled stays Cancelled. */
+  /** Returns what cannot be undone [D143]. An invoice that a void cancelled stays Cancelled. */
   async function revive(queries: Queries, paymentId: string | null, from: 'closed' | 'voided'): Promise<string | undefined> {
     if (paymentId === null) return undefined;
     const to = await reviveDocument(deps.database.engine, queries, paymentId, from);
     const isClosedByTerminal = (await findCloseOf(queries, paymentId))?.state === 'done';
     return to === 'open' || to === null || isClosedByTerminal
       ? undefined
-      : 'The terminal has gone on since: the document of the payment stays closed.';
+      : 'The terminal has begun other operations since: the document of the payment stays closed.';
   }
 
   ledger.define({
@@ -63,7 +63,7 @@ export function createCards(deps: CardsDeps): Cards {
       reportOfDecision: ({ amountBani }, found) => ({ ...found, amount: baniToLei(amountBani ?? 0), source: 'person' }),
       extract: (report) => ({ operationId: report['operationId'] as string, rrn: report['rrn'] as string }),
       onState: { refused: cancelIfAborted, never: cancelIfAborted },
-      /** Its void was done while it was disputed: that could neither mark it nor cancel its invoice. */
+      /** The void was done while the payment was disputed, so it could neither mark the payment nor cancel its invoice. */
       async onExecuted(queries, payment) {
         const isVoided = payment.documentState === 'voided';
         await markOnReceipt(queries, payment.id, isVoided ? nowMs : null);
@@ -71,11 +71,11 @@ export function createCards(deps: CardsDeps): Cards {
       },
       async onReversed(queries, { id }) {
         const isOnReceipt = await markOnReceipt(queries, id, nowMs);
-        return isOnReceipt ? 'A receipt was begun with this payment: if it was printed, it is to be corrected on the register.' : undefined;
+        return isOnReceipt ? 'A receipt with this payment was begun: if it was printed, correct it on the register.' : undefined;
       },
       afterState({ state, abortRequestedAtMs, documentState }) {
         const isAborted = abortRequestedAtMs !== null && (state === 'refused' || state === 'never');
-        // Only then an invoice may have been cancelled.
+        // Only in these cases an invoice may have been cancelled.
         if (isAborted || documentState === 'voided') callbacks.wake();
       },
     },

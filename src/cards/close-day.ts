@@ -1,4 +1,4 @@
-// closeDay: the terminal sends its transactions to the bank; what was closed can no longer be refunded [D16].
+// closeDay: the terminal sends its transactions to the bank; after that they can no longer be refunded [D16].
 
 import type { DeviceAnswer } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';

@@ -1,6 +1,6 @@
-// CloseDoc: ends the document of an approved payment and frees the terminal. Asked again, it repeats a success and retries a refusal [D16].
-// Nearly every one is about a payment whose document is open under the same documentNr: that is found by the insert itself [D103]. Whatever
-// else it may be about is looked for only when that was not so, and nothing was written.
+// CloseDoc: ends the document of an approved payment and releases the terminal. A repeat gets the stored success, or retries a refusal
+// [D16]. Nearly always the payment's document is open under the same documentNr, and the insert itself finds it [D103]. Other payments are
+// looked up only if the insert found none and wrote nothing.
 import { writeAudit } from '../access/audit.ts';
 import { type DeviceAnswer, disputed, fieldsOf } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
@@ -18,7 +18,7 @@ import { findCloseOf, findOperation } from './store.ts';
 export interface CloseDocumentRequest extends DeviceCall {
   documentNr: string;
   operationId: string;
-  /** The payment that was selected, where the caller knows it. */
+  /** The id of the payment, if the caller knows it. */
   paymentId?: string | undefined;
 }
 
@@ -40,14 +40,14 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
   const payment = await findOperation(queries, { paymentId, merchantId, deviceId, operationId, documentNr });
   if (payment) deps.ledger.outcomeDelivery.inferred(payment);
   if (payment?.documentState === 'closed' && wasDone(payment) && !(await findCloseOf(queries, payment.id))) {
-    // Closed by hand: there is no answer of the terminal to replay, and nothing left to do. A key that stands for something else is 22.
+    // Closed by hand: there is no stored answer of the terminal, and nothing to do. The key of another request is 22.
     await deps.ledger.findByKey(request);
     requireKept(payment);
     return { State: stateNames.closed };
   }
   return runOnDevice(deps, 'terminal', request, {
     isKnownByContent: false,
-    // A document that is open was closed by nothing yet, and one that is being closed holds the terminal.
+    // An open document has no CloseDoc that is done, and a running CloseDoc locks the terminal.
     insertRejectsDuplicates: payment?.documentState === 'open',
     findEarlier: async (queries) => payment && findCloseOf(queries, payment.id),
     plan() {
@@ -64,7 +64,7 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
   });
 }
 
-/** An operator closes the document of a terminal that cannot do it itself; the reason stays in the audit log. */
+/** An operator closes the document if the terminal cannot; the audit log keeps the reason. */
 export async function closeDocumentByHand(deps: CardsDeps, request: { commandId: string; actor: string; reason: string }): Promise<void> {
   const payment = await deps.ledger.find(request.commandId);
   if (payment?.documentState == null) throw noSuchOperation();

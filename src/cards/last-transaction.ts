@@ -1,5 +1,6 @@
-// LastTransaction: the last payment, refund or void of a terminal [D148]. The terminal reports it; where it has none, the ledger does. `source`
-// names which of the two, `lastCommand` holds the last command of any kind. For a terminal that is away: errorCode 30 with the ledger's record [D6].
+// LastTransaction: the last payment, refund or void of a terminal [D148], from the terminal, or from the ledger if it reports none.
+// `source` names which of the two; `lastCommand` is the last command of any kind. For an offline terminal: errorCode 30 with the ledger's
+// record [D6].
 import { maskReport } from '../kernel/card-mask.ts';
 import { maskCardNumbers } from '../kernel/card-numbers.ts';
 import { deviceOffline, GatewayError } from '../kernel/error-codes.ts';
@@ -46,7 +47,7 @@ export async function lastTransaction(deps: CardsDeps, request: DeviceCall): Pro
   if (answer.outcome === 'done') return await transactionIn(deps, device.id, reported ?? {});
   const report = reported && { report: JSON.stringify(reported) };
   if (answer.outcome !== 'refused' && answer.outcome !== 'unsupported')
-    throw new GatewayError('Timeout_or_no_response', 'The terminal answered without telling its last transaction.', report);
+    throw new GatewayError('Timeout_or_no_response', 'The terminal answered without its last transaction.', report);
   throw new GatewayError(
     'Refused_By_Device',
     answer.reason ? `The terminal refused: ${maskCardNumbers(answer.reason)}` : 'The terminal refused to tell.',
@@ -54,7 +55,7 @@ export async function lastTransaction(deps: CardsDeps, request: DeviceCall): Pro
   );
 }
 
-/** The last command first: where that is a transaction, an older `lastPayment` beside it does not count. */
+/** If the last command is itself a transaction, an older `lastPayment` is ignored. */
 async function transactionIn(deps: CardsDeps, deviceId: string, { lastPayment, ...lastCommand }: JsonObject): Promise<DeviceAnswer> {
   const own = [lastCommand, lastPayment].find(isTransaction);
   const transaction = own ? { ...own, source: 'device' } : await ledgerTransaction(deps, deviceId);

@@ -1,7 +1,7 @@
 // Pay: one charge per documentNr [D13].
 // A repeat joins the payment in flight or gets the stored answer; the claim of the documentNr decides between two at once.
-// A documentNr may be the OID of an invoice: then the payment is begun under the invoice's lock, and not at all if that has ended [D142]. Most are
-// not, so the insert of a first try looks, at no further cost, and leaves such a one to the long way.
+// A documentNr may be the OID of an invoice: then the payment begins under the invoice's lock, and is refused if the invoice has ended
+// [D142]. Most are not, so the insert of a first try checks this at no further cost and leaves such a payment to the long path.
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import { operationOf } from '../kernel/operations.ts';
 import { type DeviceAnswer, refuseEndedNumber } from '../ledger/answers.ts';

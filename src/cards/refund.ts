@@ -1,6 +1,6 @@
 // Refund: part or all of a payment while its bank day is open [D17].
-// The sum is taken under the payment's row lock in the transaction that commits the refund, unresolved refunds included,
-// so that parallel refunds can never add up to more than was paid.
+// The transaction that commits the refund sums all refunds, unresolved ones included, under the payment's row lock, so that parallel
+// refunds can never exceed the payment.
 import { invalidRequest } from '../kernel/error-codes.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import type { DeviceAnswer } from '../ledger/answers.ts';
@@ -15,7 +15,7 @@ import { lockUndisputed, requireOperation } from './store.ts';
 export interface RefundRequest extends DeviceCall {
   documentNr: string;
   operationId: string;
-  /** The payment that was selected, where the caller knows it; otherwise it is found by the numbers. */
+  /** The id of the payment, if the caller knows it; otherwise the numbers identify it. */
   paymentId?: string | undefined;
   rrn: string;
   amountBani: Bani;

@@ -1,4 +1,4 @@
-// What a terminal's answers hold, as the API document describes them. The gateway passes on what came; a payment's report it has looked at.
+// A terminal's reports as the API document describes them. The gateway forwards reports unchecked, except a payment's.
 
 import { reportField } from '../http/schemas.ts';
 import { Type } from '../kernel/schema-type.ts';
@@ -42,7 +42,7 @@ export const lastTransactionReport = reportField('LastTransactionReport', {
   lastCommand: Type.Optional(
     Type.Object(
       { ...commandWords, kind: optionalText },
-      { description: 'The last command of any kind, also CloseDoc and CloseDay, with what it reported.' },
+      { description: 'The last command of any kind, also CloseDoc and CloseDay, with its report.' },
     ),
   ),
 });

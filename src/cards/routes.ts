@@ -49,7 +49,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...deviceTimeout(operations.Pay.answerWithinMs),
         headers: idempotencyHeaders,
         description:
-          'Charges once per documentNr: a repeat joins the payment in flight or gets its answer again. The terminal has five minutes. With the OID of an invoice as documentNr the invoice is paid by card: 22 and no charge when it is Payed, Expired or Cancelled; after the approval, complete it with Invoice/Get and Invoice/Payd.',
+          'Charges once per documentNr: a repeat joins the payment in flight or gets its answer again. The terminal has five minutes. If documentNr is the OID of an invoice, the invoice is paid by card: 22 and no charge if it is Payed, Expired or Cancelled; after the approval, complete it with Invoice/Get and Invoice/Payd.',
         body: named(
           'PayRequest',
           Type.Object(
@@ -90,7 +90,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         operationId: 'lastTransaction',
         ...deviceTimeout(lastTransactionTimeoutMs),
         description:
-          'As the terminal reports it (`source` is device); where it reports none, from the gateway’s ledger (`source` is ledger). `lastCommand` is the last command of any kind. No payment, refund or void yet: errorCode 20. A terminal that is away: errorCode 30 with the ledger’s record.',
+          'From the terminal (`source` is device) or, if it reports none, from the gateway’s ledger (`source` is ledger). `lastCommand` is the last command of any kind. No payment, refund or void yet: errorCode 20. The terminal is offline: errorCode 30 with the ledger’s record.',
         querystring: Type.Object(device),
         response: answers(
           {
@@ -123,12 +123,12 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         operationId: 'closeDoc',
         ...deviceTimeout(operations.CloseDoc.answerWithinMs),
         headers: idempotencyHeaders,
-        description: 'Mandatory after each approved payment: the terminal serves nothing else before it.',
+        description: 'Mandatory after each approved payment: until then, the terminal accepts no other operation.',
         body: named('CloseDocRequest', Type.Object({ ...device, ...operation }, { examples: [operationExample] })),
         response: answers(
           {
             name: 'CloseDocAnswer',
-            description: 'The document is closed. Without OID when it was closed by hand before.',
+            description: 'The document is closed. Without OID if an operator has closed it by hand.',
             fields: { ...operationFields, OID: Type.Optional(operationFields.OID), report: Type.Optional(Type.String()) },
             example: { OID: exampleOid },
           },
@@ -189,7 +189,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
               ...device,
               ...operation,
               rrn: textField('Reference Retrieval Number of the payment.', maxLength.rrn),
-              amount: amountField('At most what is left of the original amount.'),
+              amount: amountField('At most the part of the original amount that is not refunded yet.'),
               currency: optionalField(textField('Only MDL.', 8)),
             },
             { examples: [{ ...operationExample, rrn: '012345678901', amount: 50, currency: 'MDL' }] },
@@ -229,8 +229,8 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...deviceTimeout(operations.CancelTransaction.answerWithinMs),
         headers: idempotencyHeaders,
         description: [
-          'A known operationId is voided. Otherwise the payment in flight under documentNr is aborted: 0 when it was stopped, 22 when it was too late.',
-          'Without such a payment, and with the OID of an unpaid invoice as documentNr, the invoice is cancelled: its QR is invalid at once, the ERP is called back, and the answer says in `PreviousStatus` what it was before; repeated, it is answered the same. It is 22 when the invoice is Payed or Expired. DeviceID, operationId, token and amount are not looked at then (any UUID, `none`, an empty text and the total do), and a key that opens QR is enough.',
+          'Voids the payment with this operationId. If there is none, aborts the payment in flight under documentNr: 0 if it was stopped, 22 if it was too late.',
+          'If there is no such payment either and documentNr is the OID of an unpaid invoice, cancels the invoice: its QR is invalid at once, the ERP gets a callback, and the answer has the earlier status in `PreviousStatus`; a repeat gets the same answer. 22 if the invoice is Payed or Expired. DeviceID, operationId, token and amount are then ignored (for example any UUID, `none`, an empty text and the total), and a key that opens QR is enough.',
         ].join('\n\n'),
         body: named(
           'CancelRequest',
@@ -238,7 +238,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
             {
               ...device,
               ...operation,
-              token: textField('Bank authorization token; passed on to the terminal.', 1024, 0),
+              token: textField('Bank authorization token; forwarded to the terminal.', 1024, 0),
               amount: amountField('Amount of the original payment.'),
             },
             { examples: [{ ...operationExample, token: 'TK-55-0123', amount: 150.5 }] },
@@ -247,7 +247,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         response: answers(
           {
             name: 'CancelAnswer',
-            description: 'The payment is voided or stopped, or the invoice is cancelled. Without OID when it was an invoice.',
+            description: 'The payment is voided or stopped, or the invoice is cancelled. Without OID for an invoice.',
             fields: {
               ...operationFields,
               OID: Type.Optional(operationFields.OID),
@@ -256,7 +256,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
                 Type.Unsafe<number>({
                   type: 'integer',
                   enum: [0, 1],
-                  description: 'Of an invoice that was cancelled: its Status before, 0 NewItem or 1 Scanned.',
+                  description: 'Of a cancelled invoice: its earlier Status, 0 NewItem or 1 Scanned.',
                 }),
               ),
             },

@@ -1,4 +1,4 @@
-// POS Mode's rules [D12 to D18]: pure checks of what a caller asks against what the ledger holds, and of what a terminal reports.
+// POS Mode's rules [D12 to D18]: pure checks of a request against the ledger, and of a terminal's report.
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { type Bani, formatLei, parseAmount } from '../kernel/money.ts';
 import { isLongerThan, isPlainText } from '../kernel/receipt.ts';
@@ -8,24 +8,23 @@ import { requireKept } from '../ledger/removed.ts';
 import type { Follower } from '../ledger/standing.ts';
 import type { JsonObject } from '../link/protocol.ts';
 
-/** How long a terminal has to answer. */
 export const abortTimeoutMs = 60_000;
 export const lastTransactionTimeoutMs = 30_000;
 
 /** Characters that a bank's number may have. */
 export const maxLength = { operationId: 128, rrn: 64 };
 
-/** A repeat under a documentNr must be about the same amount [D13]. Without State: Closed would say that this amount is paid [D244]. */
+/** A repeat under a documentNr must have the same amount [D13]. Without State: Closed would mean that this amount is paid [D244]. */
 export function checkRepeatedAmount(earlier: Command, amountBani: Bani): void {
   if (earlier.amountBani === amountBani) return;
-  const sentence = 'This documentNr already stands for a payment of another amount.';
+  const sentence = 'This documentNr already belongs to a payment of another amount.';
   throw new GatewayError('The_status_cannot_be_applied', sentence, { fields: { OID: earlier.id } });
 }
 
-/** And about the same terminal, unless what was paid on the other one has ended. */
+/** A repeat must also name the same terminal, unless the payment on the other one has ended. */
 export function checkRepeatedDevice(earlier: Command, followers: readonly Follower[], deviceId: string): void {
   if (earlier.deviceId === deviceId) return;
-  const sentence = 'This documentNr already stands for a payment on another terminal.';
+  const sentence = 'This documentNr already belongs to a payment on another terminal.';
   throw new GatewayError('The_status_cannot_be_applied', sentence, { fields: fieldsOf(earlier, followers) });
 }
 
@@ -35,17 +34,17 @@ export function chargedByRegister(print: Command): GatewayError {
   return new GatewayError('The_status_cannot_be_applied', sentence, { fields: fieldsOf(print) });
 }
 
-/** A sentence when an approval cannot be taken as it is: then a person must look. */
+/** A sentence if an approval is implausible, so that an operator must check it. */
 export function doubtApproval(command: Command, report: JsonObject): string | undefined {
   if (!isName(report['rrn'], maxLength.rrn) || !isName(report['operationId'], maxLength.operationId))
-    return 'The terminal reported an approval without an rrn and operationId that later calls could name.';
+    return 'The terminal reported an approval without a usable rrn and operationId.';
   if (parseAmount(report['amount']) !== command.amountBani) {
     return `The terminal reported an approval of ${JSON.stringify(report['amount'])} instead of ${formatLei(command.amountBani ?? 0)}.`;
   }
   return undefined;
 }
 
-/** A sentence when a refund or void reports another amount than was asked for: then an operator must look. */
+/** A sentence if a refund or void reports another amount than requested, so that an operator must check it. */
 export function doubtAmount(command: Command, report: JsonObject): string | undefined {
   if (report['amount'] === undefined || parseAmount(report['amount']) === command.amountBani) return undefined;
   return `The terminal reported ${JSON.stringify(report['amount'])} instead of ${formatLei(command.amountBani ?? 0)}.`;
@@ -80,7 +79,7 @@ export function wrongRrn(): GatewayError {
   return new GatewayError('Record_not_exist', 'The payment with this operationId has another rrn: the rrn is wrong.');
 }
 
-/** What CloseDoc, Refund and CancelTransaction can name, and both databases can keep and find. */
+/** A number that CloseDoc, Refund and CancelTransaction accept, and that both databases can store and find. */
 function isName(value: unknown, maxCharacters: number): boolean {
   return typeof value === 'string' && value !== '' && !isLongerThan(value, maxCharacters) && isPlainText(value);
 }

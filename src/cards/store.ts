@@ -1,4 +1,4 @@
-// POS Mode's SQL over the ledger's commands, one function a verb.
+// POS Mode's SQL over the ledger's commands, one function per verb.
 import { type SqlBool, sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
@@ -12,26 +12,26 @@ import { findCommand, followersOf, lockCommand } from '../ledger/store.ts';
 import type { LedgerCommandName } from '../link/protocol.ts';
 import { noSuchOperation, wrongRrn } from './rules.ts';
 
-/** The caller that ends a document knows of the payment [D58]. */
+/** A caller that ends a document has the payment's outcome [D58]. */
 const receivedNow = sql<number>`coalesce(outcome_received_at, now_ms())`;
 
-/** Approved, or disputed: then the bank may know it. */
+/** Approved, or disputed: then it may have been charged. */
 const isPaid = sql<SqlBool>`state in ('done', 'disputed')`;
 
 export interface OperationName {
-  /** The payment itself, where the caller has selected it: then its numbers decide nothing. */
+  /** The payment itself, if the caller has selected it: then the numbers are ignored. */
   paymentId?: string | undefined;
   merchantId: string;
   deviceId: string;
   operationId: string;
   documentNr: string;
-  /** Of a Refund: its payment has this one too. */
+  /** Of a Refund: the payment must have this rrn. */
   rrn?: string | undefined;
 }
 
 /**
- * The approved or disputed payment that is meant, newest first because bank numbers restart [D16]. A documentNr names its own payment; one that
- * was made without documentNr is meant only when no payment of the merchant has the one that was asked for.
+ * The approved or disputed payment with this name, newest first because bank numbers restart [D16]. A payment without documentNr matches
+ * only if no payment of the merchant has the requested documentNr.
  */
 export async function findOperation(queries: Queries, name: OperationName): Promise<Command | undefined> {
   if (name.paymentId !== undefined) return findCommand(queries, name.paymentId);
@@ -40,7 +40,7 @@ export async function findOperation(queries: Queries, name: OperationName): Prom
   return newestOperation(queries, name, null);
 }
 
-/** Of a Refund: 20 that says which of the two numbers is wrong. */
+/** For a Refund: the message of 20 names the wrong number, operationId or rrn. */
 export async function requireOperation(queries: Queries, name: OperationName): Promise<Command> {
   const payment = await findOperation(queries, name);
   if (payment) return payment;
@@ -56,7 +56,7 @@ async function newestOperation(queries: Queries, name: OperationName, documentNr
     .where('bank_operations.device_id', '=', name.deviceId)
     .where('bank_operations.operation_id', '=', name.operationId)
     .where('merchant_id', '=', name.merchantId)
-    // The number that an operator gave it may have been corrected since.
+    // A number that an operator entered may have been corrected since.
     .where('commands.operation_id', '=', name.operationId)
     .where('document_nr', documentNr === null ? 'is' : '=', documentNr)
     .where(isPaid)
@@ -67,7 +67,7 @@ async function newestOperation(queries: Queries, name: OperationName, documentNr
   return row && toCommand(row);
 }
 
-/** Whether any approved or disputed payment on this terminal has the number, under whatever documentNr. */
+/** Whether any approved or disputed payment on this terminal has the operationId, under any documentNr. */
 export async function isOperationKnown(queries: Queries, name: Omit<OperationName, 'documentNr' | 'rrn'>): Promise<boolean> {
   const row = await queries
     .selectFrom('bank_operations')
@@ -84,13 +84,13 @@ export async function isOperationKnown(queries: Queries, name: Omit<OperationNam
 
 export interface LockedPayment {
   payment: Command;
-  /** Refunds that were made, and open ones, which may be [D17]. */
+  /** Includes open refunds, which may succeed [D17]. */
   refundedBani: Bani;
 }
 
 /**
- * For a refund or void, in the transaction that commits it: 3 while the payment, or anything that takes its money back, is disputed [D143];
- * 20 if it was not made after all.
+ * For a refund or void, in the transaction that commits it: 3 while the payment, or a refund or void of it, is disputed [D143]; 20 if the
+ * payment proves not to have been made.
  */
 export async function lockUndisputed(database: Database, queries: Queries, id: string): Promise<LockedPayment> {
   const payment = await lockCommand(database.engine, queries, id);
@@ -130,13 +130,13 @@ export async function voidDocument(queries: Queries, paymentId: string): Promise
   return toCommand(row);
 }
 
-/** Voided, or not made after all: a receipt with this payment may be printed, and then a person has to look [D146]. False: there is none. */
+/** Voided, or never made: a receipt with this payment may be printed, and then an operator has to check it [D146]. False: there is none. */
 export async function markOnReceipt(queries: Queries, paymentId: string, voidedAt: typeof nowMs | null): Promise<boolean> {
   const marked = queries.updateTable('receipt_payments').set({ voided_at: voidedAt }).where('payment_id', '=', paymentId);
   return (await marked.returning('payment_id').executeTakeFirst()) !== undefined;
 }
 
-/** The bank has the payments of this terminal that were closed before: refunds of them are over [D16]. */
+/** The payments of this terminal with a closed document were sent to the bank: they can no longer be refunded [D16]. */
 export async function settleBankDay(queries: Queries, { deviceId, issuedAtMs }: Command): Promise<void> {
   await queries
     .updateTable('commands')
@@ -149,7 +149,7 @@ export async function settleBankDay(queries: Queries, { deviceId, issuedAtMs }: 
     .execute();
 }
 
-/** A close of the bank day turns out not to have been made: payments that no other close holds can be refunded again. */
+/** A close of the bank day proves not to have been made: payments that no other close includes can be refunded again. */
 export async function reopenBankDay(queries: Queries, { id, name, deviceId, issuedAtMs }: Command): Promise<void> {
   const newest = await queries
     .selectFrom('commands')
@@ -172,8 +172,8 @@ export async function reopenBankDay(queries: Queries, { id, name, deviceId, issu
 }
 
 /**
- * A CloseDoc or void turns out not to have been made: its payment is open again, or closed where the terminal has gone on or its day was closed.
- * Null: the payment is disputed itself and locks no terminal; its own resolution tells. Undefined: unchanged.
+ * A CloseDoc or void proves not to have been made: the document is open again, or closed if the terminal was used since or its day was
+ * closed. Null: the payment itself is disputed and locks no terminal; its own resolution decides. Undefined: unchanged.
  */
 export async function reviveDocument(
   engine: Database['engine'],
@@ -200,7 +200,7 @@ export async function reviveDocument(
   return row && to;
 }
 
-/** The newest command of the device that did, or may have done, something; `names`: one of these. */
+/** The newest command of the device that was or may have been executed; `names`: only these kinds. */
 export async function findLastCommand(
   queries: Queries,
   deviceId: string,

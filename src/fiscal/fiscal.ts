@@ -1,4 +1,4 @@
-// Fiscal Mode: what a register's commands add to the ledger, and the four calls as one object.
+// Fiscal Mode: the ledger hooks of register commands, and the four calls as one object.
 import type { DeviceAnswer } from '../ledger/answers.ts';
 import { type CashRequest, moveCash } from './cash.ts';
 import { completionNotices, receiptIdToFind } from './notices.ts';

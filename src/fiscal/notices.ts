@@ -1,6 +1,6 @@
 // Completion notices [D30]: written in the transaction that settles the operation, or makes it unknown, and sent by the callbacks room.
-// An operation that never began was answered as such; it gets a notice only if one said "Unknown" before. That is counted in the
-// operation's own row: the delivery log is cleaned, and "Unknown" must not be the last notice because of that.
+// An operation that never began was answered as such; it gets a notice only after an earlier notice "Unknown". Notices are counted in the
+// operation's row, because the delivery log is cleaned and "Unknown" must not stay the last notice.
 import { enqueueCallback, type OutboxDeps } from '../callbacks/outbox.ts';
 import { expandTemplate } from '../callbacks/template.ts';
 import type { Queries } from '../database/database.ts';
@@ -39,14 +39,14 @@ export function completionNotices(deps: OutboxDeps & { callbacks: { wake(): void
       if (!address) return;
       if ('url' in address) return deps.callbacks.wake();
       const facts = { ...namesOf(command), merchantId: command.merchantId, state: command.state, err: address.unreadable };
-      deps.logger.error(facts, 'the CallbackURI of an operation can no longer be read: its ERP gets no notice');
+      deps.logger.error(facts, 'the CallbackURI of an operation can no longer be read, so its ERP gets no notice');
     },
   };
 }
 
 /**
- * Where the notice of its new state goes; undefined when there is none. What was accepted with the call may not be readable any more: then there
- * is nowhere to send to, which must not keep the operation from being settled, by its register or by a person [D122].
+ * The address of the notice of its new state; undefined: there is no notice. A stored template may no longer be readable; that must not
+ * prevent the settlement by the register or an operator [D122].
  */
 function addressOf(command: Command): { url: string } | { unreadable: unknown } | undefined {
   if (command.callbackUri === null || command.state === 'sent') return undefined;
@@ -60,7 +60,7 @@ function addressOf(command: Command): { url: string } | { unreadable: unknown } 
   }
 }
 
-/** The id of a receipt as people read it, to find the print by; one that the database could not keep and index is left in the report alone. */
+/** The receipt id for the search for a print; an id that the database cannot store and index stays in the report only. */
 export function receiptIdToFind(report: JsonObject): { receiptId: string | undefined } {
   const receiptId = receiptIdIn(report);
   return {

@@ -1,9 +1,9 @@
-// A receipt whose money was taken on a card terminal before [D146]: which payments of the ledger its card elements stand for, whether they
-// may be printed, and what the register receives. The register prints such an element as card and asks no bank.
+// A receipt that was paid on a card terminal before [D146]: which payments of the ledger its card elements name, whether they may be
+// printed, and the data that the register receives. The register prints such an element as card and asks no bank.
 //
-// The payments are judged before the plan is made and once more under their row locks, in the transaction that commits the print; the link
-// from payment to print is written there too. Dead before the commit, nothing is there; after it, the payment is taken by this print until
-// that ends as not done. A void or refund waits for the same lock, so that it is seen by the print, or sees that there is one.
+// The payments are checked before the plan is made, and again under their row locks in the transaction that commits the print, which also
+// writes the link from payment to print. If the process dies before the commit, nothing is written. After it, the payment belongs to this
+// print until the print ends as not done. A void or refund waits for the same lock, so either the print sees it, or it sees the print.
 import type { Database, Queries } from '../database/database.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
@@ -20,14 +20,14 @@ import { followersOf, lockCommand } from '../ledger/store.ts';
 import type { JsonObject } from '../link/protocol.ts';
 import { findPrintOfPayment, linkPayment } from './store.ts';
 
-/** A card element of a receipt and the payment that it stands for. */
+/** A card element of a receipt and its payment. */
 export interface PaidElement {
   index: number;
   payment: Command;
   remainderBani: Bani;
 }
 
-/** The elements that were paid on a terminal; throws when one of them may not be printed. */
+/** The elements that were paid on a terminal; throws if one of them may not be printed. */
 export async function findPaidElements(queries: Queries, merchantId: string, receipt: Receipt): Promise<PaidElement[]> {
   const cards = cardElementsOf(receipt);
   const found: PaidElement[] = [];
@@ -43,7 +43,7 @@ export async function findPaidElements(queries: Queries, merchantId: string, rec
   return found;
 }
 
-/** What may be printed of a payment; throws what its caller is answered otherwise. */
+/** The amount of a payment to print; throws if it may not be printed. */
 async function judgePayment(queries: Queries, payment: Command, element: { index: number; amount: unknown }): Promise<Bani> {
   const place = `Receipt.Payments[${element.index}]`;
   // Resolved as not executed since it was looked for.
@@ -51,9 +51,9 @@ async function judgePayment(queries: Queries, payment: Command, element: { index
   const followers = await followersOf(queries, payment);
   const standing = standingOf(payment, followers);
   if (standing === 'disputed') throw disputed(fieldsOf(payment, followers));
-  if (standing === 'open') throw busy(payment, `The card payment of ${place} is not over yet.`);
+  if (standing === 'open') throw busy(payment, `The card payment of ${place} has not ended yet.`);
   if (followers.some((follower) => takesMoneyBack(operationOf(follower.name)) && isOpen(follower)))
-    throw busy(payment, `A void or refund of the card payment of ${place} is not over yet.`);
+    throw busy(payment, `A void or refund of the card payment of ${place} has not ended yet.`);
   requireKept(payment);
   if (standing === 'voided') throw cannotApply(payment, `The card payment of ${place} was voided.`);
   if (standing === 'refunded') throw cannotApply(payment, `The card payment of ${place} was refunded.`);
@@ -63,7 +63,7 @@ async function judgePayment(queries: Queries, payment: Command, element: { index
   if (print && isOpen(print)) throw busy(print, `The card payment of ${place} is being printed on another receipt.`);
   if (print) throw cannotApply(print, `The card payment of ${place} is on a printed receipt already.`);
   if (element.amount !== undefined && element.amount !== null && parseAmount(element.amount) !== remainderBani) {
-    throw invalidRequest(`${place}.Amount must be ${formatLei(remainderBani)}, what the card payment comes to; it may be left out.`);
+    throw invalidRequest(`${place}.Amount must be ${formatLei(remainderBani)}, the amount of the card payment; it may be omitted.`);
   }
   return remainderBani;
 }
@@ -85,9 +85,9 @@ function numbersOf({ rrn, operationId, documentNr, report }: Command): JsonObjec
   return { rrn, operationId, documentNr, ...(typeof authCode === 'string' ? { authCode } : {}) };
 }
 
-/** For the transaction that commits the print: nothing has happened to the payments since they were judged, nor can it until the commit. */
+/** In the transaction that commits the print: checks the payments again under their locks, so that they cannot change until the commit. */
 export async function guardPaid(database: Database, queries: Queries, paid: readonly PaidElement[]): Promise<void> {
-  // In one order, so that two receipts of the same payments cannot wait for each other.
+  // In a fixed order, so that two receipts of the same payments cannot deadlock.
   for (const element of [...paid].sort((one, other) => (one.payment.id < other.payment.id ? -1 : 1))) {
     const locked = await lockCommand(database.engine, queries, element.payment.id);
     await judgePayment(queries, locked, { index: element.index, amount: baniToLei(element.remainderBani) });
@@ -98,12 +98,12 @@ export async function linkPaid(queries: Queries, paid: readonly PaidElement[], p
   for (const { payment, remainderBani } of paid) await linkPayment(queries, payment.id, printId, remainderBani);
 }
 
-/** A register that does not know `paid` would ask its bank for the money once more. */
+/** A register without the feature `paid` would charge the card again. */
 export function requirePaidFeature(features: readonly string[] | undefined): void {
   if (features === undefined) {
     throw new GatewayError(
       'Device_Offline',
-      'The register has not said yet whether it can print a payment that was made on a terminal; nothing was sent. Send the same again in half a minute.',
+      'The register has not announced yet whether it can print a payment that was made on a terminal; nothing was sent. Repeat the request in half a minute.',
     );
   }
   if (!features.includes('paid')) {
@@ -119,7 +119,7 @@ function notMade(index: number): GatewayError {
 }
 
 function busy(command: Command, sentence: string): GatewayError {
-  return new GatewayError('Device_Busy', `${sentence} Nothing was sent; send the same again.`, { fields: fieldsOf(command) });
+  return new GatewayError('Device_Busy', `${sentence} Nothing was sent; repeat the request.`, { fields: fieldsOf(command) });
 }
 
 function cannotApply(command: Command, sentence: string): GatewayError {

@@ -1,5 +1,6 @@
 // Device/Invoice/Pay: prints a fiscal receipt, once per Receipt.Uid and merchant, whichever register it goes to [D31].
-// The receipt is passed on whole, with what the ledger knows of payments that were made on a terminal before [D146]; that the register prints strictly after the bank's yes is the device protocol's part [D32].
+// The receipt is forwarded whole, with the ledger's data of payments that were made on a terminal before [D146]. The device protocol
+// requires the register to print only after the bank's approval [D32].
 
 import type { Queries } from '../database/database.ts';
 import type { Bani } from '../kernel/money.ts';
@@ -56,13 +57,13 @@ export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<D
   });
 }
 
-/** The register would charge a card under the number of a payment on a terminal that the receipt does not name [D146]. */
+/** Refuses a card charge by the register under the number of a terminal payment that the receipt does not name [D146]. */
 async function requireUnpaid({ database }: FiscalDeps, merchantId: string, number: string): Promise<void> {
   const payment = await findHolderOfNumber(database, merchantId, 'document', number);
   if (payment) throw paidOnTerminal(payment);
 }
 
-/** For the books; a receipt that comes to no amount is the register's to refuse. What a terminal charged is in the books already. */
+/** For the sums; the register itself refuses a receipt without a valid amount. A terminal's charge is counted with its payment. */
 function sumsOf(receipt: Receipt, paid: readonly PaidElement[]): { amountBani?: Bani; cashBani?: Bani; cardBani?: Bani } {
   const sums = receiptSums(receipt);
   if (!sums) return {};

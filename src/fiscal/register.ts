@@ -1,4 +1,4 @@
-// What all calls of Fiscal Mode need, and what each of them says about who asks, for which register, and where its end is reported to.
+// The dependencies of all calls of Fiscal Mode, and the fields that all calls have: caller, register, and the address of the notice.
 import { checkTemplate } from '../callbacks/template.ts';
 import type { Database } from '../database/database.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -13,7 +13,7 @@ export interface FiscalDeps {
   random: Random;
   logger: Logger;
   callbacks: { wake(): void };
-  /** What registers say of themselves. */
+  /** For the features that registers announce. */
   link: { presence: Pick<PresenceBook, 'of'> };
 }
 
@@ -21,7 +21,7 @@ export interface RegisterCall extends DeviceCall {
   callbackUri?: string | undefined;
 }
 
-/** Where the completion notice goes; 40 when the template is none. */
+/** The address template of the completion notice; 40 if it is invalid. */
 export function callbackOf({ callbackUri }: RegisterCall): string | undefined {
   if (callbackUri === undefined) return undefined;
   checkTemplate(callbackUri);

@@ -1,4 +1,4 @@
-// What a register's answers hold, as the API document describes them. The gateway passes on what came.
+// A register's reports as the API document describes them. The gateway forwards reports unchecked.
 
 import { reportField } from '../http/schemas.ts';
 import { Type } from '../kernel/schema-type.ts';

@@ -32,7 +32,7 @@ const register = {
   APIKey: keyField,
   DeviceID: uuidField('Register id.', exampleRegister),
   CallbackURI: optionalField(
-    Type.String({ maxLength: 2048, description: 'Notification URL template, called when the operation has ended.' }),
+    Type.String({ maxLength: 2048, description: 'URL template of the completion notice, called when the operation has ended.' }),
   ),
 };
 const example = { APIKey: exampleApiKey, DeviceID: exampleRegister };
@@ -63,11 +63,11 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
         ...deviceTimeout(operations.MoneyIn.answerWithinMs),
         ...operationCallbacks('createReport'),
         headers: idempotencyHeaders,
-        description: 'Z closes the fiscal day and resets the daily counters; X gives the totals so far.',
+        description: 'Z closes the fiscal day and resets the daily counters; X reports the totals so far.',
         body: named(
           'ReportRequest',
           Type.Object(
-            { ...register, Fiscal: Type.Boolean({ description: 'true gives report Z, false report X.' }) },
+            { ...register, Fiscal: Type.Boolean({ description: 'true: report Z; false: report X.' }) },
             { examples: [{ ...example, Fiscal: true, ...callbackExample }] },
           ),
         ),
@@ -103,13 +103,13 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
         ...operationCallbacks('printReceipt'),
         headers: idempotencyHeaders,
         description:
-          'Prints once per Receipt.Uid: a repeat joins the print in flight or gets its answer again. Payments with PaymentCode 1, 2, 7 or 1000 are made by card, and the register prints strictly after the bank has confirmed; it then has five minutes, otherwise one. If the money was taken by Pay before, the payment names it by documentNr (or the receipt by its Uid): it is printed as card and not charged again. Then 20: no such payment; 22: it was voided, refunded or printed before, or this register would charge it again; 31: it is not over yet; 40: Amount is not what is left of it.',
+          'Prints once per Receipt.Uid: a repeat joins the print in flight or gets its answer again. Payments with PaymentCode 1, 2, 7 or 1000 are made by card, and the register prints only after the bank has approved; it has five minutes for such a receipt, otherwise one. If Pay charged the card before, name that payment by documentNr in the element of Payments (or by the Uid of the receipt): it is printed as card and not charged again. In that case, 20: no such payment; 22: it was voided, refunded or printed before, or this register would charge it again; 31: it has not ended yet; 40: Amount is not its remaining amount.',
         body: named(
           'ReceiptRequest',
           Type.Object(
             {
               ...register,
-              // Checked by the rules of the kernel, whose sentences name the place.
+              // Checked by the rules of the kernel, whose messages name the field.
               Receipt: Type.Unsafe<unknown>({ type: 'object', 'x-document': fiscalReceiptSchema }),
             },
             {
@@ -172,7 +172,7 @@ function cashRoute(
         body: named(
           'CashRequest',
           Type.Object(
-            { ...register, Amount: amountField('Amount in MDL.'), Reason: optionalField(textField('Why.')) },
+            { ...register, Amount: amountField('Amount in MDL.'), Reason: optionalField(textField('Reason of the deposit or withdrawal.')) },
             { examples: [{ ...example, Amount: 500, Reason: 'Change for the day', ...callbackExample }] },
           ),
         ),

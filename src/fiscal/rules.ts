@@ -1,4 +1,4 @@
-// Fiscal Mode's rules [D31]: how long a register has, and when one receipt repeats another. Pure.
+// Fiscal Mode's rules [D31]: the time-outs of a register, and when one receipt repeats another. Pure.
 
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../kernel/canonical-json.ts';
@@ -15,19 +15,19 @@ export function receiptTimeoutMs(receipt: Receipt): number {
   return hasCardPayment(receipt) ? operations.PrintReceipt.answerWithinMs : cashReceiptTimeoutMs;
 }
 
-/** The same for two receipts that say the same, whatever the order of their fields. */
+/** Equal for receipts with equal content, whatever the order of their fields. */
 export function contentHashOf(receipt: Receipt): string {
   return createHash('sha256').update(canonicalJson(receipt)).digest('hex');
 }
 
 export function paidOnTerminal(payment: Command): GatewayError {
   const sentence =
-    'A card was charged under the number of this receipt before, and the receipt does not name that payment: the register would charge again. Nothing was sent. Name the payment with documentNr in its element of Receipt.Payments.';
+    'A card was charged under the number of this receipt before, and the receipt does not name that payment, so the register would charge again. Nothing was sent. Name the payment by documentNr in its element of Receipt.Payments.';
   return new GatewayError('The_status_cannot_be_applied', sentence, { fields: fieldsOf(payment) });
 }
 
 export function checkRepeatedReceipt(earlier: Command, contentHash: string): void {
   if (earlier.contentHash !== contentHash) {
-    throw new GatewayError('The_status_cannot_be_applied', 'Receipt.Uid already stands for a receipt with other content.');
+    throw new GatewayError('The_status_cannot_be_applied', 'Receipt.Uid already belongs to a receipt with other content.');
   }
 }

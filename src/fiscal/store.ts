@@ -1,11 +1,11 @@
-// Fiscal Mode's SQL over the ledger's commands, one function a verb.
+// Fiscal Mode's SQL over the ledger's commands, one function per verb.
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import type { Bani } from '../kernel/money.ts';
 import { type Command, commandColumns, toCommand } from '../ledger/command.ts';
 import { mayHaveHappened } from '../ledger/standing.ts';
 
-/** The receipt that a payment is on, or may be on. */
+/** The print whose receipt includes, or may include, the payment. */
 export async function findPrintOfPayment(queries: Queries, paymentId: string): Promise<Command | undefined> {
   const row = await queries
     .selectFrom('commands')
@@ -16,7 +16,7 @@ export async function findPrintOfPayment(queries: Queries, paymentId: string): P
   return print && mayHaveHappened(print) ? print : undefined;
 }
 
-/** From now on the payment belongs to this print. */
+/** Assigns the payment to this print. */
 export async function linkPayment(queries: Queries, paymentId: string, printId: string, amountBani: Bani): Promise<void> {
   const print = { print_id: printId, amount_bani: amountBani };
   await queries
@@ -26,7 +26,7 @@ export async function linkPayment(queries: Queries, paymentId: string, printId: 
     .execute();
 }
 
-/** One more notice is written about the operation; its number, counted from 1. */
+/** Counts a notice about the operation; returns its number, from 1. */
 export async function countNotice(queries: Queries, commandId: string): Promise<number> {
   const row = await queries
     .updateTable('commands')
