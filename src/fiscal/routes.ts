@@ -172,7 +172,11 @@ function cashRoute(
         body: named(
           'CashRequest',
           Type.Object(
-            { ...register, Amount: amountField('Amount in MDL.'), Reason: optionalField(textField('Reason of the deposit or withdrawal.')) },
+            {
+              ...register,
+              Amount: amountField('Amount in MDL.'),
+              Reason: optionalField(textField('Reason of the deposit or withdrawal.')),
+            },
             { examples: [{ ...example, Amount: 500, Reason: 'Change for the day', ...callbackExample }] },
           ),
         ),

@@ -1,7 +1,8 @@
-// Cancelling an unpaid invoice: by its merchant in the cabinet, because the card payment for it was aborted or voided [D19], or by its ERP, who
-// withdraws the QR [D142]. A paid invoice stays paid, one that has ended stays as it ended, and one with a card payment that is open,
-// disputed or done is not cancelled. The invoice is locked first, so what is judged holds until the commit.
-// Dying before the commit leaves it as it was; after it, it is Cancelled with its callback [D26], and a repeat of the ERP finds it so.
+// Cancelling an unpaid invoice: by its merchant in the cabinet, because its card payment was aborted or voided [D19], or by its ERP, which
+// withdraws the QR [D142]. An invoice that has ended does not change, and one with an open, disputed or done card payment is not cancelled.
+// The invoice is locked first, so it cannot change between check and commit.
+// If the process dies before the commit, nothing has changed. After it, the invoice is Cancelled with its callback [D26], and a repeat of
+// the ERP finds that.
 import { claimKey } from '../access/idempotency.ts';
 import type { Queries } from '../database/database.ts';
 import type { GatewayError } from '../kernel/error-codes.ts';
@@ -14,7 +15,7 @@ import { onceMoreIfUnclear } from './unclear-commit.ts';
 
 export interface Cancelling {
   isCancelled: boolean;
-  /** Why not; undefined, too, if the merchant has no such invoice (a documentNr may be anything). */
+  /** Why it was not cancelled; undefined if the merchant has no such invoice (a documentNr may be any text). */
   refusal?: GatewayError;
 }
 
@@ -42,8 +43,8 @@ export interface WithdrawRequest {
 }
 
 /**
- * The state that the invoice had; for one that was cancelled before, the one before that. 22 if it is paid or has expired. 'held': it has a
- * card payment, about which the caller has to decide. Undefined: the merchant has no such invoice.
+ * The state before the cancellation, also if the invoice was cancelled before. 22 if it is paid or has expired. 'held': it has a card
+ * payment, and the caller has to decide about that. Undefined: the merchant has no such invoice.
  */
 export async function withdrawInvoice(deps: InvoiceDeps, request: WithdrawRequest): Promise<State | 'held' | undefined> {
   const { oid, merchantId, by, idempotency } = request;
@@ -69,7 +70,7 @@ export async function withdrawInvoice(deps: InvoiceDeps, request: WithdrawReques
 
 /** Undefined: it can no longer be cancelled. */
 async function cancel(deps: InvoiceDeps, queries: Queries, invoice: Judged, detail: object): Promise<Move | undefined> {
-  // An overdue one is left to the sweep: it is dead for payment already.
+  // An overdue invoice is left to the sweep: it can no longer be paid anyway.
   const verdict = judge(invoice, 'cancel');
   if (verdict.kind !== 'move') return undefined;
   const written = moveOf(deps, invoice, verdict.transition, detail);

@@ -1,8 +1,8 @@
-// Create: the receipt is stored and gets its OID and QR [D20, D24]. One insert, in a commit with those that come along (insert-batch.ts); with an
-// Idempotency-Key a claim goes before it, in a transaction of its own.
-// Dying before the commit leaves nothing; dying after it leaves an invoice that the repeat under the same key finds.
-// A commit whose answer got lost is read back: by the OID that was drawn, or, under a key, by claiming that once more.
-// No callback is sent [D25], and the invoice's history starts with its row: creating writes no event.
+// Create: stores the receipt with an OID and a QR [D20, D24]. One insert, in a batch with others (insert-batch.ts); with an
+// Idempotency-Key, in a transaction of its own that claims the key first.
+// If the process dies before the commit, nothing is stored. After it, a repeat under the same key finds the invoice.
+// If the answer of the commit is lost, the invoice is read back: by the drawn OID, or with a key by claiming the key again.
+// No callback is sent [D25], and no event is written: the invoice's history starts with its row.
 
 import { claimKey } from '../access/idempotency.ts';
 import { checkTemplate } from '../callbacks/template.ts';
@@ -26,10 +26,10 @@ export interface CreateRequest {
   receipt: unknown;
   /** Absent: no callbacks are sent. */
   callbackUri?: string | null | undefined;
-  /** As it was sent; absent: unlimited. */
+  /** As sent; absent: unlimited. */
   validTo?: string | null | undefined;
   pointOfSalesCode?: string | null | undefined;
-  /** The preferred terminal. It is a wish: like one that is offline, one that is unknown is no obstacle here [D11]. */
+  /** The preferred terminal. It is not checked: it may be offline or unknown [D11]. */
   deviceId?: string | null | undefined;
   idempotency?: { key: string; requestHash: string } | undefined;
 }
@@ -66,14 +66,14 @@ export async function createInvoice(deps: InvoiceDeps, request: CreateRequest, t
     deps.database.transaction(async (queries) => {
       const claim = await claimKey(queries, { merchantId: request.merchantId, ...idempotency, subjectKind: 'invoice', subjectId: oid });
       if (claim.kind === 'other') {
-        throw new GatewayError('The_status_cannot_be_applied', 'This Idempotency-Key was used for another request.');
+        throw new GatewayError('The_status_cannot_be_applied', 'This Idempotency-Key was used for another request; use a new key.');
       }
       if (claim.kind === 'same') return await look(queries, claim.subjectId);
       if (!(await insertInvoice(engine, queries, invoice))) throw tooLate();
       return undefined;
     });
   const earlier = await onceMoreIfUnclear(claimOrFind);
-  // The same answer again, by the secret of then: a rotation in between does not change it.
+  // The same answer, signed by the invoice's own secret: a rotation in between does not change it.
   if (earlier) {
     const written = await deps.qrSecrets.write(earlier.oid, earlier.qrSecretId);
     return { oid: earlier.oid, qr: written, validTo: shown(earlier.validToMs) };
@@ -81,7 +81,7 @@ export async function createInvoice(deps: InvoiceDeps, request: CreateRequest, t
   return { oid, qr, validTo: shown(invoice.validToMs) };
 }
 
-/** Nothing, or less, cannot be paid: such an invoice would be scanned, and refused on every terminal. */
+/** A total of zero or less cannot be paid: every terminal would refuse it after the scan. */
 function payableTotal(receipt: Receipt): Bani {
   const totalBani = sumOfLines(receipt);
   if (totalBani === undefined) throw invalidRequest(`A line of Receipt.Items comes to more than ${formatLei(maxAmountBani)}.`);
@@ -106,7 +106,7 @@ function checkContent(request: CreateRequest, timeZone: string): Omit<NewInvoice
   return {
     receipt: JSON.stringify(receipt),
     amountBani: payableTotal(receipt),
-    // Half of a surrogate pair is no text to PostgreSQL; the address that comes of it would not have it either.
+    // PostgreSQL rejects a lone surrogate; the expanded address could not contain it either.
     callbackUri: callbackUri?.toWellFormed() ?? null,
     validToMs: validTo == null ? null : parseMoment('ValidTo', validTo, timeZone),
     pointOfSalesCode: pointOfSalesCode == null ? null : checkText('PointOfSalesCode', pointOfSalesCode, 64),

@@ -1,7 +1,7 @@
-// The sweep: overdue invoices become Expired, and their ERPs are called back, without any request [D23].
-// Several gateways may sweep at once: each takes what the others have not locked, and every invoice moves once.
-// One that the database refuses keeps none of the others: after a batch that was certainly undone each goes by itself, and what fails alone is
-// put aside for a while.
+// The sweep: overdue invoices become Expired, and their ERPs get a callback, without any request [D23].
+// Several gateways may sweep at once: each takes the invoices that the others have not locked, and every invoice moves once.
+// An invoice that the database rejects does not block the others: after a batch that was certainly rolled back, each is moved alone, and
+// one that fails alone is put in back-off.
 import type { Queries } from '../database/database.ts';
 import { isCertainlyUndone } from '../database/errors.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -9,14 +9,14 @@ import { PutAside } from '../kernel/put-aside.ts';
 import { restrainLogger } from '../kernel/restrained-logger.ts';
 import { createRounds, type Rounds } from '../kernel/rounds.ts';
 import { findStandingPayment } from '../ledger/standing-payment.ts';
-import { type InvoiceDeps, moveOf, tellUnreadable, transitionOf } from './move.ts';
+import { type InvoiceDeps, logUnreadable, moveOf, transitionOf } from './move.ts';
 import { type Move, moveInvoices } from './move-batch.ts';
 import { holdOverdueInvoices, type OverdueInvoice } from './store.ts';
 
 const batchSize = 100;
 const pauses = { firstMs: 10_000, maxMs: 600_000 };
 
-/** Makes every overdue invoice Expired, batch by batch, and says how many there were. */
+/** Makes every overdue invoice Expired, batch by batch; returns their number. */
 export type ExpireOverdue = () => Promise<number>;
 
 interface Taken {
@@ -37,7 +37,7 @@ export function createExpireOverdue(deps: InvoiceDeps, clock: Clock): ExpireOver
       const held = (await withoutPayment(queries, overdue)).filter(({ oid }) => !aside.has(oid)).slice(0, limit);
       onHeld(held);
       const expiring = held.map((invoice) => moveOf(deps, invoice, transitionOf({ ...invoice, isTimeUp: true }, 'expire'), {}));
-      // They are held, and time goes on: each of them moves.
+      // They are locked and stay overdue, so each of them moves.
       if (expiring.length > 0) await moveInvoices(engine, queries, deps.graceMs, expiring, 'statement');
       return expiring;
     });
@@ -56,10 +56,10 @@ export function createExpireOverdue(deps: InvoiceDeps, clock: Clock): ExpireOver
       if (held.length > 1) return { held: held.length, expired: await takeEach(held.length) };
       const retryMs = aside.add(first.oid);
       const facts = { oid: first.oid, merchantId: first.merchantId, retryMs, err: error };
-      logger.error(facts, 'an overdue invoice could not be made Expired; the others are, and it is tried again');
+      logger.error(facts, 'an overdue invoice could not be made Expired; it will be retried');
       return { held: 1, expired: 0 };
     }
-    for (const each of moves) tellUnreadable(deps, each);
+    for (const each of moves) logUnreadable(deps, each);
     const written = moves.flatMap(({ callback }) => callback ?? []);
     if (written.length > 0) deps.callbacks.wake(written);
     return { held: moves.length, expired: moves.length };
@@ -75,13 +75,13 @@ export function createExpireOverdue(deps: InvoiceDeps, clock: Clock): ExpireOver
     for (let total = 0; ; ) {
       const { held, expired } = await take(batchSize);
       total += expired;
-      // Where none of a whole batch can be moved it may be none at all: the next round goes on behind them.
+      // If no invoice of a whole batch could be moved, perhaps none can: the next round continues after them.
       if (held < batchSize || expired === 0) return total;
     }
   };
 }
 
-/** A payment that began while its invoice's lock was waited for is seen by this look, and was not by the one that locked. */
+/** Reads again: a payment may have begun while the locking query waited for the invoice's lock. */
 async function withoutPayment(queries: Queries, overdue: readonly OverdueInvoice[]): Promise<OverdueInvoice[]> {
   const expiring: OverdueInvoice[] = [];
   for (const invoice of overdue) {

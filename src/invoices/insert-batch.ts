@@ -1,12 +1,12 @@
-// New invoices, many in one statement: Creates that come while a commit is under way share the next one. A Create under an Idempotency-Key
-// writes its invoice within its own transaction, by the same statement.
+// Inserts of invoices, many in one statement: Creates that come while a commit is under way share the next one. A Create with an
+// Idempotency-Key runs the same statement in its own transaction.
 //
-// Each row has its own outcome: one whose validity limit has passed is left out, and touches no other. An OID is drawn for one call alone, so
-// no two rows of a batch have the same.
-// The process dies before the commit: no invoice of the batch is there and no caller has an OID. After it: all are there, NewItem, unknown to
-//   every caller, and expire or are kept like any that is not scanned. There is nothing in between, since it is one statement.
-// The commit's answer is lost: every call looks for its own OID (create.ts) and is answered 2 if it cannot.
-// One row is bad: none is written, and each is tried by itself.
+// Each row has its own outcome: one whose validity limit has passed is skipped without affecting the others. Each call draws its own OID,
+// so no two rows of a batch have the same.
+// If the process dies before the commit, no invoice of the batch is stored and no caller has an OID. After the commit, all are stored as
+//   NewItem. Their callers have no OID, so they are never scanned, and expire or stay like any other.
+// If the answer of the commit is lost, every call reads its own OID back (create.ts), and is answered 2 if it cannot.
+// If one row is invalid, none is written, and each is retried alone.
 import { sql } from 'kysely';
 import { type BatchRow, batchRows, type LockWait, listed, type RowsText, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
@@ -40,7 +40,7 @@ const columns = {
 const names = listed(columns);
 const values = listed(columns, (name) => `"new"."${name}"`);
 
-/** A longer receipt is written and read by itself, so that those who come with it do not wait for it. */
+/** A longer receipt is written and read alone, so that other calls do not wait for it. */
 export const maxSharedReceipt = 16_384;
 
 /** False, and nothing written, if the validity limit has passed already [D23]. */
@@ -58,7 +58,7 @@ export function createInvoiceInserts({ engine, queries, soon }: Pick<Database, '
   return (invoice) => (invoice.receipt.length > maxSharedReceipt ? alone(invoice) : group.add(invoice));
 }
 
-/** The same by itself, also within a transaction. */
+/** The same alone, also within a transaction. */
 export async function insertInvoice(engine: Database['engine'], queries: Queries, invoice: NewInvoice): Promise<boolean> {
   const [isMade = false] = await insertAll(engine, queries, [invoice], 'statement');
   return isMade;

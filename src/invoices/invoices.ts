@@ -1,4 +1,4 @@
-// QR Mode put together: what the routes, the card payments and the cabinet may ask of invoices.
+// QR Mode, assembled: the interface of invoices for the routes, the card payments and the cabinet.
 import { writeAudit } from '../access/audit.ts';
 import type { Addressee, OutboxDeps } from '../callbacks/outbox.ts';
 import type { Database, Queries } from '../database/database.ts';
@@ -33,7 +33,7 @@ export interface InvoicesOptions {
   scanGraceS: number;
   /** TILLGATE_TIME_ZONE [D150]. */
   timeZone: string;
-  /** How often overdue invoices are looked for; each call judges by itself anyway. */
+  /** Period of the sweep for overdue invoices; each call also checks its own invoice. */
   sweepPeriodMs?: number;
 }
 
@@ -42,25 +42,25 @@ export interface Invoices {
   status(qr: string, asker: Asker): Promise<InvoiceStatus>;
   scan(qr: string, asker: Asker): Promise<InvoiceContent>;
   pay(qr: string, payment: Payment, asker: Asker): Promise<void>;
-  /** For card payments and the cabinet, within their transaction [D19]: wake the callbacks after the commit. */
+  /** For card payments and the cabinet, within their transaction [D19]. Wake the callbacks after the commit. */
   cancelUnpaidInvoice(queries: Queries, oid: string, merchantId: string, reason: string): Promise<Cancelling>;
   /** The ERP withdraws the QR [D142]. */
   withdraw(request: WithdrawRequest): Promise<State | 'held' | undefined>;
-  /** Whether the merchant has such an invoice; 22 if it takes no card payment any more. */
+  /** Whether the merchant has such an invoice; 22 if it can no longer be paid by card. */
   isChargeable(oid: string, merchantId: string): Promise<boolean>;
-  /** Within the transaction that begins a card payment, before anything else of it. */
+  /** Called first in the transaction that begins a card payment. */
   holdForCharge(queries: Queries, oid: string, merchantId: string): Promise<void>;
-  /** Within a transaction that will cancel it and changes a command first. */
+  /** Called first in a transaction that changes a command and then cancels the invoice. */
   lock(queries: Queries, oid: string, merchantId: string): Promise<void>;
-  /** Makes every overdue invoice Expired now, and says how many there were. */
+  /** Makes every overdue invoice Expired now; returns their number. */
   expireOverdue(): Promise<number>;
-  /** The text in the QR of an invoice, by the secret that it was made with. */
+  /** The QR text of an invoice, signed by the invoice's own secret. */
   qrOf(oid: string, qrSecretId: number): Promise<string>;
   /** errorCode 21 unless this service made the QR. */
   checkQr(qr: string): Promise<void>;
-  /** Adds a secret; QRs given out before stay good. Says its number. */
+  /** Adds a secret and returns its number; earlier QRs stay valid. */
   rotateQrSecret(actor: string): Promise<number>;
-  /** Makes the first QR secret if there is none, and begins to sweep. */
+  /** Creates the first QR secret if there is none, and starts the sweep. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -1,6 +1,6 @@
-// What never changes about the invoices that were made or looked at here lately, by the text of their QR: whose they are, and where their callbacks
-// go. With it a Get or a Payd needs no look before its move; without it, or if it were wrong, one look more is taken (step-batch.ts).
-// Always holds: a text is here only if one of our secrets made it; at most `capacity` are kept, none with a long CallbackURI.
+// A cache of the immutable data of invoices that were created or read here lately, by QR text: merchant and CallbackURI. With it, a Get or
+// a Payd needs no read before its move; without an entry, or with a wrong one, one more read is made (step-batch.ts).
+// Invariants: a text is cached only after its MAC was verified; at most `capacity` entries, none with a long CallbackURI.
 import type { InvoiceFacts } from './read-batch.ts';
 
 export type KnownInvoice = Pick<InvoiceFacts, 'oid' | 'merchantId' | 'callbackUri'>;

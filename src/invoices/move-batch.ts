@@ -1,14 +1,14 @@
-// Moves of many invoices in one commit, each by its own guarded update: it names the state and the time condition that it expects, and changes
-// nothing when either no longer holds. With the move go the line in the invoice's history and the callback [D26]: all three or none.
+// Moves many invoices in one commit, each by its own guarded update: it has the expected state and time condition, and changes nothing if
+// either no longer holds. The move, its entry in the invoice's history and its callback are written together or not at all [D26].
 //
-// No batch moves one invoice twice: the second waits for the commit of the first, and then finds that its guard no longer holds.
-// The process dies before the commit: every invoice of the batch is where it was, no call was answered, and the device or register asks again.
-//   After it: all have moved, with history and callback; the repeat finds them so and is answered the same.
-// The commit's answer is lost: every call is made once more (unclear-commit.ts), which finds what was written.
-// One row is bad, or its invoice is held by another transaction: none is moved, and each is tried by itself.
-// The process pauses before the commit: the time condition is judged by the database when the statement runs, not when the invoice was read.
-// A card payment was begun under its OID [D142]: the mark of that is in the invoice's own row, so it is seen by the update, also after a wait for
-//   the row. Such an invoice is moved only by who holds its lock and has looked at its payments since.
+// No batch moves one invoice twice: the second move waits for the commit of the first, and then its guard no longer holds.
+// If the process dies before the commit, no invoice of the batch has changed, no call was answered, and the device repeats its call. After
+//   the commit, all have moved, with history and callback; a repeat finds that and gets the same answer.
+// If the answer of the commit is lost, every call is repeated (unclear-commit.ts), which finds the written move.
+// If one row is invalid, or its invoice is locked by another transaction, none is moved, and each is retried alone.
+// If the process pauses before the commit: the database checks the time condition when the statement runs, not when the invoice was read.
+// If a card payment was begun under the OID [D142], the invoice's own row is marked, so the update sees it, also after a wait for the row.
+//   Such an invoice is moved only under its lock, after its payments were read.
 import { type RawBuilder, sql } from 'kysely';
 import type { Addressee, OutboxRow } from '../callbacks/outbox.ts';
 import { type BatchRow, batchRows, type LockWait, listed, rowsAs, rowsText } from '../database/batch-rows.ts';
@@ -25,18 +25,18 @@ export interface Payment {
 export interface Move {
   oid: string;
   transition: Transition;
-  /** Card payments under the OID, looked at under the invoice's lock: one stands, or none does. Absent: none was ever begun. */
+  /** Card payments under the OID, read under the invoice's lock: one is standing, or all are over. Absent: none was ever begun. */
   payments?: 'standing' | 'over' | undefined;
   /** For the invoice's history. */
   detail: object;
   payment: Payment | undefined;
   /** Undefined: the invoice has no CallbackURI, or one that can no longer be read [D122]. */
   callback: OutboxRow | undefined;
-  /** Why there is none though the invoice has a CallbackURI: for the log, once it has moved. */
+  /** Why there is no callback although the invoice has a CallbackURI; logged after the move. */
   unreadable?: { merchantId: string; err: unknown };
 }
 
-/** True if it has moved; false if its guard did not hold, and then nothing was written. */
+/** True: it has moved. False: its guard did not hold, and nothing was written. */
 export type MoveGroup = Group<Move, boolean>;
 
 export interface MoveGroupDeps {
@@ -74,7 +74,7 @@ const given = {
   oid: 'text',
   from_state: 'int8',
   to_state: 'int8',
-  /** Null: with a standing payment it does not matter. */
+  /** Null: a standing payment makes the limit irrelevant. */
   is_time_up: 'int8',
   may_have_payments: 'int8',
   receipt_id: 'text',
@@ -92,12 +92,11 @@ const changes = {
 const written = { oid: 'text', ...changes } as const;
 export const moveColumns = { ...given, ...written } as const;
 const withSequence = { ...written, sequence: 'int8' } as const;
-/** What the history and the callback need, of the rows that have moved. */
+/** The columns of moved rows for history and callback. */
 export const movedNames = listed(changes, (name) => `"new"."${name}"`);
 
 /**
- * In the order of the moves, no two of which are of one invoice. One statement on PostgreSQL; on SQLite it takes a transaction, which is the
- * caller's.
+ * Results in the order of the moves, each of another invoice. One statement on PostgreSQL; on SQLite, several in the caller's transaction.
  */
 export async function moveInvoices(
   engine: Database['engine'],
@@ -161,13 +160,13 @@ function guards(graceMs: number): RawBuilder<unknown> {
       and ("new"."is_time_up" is null or ${timeIsUp(graceMs)} = ("new"."is_time_up" = 1))`;
 }
 
-/** What the update right after it will move, where an update cannot be asked; a table named "moved". */
+/** The rows that the next statement will move, for SQLite, which cannot use an update as a table; a table named "moved". */
 export function aboutToMove(rows: RawBuilder<unknown>, graceMs: number, besides: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(select "new"."oid", "invoices"."callback_sequence" + 1 as "sequence", ${movedNames}
     from ${rows} join "invoices" on ${guards(graceMs)} ${besides}) as "moved"`;
 }
 
-/** The lines of history and the callbacks of what has moved: a table with an OID, a sequence and `changes`. */
+/** The inserts of history and callbacks. `moved`: a table with an OID, a sequence and `changes`. */
 export function writingOf(moved: RawBuilder<unknown>): { events: RawBuilder<unknown>; callbacks: RawBuilder<unknown> } {
   return { events: insertEvents(moved), callbacks: insertCallbacks(moved) };
 }
@@ -190,8 +189,8 @@ export function toMoveRow(move: Move): BatchRow<typeof moveColumns> {
 
 function toGiven({ oid, transition, payment, payments }: Move): BatchRow<typeof given> {
   const { from, to, condition } = transition;
-  if (condition === 'same-payment') throw new Error('A move never hangs on a payment made before.');
-  if ((to === states.paid) !== (payment !== undefined)) throw new Error('A payment and nothing else makes an invoice paid.');
+  if (condition === 'same-payment') throw new Error('A move cannot depend on an earlier payment.');
+  if ((to === states.paid) !== (payment !== undefined)) throw new Error('A move to paid needs a payment, and no other move has one.');
   return {
     oid,
     from_state: from,

@@ -1,5 +1,5 @@
-// One move of one invoice: the guarded update, the line in its history and the callback, in one commit [D26], which it may share with the moves
-// of other invoices (move-batch.ts). Either all three are committed or none; after the commit the callbacks' worker is woken.
+// One move of one invoice: the guarded update, the entry in its history and the callback, in one commit [D26], which other moves may share
+// (move-batch.ts). After the commit, the callback worker is woken.
 import { type Addressee, type OutboxDeps, outboxRow } from '../callbacks/outbox.ts';
 import { expandTemplate, type TemplateValues } from '../callbacks/template.ts';
 import type { Database, Queries } from '../database/database.ts';
@@ -23,7 +23,7 @@ export interface InvoiceDeps {
   logger: Logger;
   traceparent?: OutboxDeps['traceparent'];
   qrSecrets: QrSecrets;
-  /** How long a scanned invoice outlives its limit [D22]. */
+  /** Extra time of a scanned invoice after its limit [D22]. */
   graceMs: number;
   reads: InvoiceReads;
   insert: InsertInvoice;
@@ -32,29 +32,29 @@ export interface InvoiceDeps {
   known: KnownInvoices;
 }
 
-/** Who asks about an invoice: a key or a device of a merchant, or a holder of the QR without either [D10]. */
+/** The caller: a key or a device of a merchant, or a holder of the QR without either [D10]. */
 export interface Asker {
   merchantId: string | undefined;
   /** For the invoice's history: `key <id>`, `device <id>` or `caller without a key`. */
   name: string;
-  /** It is this device. */
+  /** The caller is this device. */
   deviceId?: string | undefined;
-  /** It is the ERP. */
+  /** The caller is the ERP. */
   hasKey?: boolean;
 }
 
-/** A state only moves forward, and there are three steps at most: a call that loses more races than this has met a bug. */
+/** A state only moves forward, in three steps at most: losing more races than this means a bug. */
 const maxLostRaces = 8;
 
 type Owned = Pick<InvoiceFacts, 'oid' | 'merchantId'>;
 type Movable = Pick<InvoiceFacts, 'oid' | 'merchantId' | 'callbackUri'> & Partial<Pick<Judged, 'hasPayments' | 'payment'>>;
 
-/** With the card payment that stands under its OID. */
+/** With the standing card payment under its OID. */
 export type Judged<Found extends InvoiceFacts = InvoiceFacts> = Found & { payment: StandingPayment | undefined };
 
 /**
- * The move with the callback that tells of it. Its address is final before the commit, because nothing that it names can change any more:
- * receipt id and device come with the payment, and before it they are empty [service specification].
+ * The move with its callback. The callback's address is final before the commit, because its values cannot change any more: receipt id and
+ * device come with the payment, and are empty before it [service specification].
  */
 export function moveOf(deps: OutboxDeps, invoice: Movable, transition: Transition, detail: object, payment?: Payment): Move {
   const { oid, hasPayments, payment: standing } = invoice;
@@ -64,8 +64,8 @@ export function moveOf(deps: OutboxDeps, invoice: Movable, transition: Transitio
 }
 
 /**
- * What was accepted at Create may not be readable any more: by a later version, after a restore, after a manual change. Then there is nowhere to
- * send to, which must keep neither this invoice from being paid nor others from expiring with it; a line of the log says so [D122].
+ * A stored CallbackURI may no longer be readable: by a later version, after a restore, after a manual change. That must not prevent the
+ * payment of this invoice or the expiry of others in its batch; it is logged [D122].
  */
 function callbackOf(deps: OutboxDeps, { merchantId, callbackUri }: Movable, values: TemplateValues): Pick<Move, 'callback' | 'unreadable'> {
   if (callbackUri === null) return { callback: undefined };
@@ -78,21 +78,21 @@ function callbackOf(deps: OutboxDeps, { merchantId, callbackUri }: Movable, valu
   return { callback: outboxRow(deps, { merchantId, url }) };
 }
 
-/** Only of what has moved: most moves are guesses [D121], and one that an invoice refuses is made again by every Get. */
-export function tellUnreadable({ logger }: Pick<InvoiceDeps, 'logger'>, { oid, transition, unreadable }: Move): void {
+/** Called only after a move: most moves are speculative [D121], and every Get tries one. */
+export function logUnreadable({ logger }: Pick<InvoiceDeps, 'logger'>, { oid, transition, unreadable }: Move): void {
   if (!unreadable) return;
   const facts = { oid, state: stateNames[transition.to], ...unreadable };
-  logger.error(facts, 'the CallbackURI of an invoice can no longer be read: its ERP is not called back');
+  logger.error(facts, 'the CallbackURI of an invoice can no longer be read, so its ERP gets no callback');
 }
 
-/** Within the caller's transaction. False if the guard did not hold: then nothing was written. Wake the callbacks after the commit. */
+/** Within the caller's transaction. False: the guard did not hold, and nothing was written. Wake the callbacks after the commit. */
 export async function writeMove(deps: InvoiceDeps, queries: Queries, written: Move): Promise<boolean> {
   const [isMoved = false] = await moveInvoices(deps.database.engine, queries, deps.graceMs, [written], 'statement');
-  if (isMoved) tellUnreadable(deps, written);
+  if (isMoved) logUnreadable(deps, written);
   return isMoved;
 }
 
-/** The same in a commit that is not the caller's. False if another call was quicker, or a payment of the invoice has changed. */
+/** The same in a commit of its own. False: another call was faster, or a payment of the invoice has changed. */
 export async function move(
   deps: InvoiceDeps,
   invoice: Movable,
@@ -103,11 +103,11 @@ export async function move(
   const added = moveOf(deps, invoice, transition, detail, payment);
   if (invoice.hasPayments) return moveLocked(deps, invoice, added);
   const isMoved = await deps.moves.add(added);
-  if (isMoved) tellUnreadable(deps, added);
+  if (isMoved) logUnreadable(deps, added);
   return isMoved;
 }
 
-/** What was judged may have changed since: under the invoice's lock no payment begins, so what is seen there holds until the commit. */
+/** The payments may have changed since they were read. Under the invoice's lock no payment begins, so they are compared again there. */
 async function moveLocked(deps: InvoiceDeps, invoice: Movable, added: Move): Promise<boolean> {
   const isMoved = await deps.database.transaction(async (queries) => {
     await lockInvoice(deps, queries, invoice);
@@ -120,8 +120,8 @@ async function moveLocked(deps: InvoiceDeps, invoice: Movable, added: Move): Pro
 }
 
 /**
- * A transaction that moves an invoice or begins a payment of it locks the invoice first, and commands after it: two that
- * lock both would lock each other out otherwise. Undefined: the merchant has no such invoice.
+ * Lock order: a transaction that moves an invoice or begins a payment of it locks the invoice first, then commands; otherwise two of them
+ * could deadlock. Undefined: the merchant has no such invoice.
  */
 export async function lockInvoice(
   { database }: Pick<InvoiceDeps, 'database'>,
@@ -133,7 +133,7 @@ export async function lockInvoice(
   return row && { wasScanned: row.scanned_at !== null };
 }
 
-/** The invoice as it stands under its lock, with its payment. */
+/** The invoice, read under its lock, with its standing payment. */
 export async function readLocked(deps: InvoiceDeps, queries: Queries, key: Owned): Promise<(Judged & { wasScanned: boolean }) | undefined> {
   const locked = await lockInvoice(deps, queries, key);
   const found = locked && (await findInvoice(deps.database.engine, queries, key, deps.graceMs));
@@ -146,8 +146,8 @@ async function withPayment<Found extends InvoiceFacts>(queries: Queries, found: 
 }
 
 /**
- * Reads the invoice until `step` comes to an end with it; an overdue one is made Expired first [D23].
- * `step` returns undefined when its own move lost a race: then the invoice is read again. `first`: what a look has found just now.
+ * Reads the invoice and runs `step`, until it returns a result; an overdue invoice is made Expired first [D23].
+ * `step` returns undefined if its move lost a race: then the invoice is read again. `first`: the result of a read just before.
  */
 export async function withCurrent<Found extends InvoiceFacts, Result>(
   deps: InvoiceDeps,
@@ -169,7 +169,7 @@ export async function withCurrent<Found extends InvoiceFacts, Result>(
   throw new Error('An invoice kept changing while it was read.');
 }
 
-/** The OID in a QR; errorCode 21 if it is none of ours. */
+/** The OID in a QR; errorCode 21 if the QR is not from this service. */
 export async function oidOf(deps: InvoiceDeps, qr: string): Promise<string> {
   return deps.known.get(qr)?.oid ?? (await deps.qrSecrets.read(qr));
 }
@@ -182,12 +182,12 @@ export interface Wish {
   wantsReceipt: boolean;
 }
 
-/** A look at the invoice, and this move of it if it holds. What its callback will be is taken from what is known of it here. */
+/** Reads the invoice and makes this move if its guards hold. The callback is prepared from the cached data of the invoice. */
 export async function lookAndMove(deps: InvoiceDeps, qr: string, { oid, asker, transition, payment, wantsReceipt }: Wish): Promise<Looked> {
   const likely = deps.known.get(qr) ?? { oid, merchantId: '', callbackUri: null };
   const likelyMove = moveOf(deps, likely, transition, { by: asker.name }, payment);
   const looked = await deps.steps.add({ merchantId: asker.merchantId, wantsReceipt, move: likelyMove, callbackUri: likely.callbackUri });
-  if (looked.isMoved) tellUnreadable(deps, likelyMove);
+  if (looked.isMoved) logUnreadable(deps, likelyMove);
   if (looked.found) deps.known.remember(qr, looked.found);
   return looked;
 }

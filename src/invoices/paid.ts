@@ -1,6 +1,7 @@
-// Payd: a device says that the bank payment of a scanned invoice is confirmed [D10, D22].
-// Money was taken before this call, so a refused one is never just an error: it goes into the invoice's history and on the orphan board.
-// Dying before the commit leaves the invoice Scanned and the device repeats; dying after it, the repeat is answered 0 and sends nothing.
+// Payd: a device reports that the bank has confirmed the payment of a scanned invoice [D10, D22].
+// The money was taken before this call, so a refused Payd is recorded in the invoice's history and on the orphan board.
+// If the process dies before the commit, the invoice is still Scanned and the device repeats the call. After the commit, the repeat is
+// answered 0 and sends no callback.
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { type Asker, type InvoiceDeps, lookAndMove, move, oidOf, withCurrent } from './move.ts';
@@ -11,10 +12,9 @@ import { insertEvent, insertOrphan } from './store.ts';
 
 const maxDeviceIdLength = 64;
 
-/** Why a payment is on the orphan board. */
 type OrphanReason = 'device-not-registered' | 'never-scanned' | 'paid-otherwise' | 'expired' | 'cancelled';
 
-/** `isRepeat`: the first try came to no clear end, so it is looked first. */
+/** `isRepeat`: the result of the first try is unclear, so the invoice is read first. */
 export async function payInvoice(
   deps: InvoiceDeps,
   qr: string,
@@ -61,7 +61,7 @@ function reasonOf(state: State): OrphanReason {
   return 'paid-otherwise';
 }
 
-/** A repeat of a refused payment is refused again, and written once. What the board has no room for is at least in the operator's log. */
+/** A repeat of a refused payment is refused again and recorded only once. If the board is full, the log records the payment. */
 async function writeOrphan(deps: InvoiceDeps, invoice: InvoiceFacts, payment: Payment, reason: OrphanReason, asker: Asker): Promise<void> {
   const place = await deps.database.transaction(async (queries) => {
     const found = await insertOrphan(queries, invoice, payment, reason);

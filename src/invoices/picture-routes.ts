@@ -1,4 +1,4 @@
-// Beside the four endpoints of the specification [D3]: the picture of a QR.
+// An endpoint in addition to the four of the specification [D3]: the picture of a QR.
 
 import { open } from '../http/authentication.ts';
 import { protocolFailure } from '../http/envelope.ts';
@@ -33,7 +33,7 @@ export function registerPictureRoutes(app: RouteApp, invoices: Invoices): void {
       const [, qr = '', kind] = /^(.*)\.(png|svg)$/i.exec(request.params.file) ?? [];
       if (kind === undefined) throw protocolFailure(404, 'A picture is the text of a QR, followed by .png or .svg.');
       await invoices.checkQr(qr);
-      // The same text gives the same picture for ever; it is private because a holder of the text may ask for the receipt.
+      // The picture of a text never changes; it is private because a holder of the text may fetch the receipt.
       reply.header('cache-control', 'private, max-age=31536000, immutable');
       if (kind.toLowerCase() === 'png') return await reply.type('image/png').send(qrPng(qr));
       return await reply.type('image/svg+xml; charset=utf-8').send(qrSvg(qr));

@@ -1,23 +1,23 @@
-// The picture of a QR text: PNG with one bit a pixel, written here (0.5 KB, a fraction of a millisecond), and SVG.
+// The picture of a QR text: PNG with one bit per pixel, encoded here (0.5 KB, a fraction of a millisecond), and SVG.
 import { crc32, deflateSync } from 'node:zlib';
 import { encodeQR } from 'qr';
 
-/** Modules of white around the symbol, as the standard asks. */
+/** White modules around the symbol, as the standard requires. */
 const quietModules = 4;
 const pixelsPerModule = 6;
 
-/** true is black. The text is letters and digits in both cases, so it is encoded as bytes. */
+/** True is black. The text has upper- and lower-case letters, so it is encoded as bytes. */
 function modulesOf(text: string): boolean[][] {
   return encodeQR(text, 'raw', { ecc: 'medium', border: quietModules });
 }
 
-/** The 24 pixels of four modules, by their colours as four bits, the leftmost highest: three bytes of a line, 1 for white. */
+/** The 24 pixels (three bytes, 1 for white) of four modules, indexed by their colours as four bits, the leftmost highest. */
 const pixelsOfFour = Array.from({ length: 16 }, (_, colours) => {
   const pixels = [8, 4, 2, 1].map((module) => (colours & module ? '000000' : '111111')).join('');
   return [0, 8, 16].map((at) => Number.parseInt(pixels.slice(at, at + 8), 2));
 });
 
-/** Each line starts with a filter byte; its pixels follow. Six lines that are the same make a row of modules. */
+/** Each line is a filter byte and its pixels. Six equal lines make a row of modules. */
 function linesOf(modules: boolean[][], sizePixels: number): Buffer {
   const lineBytes = 1 + Math.ceil(sizePixels / 8);
   const lines = Buffer.alloc(lineBytes * sizePixels);
@@ -44,9 +44,9 @@ export function qrPng(text: string): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(sizePixels, 0);
   header.writeUInt32BE(sizePixels, 4);
-  header[8] = 1; // bits a pixel; the colour type, compression, filter and interlace bytes that follow are 0
+  header[8] = 1; // bits per pixel; the colour type, compression, filter and interlace bytes that follow are 0
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-  // A better level saves a hundred bytes and takes three times as long.
+  // A higher level saves a hundred bytes and takes three times as long.
   return Buffer.concat([signature, chunk('IHDR', header), chunk('IDAT', deflateSync(lines, { level: 1 })), chunk('IEND', Buffer.alloc(0))]);
 }
 

@@ -1,6 +1,6 @@
-// The secrets behind the QRs' MAC: made at the first start, kept in the database, shared by all gateways, rotated by adding one.
-// Every secret stays good for reading. A new one signs only when it is a minute old, so that no gateway meets a text
-// whose secret it could not have loaded: a text that fits no known secret is judged by a list that is seconds old.
+// The secrets for the MAC of QRs: created at the first start, stored in the database, shared by all gateways, rotated by adding one.
+// Every secret stays valid for reading. A new one signs only when it is a minute old, so that every gateway has loaded it by then: a text
+// that matches no known secret is checked against a list that is only seconds old.
 import { createSecretKey } from 'node:crypto';
 import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
@@ -9,21 +9,21 @@ import type { Random } from '../kernel/random.ts';
 import { drawQr, invalidQr, type QrSecret, readQr, writeQr } from './qr-text.ts';
 
 const signsAfterMs = 60_000;
-/** Far shorter than signsAfterMs; longer than nothing, so that a flood of forged texts costs the database little. */
+/** Far shorter than signsAfterMs, but not zero, so that a flood of forged texts loads the database little. */
 const freshForMs = 5_000;
 const reloadAfterMs = 60_000;
 const secretBytes = 32;
 
 export interface QrSecrets {
-  /** Makes the first secret if there is none. Called by itself at the first use. */
+  /** Creates the first secret if there is none. The first use calls it, too. */
   load(): Promise<void>;
   /** A new OID and its QR. */
   draw(): Promise<{ oid: string; qr: string; secretId: number }>;
-  /** The QR of an invoice, as it was given out at Create. */
+  /** The QR of an invoice, as returned by Create. */
   write(oid: string, secretId: number): Promise<string>;
-  /** The OID in a QR; errorCode 21 if no secret made it. */
+  /** The OID in a QR; errorCode 21 if its MAC is by no secret. */
   read(qr: string): Promise<string>;
-  /** Adds a secret, in the caller's transaction; it signs from a minute on. Says its number. */
+  /** Adds a secret, in the caller's transaction, and returns its number. It signs after a minute. */
   rotate(queries: Queries): Promise<number>;
 }
 
@@ -45,7 +45,7 @@ export function createQrSecrets(deps: { database: Database; clock: Clock; random
       .select((row) => row(row(nowMs, '-', row.ref('created_at')), '>=', signsAfterMs).as('is_ripe'))
       .orderBy('id')
       .execute();
-    // A comparison comes back as a boolean from one engine and as 0 or 1 from the other.
+    // PostgreSQL returns a comparison as a boolean, SQLite as 0 or 1.
     return rows.map((row) => ({ id: row.id, secret: createSecretKey(row.secret, 'hex'), isRipe: Boolean(row.is_ripe) }));
   }
 
@@ -70,7 +70,7 @@ export function createQrSecrets(deps: { database: Database; clock: Clock; random
     return known;
   }
 
-  /** Callers that come together share one read. */
+  /** Concurrent callers share one read. */
   function reload(): Promise<KnownSecrets> {
     loading ??= loadNow().finally(() => {
       loading = undefined;

@@ -1,6 +1,6 @@
-// The text in a QR [D20]: one byte of version, the OID's 16 and 16 of a keyed MAC over both; 33 bytes are 44 characters of Base64, no padding.
-// The OID is drawn again until the text has letters and digits alone; then it is Base64, Base64url and safe in a URL at once.
-// All 264 bits count: whatever is changed, cut or added, the MAC no longer fits.
+// The text in a QR [D20]: one version byte, the 16 bytes of the OID and 16 bytes of a MAC over both; 33 bytes are 44 Base64 characters.
+// The OID is drawn again until the text has only letters and digits, so that it is valid as Base64, as Base64url and in a URL.
+// The MAC covers the whole text: any change, cut or addition invalidates it.
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { bytesToUuid, uuidToBytes } from '../kernel/ids.ts';
@@ -10,20 +10,20 @@ const version = 1;
 const headBytes = 17;
 const macBytes = 16;
 const textPattern = /^[A-Za-z0-9]{44}$/;
-/** What the OID alone decides of the text: the 22 characters that lie within its bytes. */
+/** The first 22 characters, which depend on the version and the OID alone. */
 const headPattern = /^[A-Za-z0-9]{22}/;
 
-/** As a KeyObject it is prepared once; of bare bytes Node makes one at every use, which takes five times as long as the MAC. */
+/** A KeyObject is prepared once; from bare bytes, Node makes one at every use, which takes five times as long as the MAC. */
 export type QrSecret = KeyObject | Uint8Array;
 
-/** One text in four will do; a random source that never gives one is broken. */
+/** One text in four is usable; a random source that yields none is broken. */
 const maxDraws = 1000;
 
 export function writeQr(oid: string, secret: QrSecret): string {
   return sealed(headOf(oid), secret);
 }
 
-/** A fresh OID whose text is safe everywhere. */
+/** A new OID whose text has only letters and digits. */
 export function drawQr(random: Random, secret: QrSecret): { oid: string; qr: string } {
   for (let draw = 0; draw < maxDraws; draw += 1) {
     const oid = random.uuid();
@@ -32,10 +32,10 @@ export function drawQr(random: Random, secret: QrSecret): { oid: string; qr: str
     const qr = sealed(head, secret);
     if (textPattern.test(qr)) return { oid, qr };
   }
-  throw new Error('The random source gave no usable OID.');
+  throw new Error('The random source yielded no usable OID.');
 }
 
-/** The OID, if one of the secrets made this text; undefined for a MAC of none of them; errorCode 21 for what no secret can have made. */
+/** The OID, if the MAC is by one of the secrets; otherwise undefined. errorCode 21 for a malformed text. */
 export function readQr(text: string, secrets: readonly QrSecret[]): string | undefined {
   if (!textPattern.test(text)) throw invalidQr();
   const bytes = Buffer.from(text, 'base64');
@@ -46,9 +46,9 @@ export function readQr(text: string, secrets: readonly QrSecret[]): string | und
   return isOurs ? bytesToUuid(head.subarray(1)) : undefined;
 }
 
-/** One sentence for all: a forger learns nothing from it. */
+/** The same message for every cause, so that a forger learns nothing. */
 export function invalidQr(): GatewayError {
-  return new GatewayError('Invalid_QR', 'This is no QR of this service, or it was altered.');
+  return new GatewayError('Invalid_QR', 'This QR is not from this service, or it was altered.');
 }
 
 function headOf(oid: string): Buffer {

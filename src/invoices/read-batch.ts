@@ -1,6 +1,6 @@
-// Looks at invoices: those that are asked for while a look is under way go into the next one together, as one statement. A look begins after
-// its call came in, so no answer is older than its question; nothing is written, so nothing can be lost or doubled.
-// A large receipt is not carried through a batch: who wants it reads it by itself, and the others do not wait for it.
+// Reads of invoices: requests that come while a read is under way share the next one, as one statement. A read begins after its request
+// came in, so no answer is older than its request; nothing is written, so nothing can be lost or duplicated.
+// A large receipt is not read in a batch: its request reads it alone, so that the others do not wait for it.
 import { type RawBuilder, sql } from 'kysely';
 import { type BatchRow, type RowsText, rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
@@ -18,26 +18,26 @@ export interface InvoiceFacts {
   callbackUri: string | null;
   receiptId: string | null;
   paidDeviceId: string | null;
-  /** By its validity limit alone. */
+  /** By its validity limit alone, whatever its payments. */
   isTimeUp: boolean;
-  /** A card payment under its OID was begun at some time: what has become of it is another look (standing-payment.ts). */
+  /** A card payment under its OID was begun at some time; its standing needs another read (standing-payment.ts). */
   hasPayments: boolean;
 }
 
 export interface InvoiceForPayment extends InvoiceFacts {
-  /** The device is registered with the invoice's merchant, and not disabled. */
+  /** The device belongs to the invoice's merchant and is not disabled. */
   isDeviceRegistered: boolean;
 }
 
 export interface InvoiceContent extends InvoiceFacts {
-  /** JSON text, as it was stored. */
+  /** JSON text as stored. */
   receipt: string;
   validToMs: number | null;
   pointOfSalesCode: string | null;
   preferredDeviceId: string | null;
 }
 
-/** Which invoice, and within which merchant it is looked for: undefined, every holder of the QR may ask [D10]. */
+/** `merchantId` undefined: any merchant's, because every holder of the QR may ask [D10]. */
 export interface InvoiceKey {
   oid: string;
   merchantId: string | undefined;
@@ -50,12 +50,12 @@ export interface InvoiceReads {
 }
 
 interface Question extends InvoiceKey {
-  /** Whether this device may pay it. */
+  /** Checks whether this device may pay the invoice. */
   deviceId?: string;
   wantsReceipt?: boolean;
 }
 
-/** Any of them; the receipt is null where it was not wanted, or is too long to travel with others. */
+/** The answer to any question; the receipt is null if it was not wanted, or is too long for a batch. */
 export type Found = InvoiceForPayment & Omit<InvoiceContent, 'receipt'> & { receipt: string | null };
 
 const asked = { at: 'int8', oid: 'text', merchant_id: 'text', device_id: 'text', wants_receipt: 'int8' } as const;
@@ -70,7 +70,7 @@ export function createInvoiceReads(database: Pick<Database, 'engine' | 'queries'
   const readAlone = async (question: Question) => (await read([question], (rows) => looks(queries, { rows }, 'any receipt')))[0];
   const group = createGroup<Question, Found | undefined>({
     soon: database.soon,
-    // Two may ask for one invoice at once.
+    // A batch may read one invoice twice.
     namesOf: () => [],
     together: (questions) => read(questions, (rows) => looks(queries, { rows }, 'short receipts')),
     alone: readAlone,
@@ -86,7 +86,7 @@ export function createInvoiceReads(database: Pick<Database, 'engine' | 'queries'
   };
 }
 
-/** The same look by itself, also within a transaction. */
+/** The same read alone, also within a transaction. */
 export async function findInvoice(
   engine: Database['engine'],
   queries: Queries,
@@ -97,7 +97,7 @@ export async function findInvoice(
   return (await read([key], async (rows) => (await looking(rows).execute(queries)).rows))[0];
 }
 
-/** Undefined if the receipt did not come along. */
+/** Undefined: the receipt was not read. */
 export function withReceipt(found: Found | undefined): InvoiceContent | undefined {
   return found?.receipt == null ? undefined : { ...found, receipt: found.receipt };
 }
@@ -127,10 +127,10 @@ async function read(questions: readonly Question[], run: (rows: AskedText) => Pr
   return found;
 }
 
-/** Those that are too long to travel with others come only to who reads alone. */
+/** A batch returns short receipts only; a single read returns any. */
 type Receipts = 'short receipts' | 'any receipt';
 
-/** `asked`: a table of that name, with the columns of `asked`. */
+/** `asked`: a table with this name and the columns of `asked`. */
 export function look(
   asked: RawBuilder<unknown>,
   graceMs: number,

@@ -1,5 +1,5 @@
 // The four endpoints of QR Mode: the specification's spellings, schemas and examples; no logic.
-// Get and Payd change things by GET, as the specification has it, so HEAD is not answered and nothing may be cached.
+// Get and Payd change the invoice by GET, as the specification requires, so HEAD is not answered and nothing may be cached.
 import type { FastifyRequest } from 'fastify';
 import { callerOf, deviceCallerOf, keyFor, optionalCallerOf, optionalKey } from '../http/authentication.ts';
 import { invoiceCallbacks } from '../http/callback-schemas.ts';
@@ -26,10 +26,10 @@ const exampleOid = '0f626737-14ee-4681-b349-4dab6b434305';
 const exampleQr = 'AQ9iZzcU7kaBs0lNq2tDQwWex87g9SwhwyqTJddp1P5X';
 const exampleReceipt = { Number: 'A-1001', Uid: 'erp-2026-1001', Items: [{ Name: 'Coffee', Quantity: 2, Price: 35 }] };
 
-// Checked by the rules of the kernel, whose sentences name the place.
+// Checked by the rules of the kernel, whose messages name the field.
 const receiptField = Type.Unsafe<unknown>({ type: 'object', 'x-document': receiptSchema });
 
-// A QR of any length or alphabet passes here: what is wrong with it is errorCode 21, not 40.
+// A QR of any length or alphabet passes here: an invalid one is errorCode 21, not 40.
 const qrQuery = { APIKey: keyField, QR: Type.String({ description: 'The text of the QR.', examples: [exampleQr] }) };
 const statusField = named(
   'InvoiceStatus',
@@ -52,7 +52,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
         ...tag,
         operationId: 'createInvoice',
         summary: 'Store a receipt, get its OID and QR',
-        description: 'The QR stays valid until ValidTo or until it is paid. The ERP is called back at each later change of state.',
+        description: 'The QR is valid until ValidTo or until the invoice is paid. The ERP gets a callback at each later change of state.',
         ...invoiceCallbacks,
         headers: idempotencyHeaders,
         body: named(
@@ -95,7 +95,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
                 type: 'string',
                 format: 'date-time',
                 nullable: true,
-                description: 'The moment that was understood, with its offset. Null: unlimited.',
+                description: 'ValidTo as the gateway read it, with its UTC offset. Null: unlimited.',
               }),
             },
             example: { QR: exampleQr, OID: exampleOid, QRImage: 'iVBORw0KGgo...', ValidTo: '2031-01-01T01:59:59+02:00' },
@@ -127,7 +127,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
         ...tag,
         operationId: 'invoiceStatus',
         summary: 'The state of an invoice, without scanning it',
-        description: 'An invoice whose ValidTo has passed becomes Expired here, if it was not noticed before.',
+        description: 'An invoice whose ValidTo has passed becomes Expired with this call, if it is not Expired yet.',
         querystring: Type.Object(qrQuery),
         response: answers(
           {
@@ -155,12 +155,12 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
         ...tag,
         operationId: 'getInvoice',
         summary: 'The receipt, at scan time',
-        description: 'Called by the register or terminal. A new invoice becomes Scanned; asked again, the answer is the same.',
+        description: 'Called by the register or terminal. A new invoice becomes Scanned; a repeat gets the same answer.',
         querystring: Type.Object(qrQuery),
         response: answers(
           {
             name: 'Invoice',
-            description: 'The receipt as it was stored.',
+            description: 'The receipt as stored.',
             fields: {
               OID: Type.String({ format: 'uuid' }),
               Status: statusField,
@@ -171,7 +171,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
                 Type.Unsafe<string | null>({
                   type: 'string',
                   nullable: true,
-                  description: 'Preferred terminal; left out for callers without a key or a device credential.',
+                  description: 'Preferred terminal; omitted for callers without a key or a device credential.',
                 }),
               ),
             },
@@ -213,7 +213,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
         operationId: 'payInvoice',
         summary: 'Mark an invoice paid',
         description:
-          'Called by the register or terminal after the bank has confirmed. Repeated with the same ReceiptID and DeviceID it is answered 0 again. A payment that cannot be applied is refused and shown to the merchant: money was taken.',
+          'Called by the register or terminal after the bank has approved the payment. A repeat with the same ReceiptID and DeviceID is answered 0. A payment that cannot be applied is refused and listed for the merchant, because money was taken.',
         querystring: Type.Object({
           ...qrQuery,
           ReceiptID: Type.String({

@@ -1,5 +1,5 @@
-// The life of an invoice [D19, D21, D22, D23, D142], written once as a table that the code, the SQL guards and the docs read.
-// What the table does not list is refused with errorCode 22. A state only ever moves forward: three of the five are ends.
+// The states of an invoice [D19, D21, D22, D23, D142] and its transitions, as one table for the code, the SQL guards and the docs.
+// A transition that is not in the table is refused with errorCode 22. States only move forward; three of the five are final.
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { isLongerThan, isPlainText } from '../kernel/receipt.ts';
 import type { StandingPayment } from '../ledger/standing-payment.ts';
@@ -7,20 +7,20 @@ import type { StandingPayment } from '../ledger/standing-payment.ts';
 export const states = { newItem: 0, scanned: 1, paid: 2, expired: 3, cancelled: 4 } as const;
 export type State = (typeof states)[keyof typeof states];
 
-/** As the API and the callbacks spell them. */
+/** The names in the API and in callbacks. */
 export const stateNames: Readonly<Record<State, string>> = { 0: 'NewItem', 1: 'Scanned', 2: 'Payed', 3: 'Expired', 4: 'Cancelled' };
 
 /** `charge`: a card payment under its OID begins. */
 export type Trigger = 'scan' | 'charge' | 'pay' | 'expire' | 'cancel';
 
-/** In time: no validity limit, or it has not passed; a scanned invoice has the grace on top [D22]. */
+/** In time: no validity limit, or it has not passed; a scanned invoice has the grace in addition [D22]. */
 export type Condition = 'in-time' | 'time-is-up' | 'same-payment';
 
 export interface Transition {
   from: State;
   trigger: Trigger;
   condition: Condition;
-  /** The same as `from`: answered again, nothing changes and no callback is sent. */
+  /** If equal to `from`: the call is answered, nothing changes and no callback is sent. */
   to: State;
 }
 
@@ -49,11 +49,11 @@ export interface Facts {
   state: State;
   /** By the database's clock. */
   isTimeUp: boolean;
-  /** The payment named now is the one that the invoice was paid with. */
+  /** The payment in this call is the one with which the invoice was paid. */
   isSamePayment?: boolean;
   /** A card payment under its OID that is open, disputed or done [D142]. */
   payment?: StandingPayment | undefined;
-  /** Who asks is the device that was paid, or the ERP by its key. */
+  /** The caller is the device that was paid, or the ERP by its key. */
   isPayee?: boolean;
 }
 
@@ -66,12 +66,12 @@ export function judge(facts: Facts, trigger: Trigger): Verdict {
   return transition.to === transition.from ? { kind: 'stay' } : { kind: 'move', transition };
 }
 
-/** What happens by itself before anything else is looked at: the limit has passed and that is not written yet. */
+/** The limit has passed and the state is not Expired yet; checked before any other trigger. */
 export function isOverdue(facts: Facts): boolean {
   return judge(facts, 'expire').kind === 'move';
 }
 
-/** What a card payment under its OID keeps from happening [D142]: a second one by QR, and that the money is left without its invoice. */
+/** A card payment under the OID prevents a second payment by QR, and a cancellation that would leave its money without invoice [D142]. */
 function isHeldBack({ payment, isPayee }: Facts, trigger: Trigger): boolean {
   if (!payment) return false;
   return trigger === 'cancel' || (trigger === 'scan' && (payment.standing === 'in doubt' || !isPayee));
@@ -79,7 +79,7 @@ function isHeldBack({ payment, isPayee }: Facts, trigger: Trigger): boolean {
 
 function holds(condition: Condition, facts: Facts): boolean {
   if (condition === 'same-payment') return facts.isSamePayment === true;
-  // With such a payment it does not expire.
+  // With a standing payment, the invoice does not expire.
   return (facts.isTimeUp && !facts.payment) === (condition === 'time-is-up');
 }
 
@@ -92,11 +92,11 @@ const triggerSentences: Readonly<Record<Trigger, string>> = {
 };
 
 const paymentSentences: Readonly<Record<StandingPayment['standing'], string>> = {
-  'in doubt': 'A card payment for this invoice has been begun, and its outcome is not known yet',
+  'in doubt': 'A card payment for this invoice was begun, and its outcome is not known yet',
   done: 'This invoice was paid by card',
 };
 
-/** Of what `judge` refuses. */
+/** The error if `judge` refuses. */
 export function refusal({ state, isTimeUp, payment }: Facts, trigger: Trigger): GatewayError {
   const isUnpaid = state === states.newItem || state === states.scanned;
   if (isUnpaid && payment) {
@@ -104,19 +104,19 @@ export function refusal({ state, isTimeUp, payment }: Facts, trigger: Trigger): 
       trigger === 'cancel' ? 'it cannot be cancelled; stop or void the payment by CancelTransaction' : triggerSentences[trigger];
     return new GatewayError('The_status_cannot_be_applied', `${paymentSentences[payment.standing]}; ${advice}.`);
   }
-  // An overdue one may not have been swept yet.
+  // The sweep may not have reached an overdue invoice yet.
   const name = stateNames[isUnpaid && isTimeUp ? states.expired : state];
   return new GatewayError('The_status_cannot_be_applied', `The invoice is ${name}; ${triggerSentences[trigger]}.`);
 }
 
-/** One sentence for an invoice that is not there and for one of another merchant [D11]. */
+/** The same message for a missing invoice and for one of another merchant [D11]. */
 export function noSuchInvoice(): GatewayError {
   return new GatewayError('Record_not_exist', 'There is no invoice with this QR.');
 }
 
 const maxReceiptIdLength = 128;
 
-/** A text that a caller names and the database keeps as it is. `field` is the name that the caller knows. */
+/** A text from the caller that is stored unchanged. `field`: its name in the API. */
 export function checkText(field: string, value: string, maxLength: number): string {
   if (value === '' || isLongerThan(value, maxLength) || !isPlainText(value)) {
     throw invalidRequest(`${field} must be a text of 1 to ${maxLength} characters without control characters.`);
@@ -125,12 +125,12 @@ export function checkText(field: string, value: string, maxLength: number): stri
 }
 
 /**
- * Money was taken before a ReceiptID is named, so a line break in it is no reason to refuse the payment: it is kept, and percent-encoded in the callback.
- * Only what a database cannot hold is refused.
+ * The money was taken before Payd, so a line break in a ReceiptID is no reason to refuse the payment: it is stored, and percent-encoded in
+ * the callback. Only a text that the database cannot store is refused.
  */
 export function checkReceiptId(value: string): string {
   if (value === '' || isLongerThan(value, maxReceiptIdLength) || !value.isWellFormed() || value.includes('\0')) {
-    throw invalidRequest(`ReceiptID must be a text of 1 to ${maxReceiptIdLength} characters without the character zero.`);
+    throw invalidRequest(`ReceiptID must be a text of 1 to ${maxReceiptIdLength} characters without a null character.`);
   }
   return value;
 }

@@ -1,11 +1,11 @@
 // Get: a register or terminal fetches the receipt to show it, which makes a new invoice Scanned [D21].
-// Asked again, by a proxy or a second device, it answers the same: one move, one callback. With a card payment under its OID it is for the paid
-// device and the ERP alone, and for no caller while that payment is in doubt [D142].
+// A repeat by a proxy or a second device gets the same answer: one move, one callback. If there is a card payment under the OID, only the
+// paid device and the ERP get the receipt, and no caller does while that payment is in doubt [D142].
 import { type Asker, type InvoiceDeps, lookAndMove, move, oidOf, withCurrent } from './move.ts';
 import { type InvoiceContent, withReceipt } from './read-batch.ts';
 import { judge, moveBy, refusal, states } from './rules.ts';
 
-/** `isRepeat`: the first try came to no clear end, so it is looked first. */
+/** `isRepeat`: the result of the first try is unclear, so the invoice is read first. */
 export async function scanInvoice(deps: InvoiceDeps, qr: string, asker: Asker, isRepeat: boolean): Promise<InvoiceContent> {
   const oid = await oidOf(deps, qr);
   let first: InvoiceContent | undefined;

@@ -1,4 +1,4 @@
-// Status: the state, without scanning. One read; only an invoice that is overdue is made Expired on the way [D23].
+// Status: the state, without scanning. One read; only an overdue invoice is changed: it becomes Expired [D23].
 import { type Asker, type InvoiceDeps, oidOf, withCurrent } from './move.ts';
 import type { State } from './rules.ts';
 

@@ -1,14 +1,14 @@
-// A look at an invoice and, in the same commit, the move that it most likely leads to [D121]: a Get scans and a Payd pays in one trip to the database,
-// shared with those that come along. What has moved is found to have moved; what has not (it was scanned before, it is refused, its time is
-// up) was only read, and its call goes on from there as if it had read first (move.ts).
+// Reads an invoice and, in the same commit, tries the move that most likely follows [D121]: a Get scans and a Payd pays in one round trip,
+// in a batch with others. If the invoice did not move (it was scanned before, the move is refused, its limit has passed), it was only read,
+// and the call continues as after a plain read (move.ts).
 //
-// A guess is never believed: the update holds all that is asked of such a move, and moves nothing otherwise. These are the guards of any move
-// (move-batch.ts), the merchant that asks, the device that pays, and the CallbackURI by which the callback was written out beforehand.
-// No batch has one invoice twice: the second waits for the commit of the first, and then finds it moved.
-// The process dies before the commit: nothing of the batch is there and no call was answered. After it: all that could move has, each with its
-//   history and its callback [D26]; the repeat finds it so and is answered the same.
-// The commit's answer is lost: every call is made once more and reads first (unclear-commit.ts).
-// One row is bad, or its invoice is held by another transaction: none is moved, and each is tried by itself.
+// The move is speculative, and the update checks all its conditions: the guards of any move (move-batch.ts), the caller's merchant, the
+// paying device, and the CallbackURI from which the callback was prepared. If one fails, nothing moves.
+// No batch has one invoice twice: the second request waits for the commit of the first, and then finds the invoice moved.
+// If the process dies before the commit, nothing of the batch is written and no call was answered. After the commit, every invoice that
+//   could move has moved, with its history and its callback [D26]; a repeat finds that and gets the same answer.
+// If the answer of the commit is lost, every call is repeated and reads first (unclear-commit.ts).
+// If one row is invalid, or its invoice is locked by another transaction, none is moved, and each is retried alone.
 import { type RawBuilder, sql } from 'kysely';
 import { type BatchRow, batchRows, type LockWait, type RowsText, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
@@ -28,16 +28,16 @@ import {
 import { type Found, type FoundRow, look, toFound } from './read-batch.ts';
 
 export interface Step {
-  /** Within which merchant it is looked for: undefined, every holder of the QR may ask [D10]. */
+  /** The caller's merchant; undefined: any merchant's invoice, because every holder of the QR may ask [D10]. */
   merchantId: string | undefined;
   wantsReceipt: boolean;
   move: Move;
-  /** What the invoice is believed to have: by it the callback was written out. */
+  /** The expected CallbackURI of the invoice, from which the callback was prepared. */
   callbackUri: string | null;
 }
 
 export interface Looked {
-  /** As it was before the move. */
+  /** The invoice before the move. */
   found: Found | undefined;
   isMoved: boolean;
 }
@@ -67,7 +67,7 @@ export function createStepGroup(deps: MoveGroupDeps): StepGroup {
 const columns = { ...moveColumns, at: 'int8', within: 'text', wants_receipt: 'int8', believed_uri: 'text' } as const;
 const asked = sql`(select "at", "oid", "within" as "merchant_id", "paid_device_id" as "device_id", "wants_receipt" from`;
 
-/** The further conditions of a move without a read before it. */
+/** The further conditions of a move that no read precedes. */
 const asBelieved = sql`and ("new"."within" is null or "new"."within" = "invoices"."merchant_id")
       and "invoices"."callback_uri" is not distinct from "new"."believed_uri"
       and ("new"."paid_device_id" is null or exists (
@@ -101,7 +101,7 @@ function inOneStatement(queries: Queries, graceMs: number): LookAndMove {
   };
 }
 
-/** On SQLite: one moment for all of them, so what holds for the history and the callback holds for the update after them. */
+/** On SQLite, no other write comes between these statements, so history and callback match the update that follows them. */
 function inOneGo(queries: Queries, run: NonNullable<Database['inOneGo']>, graceMs: number): LookAndMove {
   const kept = (build: (rows: RawBuilder<unknown>) => RawBuilder<unknown>) =>
     keptQuery((by, { rows }: { rows: RowsText<typeof columns> }, waits: LockWait) =>

@@ -1,12 +1,12 @@
-// Invoices in the database, one function a verb: those that are overdue, their history and the orphan board. How they are read, made and moved,
-// many in one statement, is in read-batch.ts, insert-batch.ts and move-batch.ts.
+// The SQL of overdue invoices, of the history and of the orphan board, one function per verb. Batched reads, inserts and moves are in
+// read-batch.ts, insert-batch.ts and move-batch.ts.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { type Engine, nowMs, skipLocked } from '../database/dialect.ts';
 import { hasStandingPayment } from '../ledger/standing-payment.ts';
 import type { State } from './rules.ts';
 
-/** A scanned invoice outlives its limit by the grace [D22]. The grace is fixed per process, so it stands in the SQL text. */
+/** A scanned invoice has the grace in addition to its limit [D22]. The grace is fixed per process, so it is a literal in the SQL text. */
 export function timeIsUp(graceMs: number): RawBuilder<SqlBool> {
   const grace = sql.lit(graceMs);
   return sql<SqlBool>`coalesce(invoices.valid_to + case when invoices.state = 1 then ${grace} else 0 end <= ${nowMs}, false)`;
@@ -20,19 +20,19 @@ export interface OverdueInvoice {
   hasPayments: boolean;
 }
 
-/** As the partial index has it. */
+/** The condition of the partial index. */
 export const isOpenWithLimit = sql<SqlBool>`(invoices.ended_at is null and invoices.valid_to is not null)`;
 
-/** Not known to have a payment that keeps it from expiring [D142]: to be looked at once more under the lock. */
+/** No payment is known that prevents the expiry [D142]; checked again under the lock. */
 const mayExpire = sql<SqlBool>`(invoices.payment_begun_at is null or not ${hasStandingPayment('invoices.merchant_id', 'invoices.oid')})`;
 
 /**
- * Up to `limit` overdue invoices, the longest overdue first, held until the transaction ends. Those that another transaction is about to move
- * are left to it.
+ * Locks up to `limit` overdue invoices, the longest overdue first, until the transaction ends. Invoices that another transaction has locked
+ * are skipped.
  */
 export async function holdOverdueInvoices(queries: Queries, engine: Engine, graceMs: number, limit: number): Promise<OverdueInvoice[]> {
-  // The clock stands in a select of its own,
-  // because PostgreSQL searches an index only for what it reckons once; otherwise each sweep would read every open invoice.
+  // The clock is in a subquery, because PostgreSQL uses an index only for a value that it computes once; otherwise each sweep would read
+  // every open invoice.
   const overdue = queries
     .selectFrom('invoices')
     .select(['oid', 'merchant_id', 'state', 'callback_uri', 'payment_begun_at'])
@@ -59,7 +59,7 @@ export async function insertEvent(queries: Queries, oid: string, event: string, 
     .execute();
 }
 
-/** A holder of the QR can name any number of receipts: what an invoice's board may hold is bounded. */
+/** A holder of the QR can send any number of receipt ids, so the orphans per invoice are bounded. */
 const maxOrphansPerInvoice = 100;
 
 export interface InvoiceEvent {
@@ -81,22 +81,22 @@ export async function listInvoiceEvents(queries: Queries, oid: string, limit: nu
 }
 
 /**
- * Of a row `o` of orphan_payments: its invoice has not taken that payment. One that was refused and applied later (Payd before Get, a device that
- * was enabled too late) is what the invoice was paid with: who gave that money back would refund a sale that was paid once.
- * A look by the invoice's key for each and never a join: for that, PostgreSQL might read all invoices.
+ * Condition on a row `o` of orphan_payments: its invoice was not paid with that payment. A payment that was refused and applied later (Payd
+ * before Get, a device that was enabled too late) is no orphan: giving that money back would refund a sale that was paid once.
+ * A subquery by the invoice's key, not a join: for a join, PostgreSQL might read all invoices.
  */
 export const isStillOrphan = sql<SqlBool>`(
   select paid.receipt_id = o.receipt_id and paid.paid_device_id = o.device_id from invoices paid where paid.oid = o.oid
 ) is not true`;
 
-/** Whether the payment is on the board now for the first time, was there before, or found the invoice's part of it full. */
+/** 'new': added to the board. 'known': it was there before. 'full': the invoice has too many orphans. */
 export async function insertOrphan(
   queries: Queries,
   invoice: { oid: string; merchantId: string },
   payment: { receiptId: string; deviceId: string },
   reason: string,
 ): Promise<'new' | 'known' | 'full'> {
-  // Of the others, so that a repeat is not taken for one that has no room.
+  // Counts the others only, so that a repeat is 'known' on a full board.
   const { count } = await queries
     .selectFrom('orphan_payments')
     .select((row) => row.fn.countAll<number>().as('count'))

@@ -1,8 +1,8 @@
-// A commit whose answer got lost [D59]. Get and Payd are read back by doing them once more: what was committed is found and answered the
-// same, and nothing happens twice. If that fails as well, the answer is 2, which says that it may have been written.
+// A commit whose answer is lost [D59]. Get and Payd are simply repeated: if the first try was committed, the repeat finds that and gives
+// the same answer, and nothing happens twice. If the repeat fails as well, the answer is 2: the change may have been written.
 import { isDatabaseDown } from '../database/errors.ts';
 
-/** `isRepeat`: by a look first, so that a database that can only be read still tells what was moved before [D121]. */
+/** `isRepeat`: the work reads first, so that a read-only database still shows an earlier move [D121]. */
 export async function onceMoreIfUnclear<Result>(work: (isRepeat: boolean) => Promise<Result>): Promise<Result> {
   try {
     return await work(false);

@@ -170,7 +170,9 @@ export function tooManyWait(command: Command): GatewayError {
 
 /** The caller disconnected before the operation began. The request may be sent again [D117]. */
 export function callerIsGone(): GatewayError {
-  return new GatewayError('Too_Many_Requests', 'The caller disconnected before the operation began, so it was not started.', { httpStatus: 503 });
+  return new GatewayError('Too_Many_Requests', 'The caller disconnected before the operation began, so it was not started.', {
+    httpStatus: 503,
+  });
 }
 
 /** Why the device cannot accept a new command now [D14]. `holder`: the command that locks it; undefined if it has ended meanwhile. */

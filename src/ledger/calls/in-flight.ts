@@ -164,7 +164,10 @@ export class CommandsInFlight {
     try {
       return await commit();
     } catch (error) {
-      logger.error({ err: error, ...namesOf(command), result: result.kind }, 'an outcome could not be committed; the commit will be retried');
+      logger.error(
+        { err: error, ...namesOf(command), result: result.kind },
+        'an outcome could not be committed; the commit will be retried',
+      );
       lateCommits.keepTrying(commit);
       throw error;
     }

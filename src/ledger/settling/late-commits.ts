@@ -54,7 +54,10 @@ export function createLateCommits({ database, clock, logger, settlements }: Deps
   return {
     keepTrying: (commit) => tryAfter(growingPauseMs(1, pauses), commit, 1),
     readBack(commandId, error) {
-      logger.warn({ err: error, commandId }, 'it is not known whether a command was committed; nothing was sent, and its row will be read back');
+      logger.warn(
+        { err: error, commandId },
+        'it is not known whether a command was committed; nothing was sent, and its row will be read back',
+      );
       lookFor(commandId, readBackPausesMs);
     },
     stop() {
