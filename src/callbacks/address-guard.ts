@@ -1,5 +1,5 @@
-// Where a callback may go [D29]. The address that is about to be dialled is judged, never the name, so a name that
-// changes its answer between check and use gains nothing. Only plain public unicast addresses pass, and ranges that a setting allows.
+// Which addresses a callback may connect to [D29]. The address to be dialled is checked, never the name, so DNS rebinding has no effect.
+// Only public unicast addresses pass, and ranges that a setting allows.
 
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
@@ -10,9 +10,9 @@ import { createNameLookup, type LookupAll } from './name-lookup.ts';
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 export interface AddressGuard {
-  /** Why an address must not be dialled; undefined when it may. */
+  /** Why an address must not be dialled; undefined: it may. */
   refusal(address: string): string | undefined;
-  /** For net.connect: resolves a name and hands on only the addresses that may be dialled. */
+  /** For net.connect: resolves a name and returns only addresses that may be dialled. */
   readonly lookup: LookupFunction;
 }
 
@@ -51,7 +51,7 @@ export function createAddressGuard(options: { clock: Clock; allow: readonly stri
   return { refusal, lookup };
 }
 
-/** Look-ups of one name share one question: a host may have several attempts under way. */
+/** Concurrent look-ups of one name share one query: a host may have several attempts in flight. */
 function sharedLookup(ask: LookupAll) {
   type Done = (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void;
   const waiting = new Map<string, Done[]>();
@@ -70,26 +70,26 @@ function sharedLookup(ask: LookupAll) {
   };
 }
 
-/** An IPv6 address that carries an IPv4 one in a well-known way is judged as that one, since that is where packets end up. */
+/** An IPv6 address that embeds an IPv4 address (mapped, NAT64) is checked as that one, because packets end up there. */
 function parseAddress(text: string): Address | undefined {
   const bare = text.replace(/%.*$/, '');
   if (isIP(bare) === 0) return undefined;
   if (isIP(bare) === 4) return ipaddr.IPv4.parse(bare);
-  // Hexadecimal first: ipaddr.js takes the dotted ::8.8.8.8 for ::ffff:8.8.8.8, which is another address.
+  // Normalised to hexadecimal first: ipaddr.js reads ::8.8.8.8 as ::ffff:8.8.8.8, which is another address.
   const wide = ipaddr.IPv6.parse(new URL(`http://[${bare}]/`).hostname.slice(1, -1));
   if (wide.isIPv4MappedAddress()) return wide.toIPv4Address();
   if (wide.match(ipaddr.IPv6.parse('64:ff9b::'), 96)) return new ipaddr.IPv4(wide.toByteArray().slice(12));
   return wide;
 }
 
-/** Looks public and is not: machines in Azure reach their host there, with credentials for the asking. */
+/** Azure's host, in a public range: machines in Azure get credentials from it without authentication. */
 const hostOfTheCloud = '168.63.129.16';
 
 function rangeOf(address: Address): string {
   if (address.toString() === hostOfTheCloud) return 'cloud host';
   const range = address.range();
   if (range !== 'unicast') return range;
-  // Of IPv6 only 2000::/3 is given out; the rest, old IPv4-compatible forms among it, belongs to no network.
+  // Of IPv6 only 2000::/3 is allocated; the rest, old IPv4-compatible forms included, belongs to no network.
   if (address.kind() === 'ipv6' && !(address as ipaddr.IPv6).match(ipaddr.IPv6.parse('2000::'), 3)) return 'reserved';
   return 'public';
 }
@@ -101,6 +101,6 @@ function parseRange(text: string): [Address, number] {
     const address = ipaddr.parse(text);
     return [address, address.kind() === 'ipv4' ? 32 : 128];
   } catch {
-    throw new Error(`"${text}" is not an address range that callbacks could be allowed to; write it like 10.0.0.0/8 or fd00::/8.`);
+    throw new Error(`"${text}" is not an address range. Write it like 10.0.0.0/8 or fd00::/8.`);
   }
 }

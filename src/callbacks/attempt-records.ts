@@ -1,19 +1,19 @@
-// What is written when attempts have ended: many in one commit, each under its own guard, so that one that lost its lease costs the others nothing.
-// A success ends a callback even if the lease was lost meanwhile: the ERP has it. A failure counts only for the holder of the lease.
+// The records of ended attempts: many in one commit, each under its own guard, so that one without a lease does not affect the others.
+// A success ends a callback even if the lease was lost meanwhile, because the ERP has it. A failure counts only for the lease holder.
 import { type RawBuilder, sql } from 'kysely';
 import { type BatchRow, batchRows, rowsText } from '../database/batch-rows.ts';
 import type { Database } from '../database/database.ts';
 import type { AttemptResult } from './sender.ts';
 import type { ClaimedCallback } from './store.ts';
 
-/** What becomes of a callback whose attempt has ended. */
+/** The next state of a callback whose attempt has ended. */
 export type Outcome = { kind: 'delivered' } | { kind: 'retry'; delayMs: number } | { kind: 'dead' };
 
 export interface EndedAttempt {
   callback: ClaimedCallback;
   result: AttemptResult;
   outcome: Outcome;
-  /** Whether this very attempt was committed before is unclear: then it goes on record only if it still changes something. */
+  /** It is unclear whether this attempt was committed before: it is recorded only if it still changes the callback. */
   isRepeat: boolean;
 }
 
@@ -29,12 +29,11 @@ const columns = {
   is_repeat: 'int8',
 } as const;
 
-/** All or none, and no two of one callback. */
+/** Atomic; at most one attempt per callback. */
 export async function recordAttempts(database: Database, instanceId: string, ended: readonly EndedAttempt[]): Promise<void> {
   const { engine } = database;
   const rows = batchRows(engine, 'e', columns, rowsText(columns, ended.map(toRow)), 'short');
   if (engine === 'postgres') {
-    // One statement is one round trip.
     await sql`with e as materialized (select e.* from ${rows}), settled as (${settle(sql`e`, instanceId)})
       ${insertFrom(sql`e where is_repeat = 0 or id in (select id from settled)`)}`.execute(database.queries);
     return;
@@ -69,7 +68,7 @@ function toRow({ callback, result, outcome, isRepeat }: EndedAttempt): BatchRow<
     state: outcome.kind === 'retry' ? 'pending' : outcome.kind,
     delay_ms: outcome.kind === 'retry' ? outcome.delayMs : null,
     status: result.status,
-    // Half of a surrogate pair, where a text was cut, is no text to PostgreSQL.
+    // PostgreSQL rejects a lone surrogate, which a cut text may end with.
     error: result.error?.toWellFormed() ?? null,
     duration_ms: result.durationMs,
     response_head: result.responseHead?.toWellFormed() ?? null,

@@ -1,7 +1,7 @@
-// The callbacks that this process has leased: each waits for a place, is sent and put on record, all by itself. Nothing thrown inside gets out.
-// Dying anywhere here, the leases run out and another takes over, so an ERP may get one callback twice (same webhook-id), but none is lost by that.
-// More are leased than can be sent at once, so that one statement leases many; what could not be sent well before its lease ends, because the ERP
-// became slow or the process stood still, is given back unsent.
+// The callbacks that this process has leased: each waits for a slot, is sent and recorded independently of the others. No error escapes.
+// If the process dies at any point, the leases expire and another gateway takes over: an ERP may get a callback twice (same webhook-id),
+// but none is lost. More are leased than can be sent at once, so that one statement leases many. A callback that cannot be sent well before
+// its lease ends, because the ERP became slow or the process paused, is released unsent.
 import type { Database } from '../database/database.ts';
 import { growingPauseMs } from '../kernel/backoff.ts';
 import { type Clock, sleep } from '../kernel/clock.ts';
@@ -21,13 +21,13 @@ interface Deps {
   delaysS: readonly number[];
   send: Send;
   hosts: Hosts;
-  /** How long after its claim an attempt may still begin. */
+  /** How long after its claim an attempt may begin. */
   startWithinMs: number;
-  /** A place is free; `forOthersToo`: hosts that have none may have waited for it. */
+  /** A slot is free; `forOthersToo`: other hosts may have been waiting for it. */
   onRoom(host: string, forOthersToo: boolean): void;
-  /** The subject's next callback may go; a retry is due after the delay. */
+  /** The subject's next callback may be sent; a retry is due after the delay. */
   onRecorded(callback: Addressee, outcome: Outcome): void;
-  /** These are still leased and will not be sent from here. */
+  /** Releases leases of callbacks that will not be sent from here. */
   giveBack(ids: string[]): void;
 }
 
@@ -37,18 +37,18 @@ interface Leased {
 }
 
 const databasePauses = { firstMs: 100, maxMs: 2_000 };
-/** Leased by this process and not yet on record: while the database takes no records, no more are sent than this. */
+/** Leased by this process and not yet recorded: the limit of sends while the database accepts no records. */
 const maxHeld = 1_024;
-/** Of those, what is not leased ahead: a few hosts that hang with all that waits for them must not keep the others from free places. */
+/** Of those, not available for leases ahead: the queues of a few hanging hosts must not keep the others from free slots. */
 const keptForPlaces = 256;
 
 export class Attempts {
   readonly counts = { delivered: 0, failedAttempts: 0, died: 0 };
   readonly #deps: Deps;
   readonly #recorder: Recorder;
-  /** By id, all that are leased and not on record; undefined: it waits for a place. */
+  /** By id, all that are leased and not recorded; undefined: it waits for a slot. */
   readonly #held = new Map<string, { done: Promise<void>; abort: AbortController } | undefined>();
-  /** Those that wait for a place, of each host in their order. */
+  /** Callbacks that wait for a slot, by host, in order. */
   readonly #queues = new Map<string, Leased[]>();
   readonly #stopped = Promise.withResolvers<void>();
   #isStopping = false;
@@ -58,33 +58,34 @@ export class Attempts {
     this.#recorder = createRecorder({ ...deps, pause: (failures) => this.pause(failures) });
   }
 
-  /** How many more may be leased for this host now, when `sharedBy` hosts have work. */
+  /** How many more may be leased for this host now, if `sharedBy` hosts have work. */
   leasable(host: string, sharedBy: number): number {
     if (this.#isStopping) return 0;
     const { hosts } = this.#deps;
     const queued = this.#queuedFor(host);
     const room = hosts.room(host, sharedBy);
     const atOnce = Math.max(0, Math.min(room - queued, this.spare));
-    // Not while all slots are taken, or else a host that always has more would keep its slots for ever; nor what others need for their slots.
+    // Nothing ahead while all slots are taken, or else a host with a constant backlog would keep its slots for ever.
+    // `keptForPlaces` is the reserve of the other hosts.
     const ahead = hosts.left('quick') > 0 ? room + hosts.ahead(host) - queued - atOnce : 0;
     return atOnce + Math.max(0, Math.min(ahead, this.spare - atOnce - keptForPlaces));
   }
 
-  /** How many more may be leased of all hosts together. */
+  /** How many more may be leased for all hosts together. */
   get spare(): number {
     return maxHeld - this.#held.size;
   }
 
-  /** So few more are not worth a statement while others of the host still wait here. */
+  /** The minimum that is worth a statement while other callbacks of the host are queued here. */
   worthLeasing(host: string): number {
     return this.#queuedFor(host) === 0 ? 1 : Math.max(1, Math.ceil(this.#deps.hosts.ahead(host) / 2));
   }
 
-  /** Takes over what was leased. `leasedAt`: by the clock's elapsed time, before the lease began. */
+  /** Takes over leased callbacks. `leasedAt`: in the clock's elapsed time, before the lease began. */
   add(callbacks: readonly ClaimedCallback[], leasedAt: number): void {
     const startBy = leasedAt + this.#deps.startWithinMs;
     for (const callback of callbacks) {
-      // Our own lease ran out while the database kept us from recording: that attempt is still ours.
+      // This process's own lease expired while the database accepted no records: that attempt is still in flight here.
       if (this.#held.has(callback.id)) continue;
       this.#held.set(callback.id, undefined);
       this.#deps.hosts.hold(callback.host, 1);
@@ -95,7 +96,7 @@ export class Attempts {
     for (const { host } of callbacks) this.#startNext(host);
   }
 
-  /** Waits for what is in flight, breaks off what takes longer than `graceMs`, and returns the ids whose leases are left over. */
+  /** Waits for attempts in flight, aborts those that take longer than `graceMs`, and returns the ids that are still leased. */
   async stop(graceMs: number): Promise<string[]> {
     this.#isStopping = true;
     this.#stopped.resolve();
@@ -113,7 +114,7 @@ export class Attempts {
     return [...unsent, ...left];
   }
 
-  /** The database gets time to come back; stopping ends the wait, and false says so. */
+  /** Back-off for the database; stopping ends the wait and returns false. */
   async pause(failures: number): Promise<boolean> {
     await Promise.race([sleep(this.#deps.clock, growingPauseMs(failures, databasePauses)), this.#stopped.promise]);
     return !this.#isStopping;
@@ -149,7 +150,7 @@ export class Attempts {
     const result = await this.#send(callback, signal);
     this.#freePlace(callback.host, result);
     const outcome = outcomeOf(result, this.#deps.delaysS[callback.attempts]);
-    // Broken off by stop(), which gives the lease back: not the ERP's fault, so it does not count.
+    // Aborted by stop(), which releases the lease: not the ERP's fault, so it does not count.
     const isOver = !(signal.aborted && result.status === null);
     const isRecorded = isOver && (await this.#recorder.record({ callback, result, outcome }));
     const isCrowded = this.#held.size >= maxHeld;
@@ -163,7 +164,7 @@ export class Attempts {
   #freePlace(host: string, result: AttemptResult): void {
     const { hosts } = this.#deps;
     const { wasFull } = hosts.free(host, { durationMs: result.durationMs, hasAnswered: result.status !== null });
-    // An ERP that has become slow gets few places: what waits for it here could wait longer than its lease.
+    // A host that became slow gets few slots: its queued callbacks could wait longer than their leases.
     if (hosts.ahead(host) === 0 && this.#queuedFor(host) > hosts.room(host, 1)) {
       this.#drop(this.#queues.get(host)?.splice(hosts.room(host, 1)) ?? []);
     }
@@ -172,7 +173,7 @@ export class Attempts {
     this.#deps.onRoom(host, wasFull);
   }
 
-  /** Where all places were taken, others may have waited for this one: no more than are held. */
+  /** If all slots were taken, other hosts may have been waiting for this one. */
   #startOthersFirst(host: string): void {
     const queue = this.#queues.get(host);
     this.#queues.delete(host);
@@ -191,7 +192,7 @@ export class Attempts {
       const { id, sequence, url, secrets, traceparent } = callback;
       return await this.#deps.send({ id, sequence, url, secrets, traceparent: traceparent ?? undefined }, signal);
     } catch (error) {
-      this.#deps.logger.error({ err: error, callbackId: callback.id }, 'a callback attempt broke off by a mistake of this program');
+      this.#deps.logger.error({ err: error, callbackId: callback.id }, 'a callback attempt failed by a bug of the gateway');
       return { status: null, error: 'The attempt failed inside the gateway.', durationMs: 0, responseHead: null };
     }
   }
@@ -206,7 +207,7 @@ export class Attempts {
   }
 }
 
-/** `delayS`: what stands before the next retry, if there is one left [D25]. */
+/** `delayS`: the pause before the next retry; undefined if none is left [D25]. */
 function outcomeOf(result: AttemptResult, delayS: number | undefined): Outcome {
   if (result.status !== null && result.status >= 200 && result.status <= 299) return { kind: 'delivered' };
   return delayS === undefined ? { kind: 'dead' } : { kind: 'retry', delayMs: Math.round(delayS * 1000) };

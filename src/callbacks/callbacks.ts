@@ -1,4 +1,4 @@
-// The room's front door: callbacks that outbox.ts wrote in the caller's transaction are sent by the worker, listed and sent again by people.
+// The interface of the room: outbox.ts writes callbacks in the caller's transaction, the worker sends them, people list and resend them.
 import type { Database } from '../database/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -16,20 +16,20 @@ export interface CallbacksDeps {
   logger: Logger;
   /** Different in every process. */
   instanceId: string;
-  /** Seconds before each retry, as TILLGATE_CALLBACK_DELAYS_S; the first attempt needs none [D25]. */
+  /** Seconds before each retry (TILLGATE_CALLBACK_DELAYS_S); the first attempt is immediate [D25]. */
   delaysS: readonly number[];
-  /** How long delivered ones are kept, as TILLGATE_KEEP_DAYS. */
+  /** How long delivered callbacks are kept (TILLGATE_KEEP_DAYS). */
   keepDays?: number;
-  /** Ranges that may be dialled though they are not public [D29]. */
+  /** Address ranges that are allowed although they are not public [D29]. */
   allow: readonly string[];
   limits?: Partial<WorkerLimits & { attemptTimeoutMs: number }>;
-  /** Instead of real HTTP: the simulation's. */
+  /** Replaces HTTP in the simulation. */
   send?: Send;
-  /** Stands around every send: for traces. */
+  /** Wraps every send, for traces. */
   watchSend?: ((send: Send) => Send) | undefined;
 }
 
-/** As the database knows them, of all instances. */
+/** From the database, for all instances. */
 export interface CallbackStats {
   pending: number;
   oldestPendingAgeMs: number;
@@ -37,16 +37,16 @@ export interface CallbackStats {
 }
 
 export interface Callbacks {
-  /** After the commit of a transaction that wrote callbacks (outbox.ts): these, or any. */
+  /** Call it after the commit of a transaction that wrote callbacks (outbox.ts). `written`: these; absent: any. */
   wake(written?: readonly Addressee[]): void;
   start(): void;
   stop(): Promise<void>;
   list(filter: ListFilter): Promise<ListedCallback[]>;
-  /** Once and at once, to try an address of a merchant. */
+  /** Sends one callback at once, to test an address of a merchant. */
   sendTest: SendTest;
   attempts(callbackId: string): Promise<ListedAttempt[]>;
   stats(): Promise<CallbackStats>;
-  /** Of this process, from its start. */
+  /** Of this process, since its start. */
   counts(): WorkerCounts;
 }
 
@@ -66,7 +66,7 @@ export function createCallbacks(deps: CallbacksDeps): Callbacks {
 
   return {
     wake(written) {
-      // This process sends what it has written. If it does not, the others are woken.
+      // This process sends its own callbacks. If its worker does not run, the other instances are woken.
       if (!worker.wake(written)) database.wake('callbacks');
     },
     start() {

@@ -1,4 +1,4 @@
-// What people see of callbacks and may do with them: the list with its attempts, the dead ones, sending again.
+// The delivery log for people: callbacks with their attempts, dead callbacks, resending.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
@@ -14,7 +14,7 @@ export interface ListedCallback {
   sequence: number;
   url: string;
   state: CallbackState;
-  /** Attempts of the present round; a resend starts a new round. */
+  /** Attempts of the current round; a resend starts a new round. */
   attempts: number;
   nextAttemptAtMs: number | null;
   createdAtMs: number;
@@ -35,7 +35,7 @@ export interface ListFilter {
   state?: CallbackState | undefined;
   subjectId?: string | undefined;
   limit: number;
-  /** The id of the last callback on the page before. */
+  /** The id of the last callback on the previous page. */
   before?: string | undefined;
 }
 
@@ -109,8 +109,8 @@ export async function listAttempts(queries: Queries, callbackId: string): Promis
 const newRound = { state: 'pending', attempts: 0, next_attempt_at: nowMs, ended_at: null } as const;
 
 /**
- * A new round for one callback, from its first attempt, now. One that waits for a retry is sent now as well;
- * one in flight is left alone.
+ * Starts a new round for one callback, with its first attempt now. A callback that waits for a retry is sent now as well; one in flight is
+ * not changed.
  */
 export async function resendCallback(queries: Queries, id: string): Promise<void> {
   const { numUpdatedRows } = await queries
@@ -125,8 +125,8 @@ export async function resendCallback(queries: Queries, id: string): Promise<void
 }
 
 /**
- * A new round for the dead ones among the callbacks that were written from `fromMs` up to, not including, `toMs`.
- * Delivered ones are left alone: an ERP that was away for some hours wants what it missed, not all of it twice.
+ * Starts a new round for the dead callbacks that were written from `fromMs` up to, not including, `toMs`.
+ * Delivered ones are not resent: an ERP that was offline for some hours wants the missed callbacks only.
  */
 export async function resendDeadCallbacks(queries: Queries, range: { merchantId: string; fromMs: number; toMs: number }): Promise<number> {
   const { numUpdatedRows } = await queries
@@ -141,7 +141,7 @@ export async function resendDeadCallbacks(queries: Queries, range: { merchantId:
 }
 
 export async function countCallbacks(queries: Queries): Promise<{ pending: number; oldestPendingAgeMs: number; dead: number }> {
-  // Not the bare column: its minimum would be looked for along the index by age, past everything that was ever delivered.
+  // Not the bare column: the planner would search its minimum along the index by age, past all delivered callbacks.
   const { rows } = await sql<{ pending: number; oldest_age_ms: number | null; dead: number }>`
     select
       (select count(*) from callbacks where state = 'pending') as pending,
@@ -151,7 +151,7 @@ export async function countCallbacks(queries: Queries): Promise<{ pending: numbe
   return { pending: row?.pending ?? 0, oldestPendingAgeMs: row?.oldest_age_ms ?? 0, dead: row?.dead ?? 0 };
 }
 
-/** All about one merchant's subjects, oldest first. */
+/** The callbacks of these subjects of one merchant, oldest first. */
 export async function listCallbacksOf(
   queries: Queries,
   merchantId: string,
@@ -162,7 +162,7 @@ export async function listCallbacksOf(
     .selectFrom('callbacks as c')
     .select(listedColumns)
     .where('c.subject_id', 'in', [...subjectIds])
-    // Not as a plain comparison: an engine that knows no figures would rather walk all of the merchant's callbacks.
+    // Not a plain comparison: without statistics, an engine would read all callbacks of the merchant.
     .where(sql<SqlBool>`c.merchant_id || '' = ${merchantId}`)
     .orderBy(sql`c.created_at + 0`)
     .orderBy('c.sequence')
@@ -170,7 +170,7 @@ export async function listCallbacksOf(
     .execute();
 }
 
-/** Every try of these callbacks, oldest first. */
+/** All attempts of these callbacks, oldest first. */
 export async function listAttemptsOf(
   queries: Queries,
   callbackIds: readonly string[],

@@ -1,9 +1,9 @@
-// All that this process knows of the hosts that callbacks go to: one row for each host, and one line of hosts that have something due [D230].
-// - A row says what kind of host it is, by its last attempt: quick, slow, silent (slow, and did not even answer), or unknown before the first has ended.
-// - Places: all hosts together have `total` attempts at once and each host `perHost`, a silent one 1. Slow and silent hosts together get half of all
-//   places at most, unknown ones a quarter, so that a quarter is always left to hosts that have answered quickly.
-// - Turns: every free place goes to the merchant whose turn it is, so that thousands of dead hosts of one merchant delay that merchant alone.
-// The line is kept apart for each share of the places: nothing here takes longer because more hosts wait that may have no place now.
+// The state of the hosts that callbacks go to, in this process: one row for each host, and a fair queue of hosts with due callbacks [D230].
+// - A row has the kind of the host, by its last attempt: quick, slow, silent (slow and without an answer), or unknown before the first has
+// ended. - Slots: all hosts together have `total` concurrent attempts and each host `perHost`, a silent one 1. Slow and silent hosts
+//   together get at most half of all slots, unknown ones a quarter, so that a quarter always remains for hosts that answer quickly.
+// - Round-robin over merchants: every free slot goes to the next merchant, so that thousands of dead hosts of one merchant delay only that
+// one. Each share of the slots has its own queue: no step takes longer because hosts wait for which there is no slot now.
 
 /** Silent hosts belong to the slow ones. */
 export const shares = ['quick', 'slow', 'unknown'] as const;
@@ -11,27 +11,27 @@ export type Share = (typeof shares)[number];
 
 interface Host {
   kind: Share | 'silent';
-  /** What its last attempt took. */
+  /** Duration of its last attempt. */
   paceMs: number;
-  /** Attempts under way. */
+  /** Attempts in flight. */
   sending: number;
-  /** Leased by this process and not on record yet: those under way, those that wait for a place, and those that have just ended. */
+  /** Leased by this process and not recorded yet: attempts in flight, queued ones, and those that have just ended. */
   held: number;
   /** Merchants with due callbacks here. The host waits in the queue while there are any. */
   merchantIds: Set<string>;
-  /** Something may be due that stands behind an attempt of ours or of another gateway. */
+  /** A due callback may be waiting for an earlier one of its subject, in flight here or at another gateway. */
   isBlocked: boolean;
 }
 
-/** Hosts with due callbacks, of each merchant in the order of arrival; the merchants in the order of their turns. */
+/** Merchants in round-robin order, each with its hosts that have due callbacks in the order of arrival. */
 type Line = Map<string, Set<string>>;
 
 const slowFromMs = 2_000;
 const aheadForMs = 1_000;
 const maxAhead = 96;
-/** Dead hosts come back for hours, and each that was forgotten takes a slot of the unknown hosts; a host is some hundred bytes. */
+/** Dead hosts are retried for hours, and each that was forgotten takes a slot of the unknown hosts; a host is some hundred bytes. */
 const maxKnownHosts = 10_000;
-/** Of a host; or else one with thousands of merchants would be stepped over thousands of times. */
+/** Per host; otherwise a host with thousands of merchants would be skipped thousands of times. */
 const maxMerchants = 16;
 
 const nothing: Readonly<Host> = { kind: 'unknown', paceMs: 0, sending: 0, held: 0, merchantIds: new Set(), isBlocked: false };
@@ -41,7 +41,7 @@ export class Hosts {
   readonly #limits: { total: number; perHost: number };
   readonly #maxKnown: number;
   readonly #rows = new Map<string, Host>();
-  /** Of which the kind is known, in the order in which their last attempts ended. */
+  /** Hosts of known kind, in the order in which their last attempts ended. */
   readonly #known = new Set<string>();
   readonly #taken: Record<Share, number> = { quick: 0, slow: 0, unknown: 0 };
   readonly #lines: Record<Share, Line> = { quick: new Map(), slow: new Map(), unknown: new Map() };
@@ -60,12 +60,12 @@ export class Hosts {
     return this.#read(host).sending;
   }
 
-  /** Which part of the places it may take from. */
+  /** The share of the slots that the host may use. */
   shareOf(host: string): Share {
     return shareOfKind(this.#read(host).kind);
   }
 
-  /** Places that all hosts of a share may still take together; below zero where a host came into it with the places that it had. */
+  /** Free slots of a share; negative if a host joined the share together with its slots in use. */
   left(share: Share): number {
     const { total } = this.#limits;
     const overall = total - this.taken;
@@ -73,24 +73,24 @@ export class Hosts {
     const slowPlaces = Math.max(1, Math.floor(total / 2));
     const unknownPlaces = Math.max(1, Math.floor(total / 4));
     const ofShare = share === 'slow' ? slowPlaces - this.#taken.slow : unknownPlaces - this.#taken.unknown;
-    // Hosts that turn slow with places in hand make room among those that are not known, but not at the cost of the quick ones.
+    // Slots of hosts that became slow reduce those of unknown hosts, not those of quick ones.
     const besideQuick = slowPlaces + unknownPlaces - this.#taken.slow - this.#taken.unknown;
     return Math.min(overall, ofShare, besideQuick);
   }
 
-  /** How many more attempts may start for this host now, when `sharedBy` hosts have work. */
+  /** How many more attempts may start for this host now, if `sharedBy` hosts have work. */
   room(host: string, sharedBy: number): number {
     const { kind, sending } = this.#read(host);
     const overall = this.left(shareOfKind(kind));
     if (overall <= 0) return 0;
-    // One that is not known may have as many as a quick one: who comes with a backlog after a restart comes with all the others and gets the fair
-    // share, and where a first attempt hangs the ones beside it show that the host is alive.
+    // An unknown host may have as many slots as a quick one: after a restart, a host with a backlog competes with all others and gets its
+    // fair share; and if a first attempt hangs, the attempts beside it show that the host is alive.
     const fairShare = Math.max(1, Math.ceil(overall / Math.max(1, sharedBy)));
     const perHost = kind === 'silent' ? 1 : this.#limits.perHost;
     return Math.max(0, Math.min(perHost - sending, fairShare));
   }
 
-  /** How many may be leased beyond the room: of a quick host as many as it answers in about a second, of others none. */
+  /** How many may be leased beyond the free slots: for a quick host as many as it answers in about a second, for others none. */
   ahead(host: string): number {
     const { kind, paceMs } = this.#read(host);
     return kind === 'quick' ? Math.min(maxAhead, Math.floor((this.#limits.perHost * aheadForMs) / Math.max(paceMs, 1))) : 0;
@@ -101,7 +101,7 @@ export class Hosts {
     this.#change(host, (row) => (row.sending += 1));
   }
 
-  /** Tells whether hosts of some share, for which there was no place at all, may have one now. */
+  /** `wasFull`: a share that had no free slot has one now. */
   free(host: string, { durationMs, hasAnswered }: { durationMs: number; hasAnswered: boolean }): { wasFull: boolean } {
     const full = shares.filter((share) => this.left(share) <= 0);
     this.#taken[this.shareOf(host)] -= 1;
@@ -113,7 +113,7 @@ export class Hosts {
     return { wasFull: full.some((share) => this.left(share) > 0) };
   }
 
-  /** So many more, or fewer, are leased and not on record. */
+  /** Counts a callback that is leased and not recorded yet. */
   hold(host: string, more: 1 | -1): void {
     this.#change(host, (row) => (row.held += more));
   }
@@ -130,7 +130,7 @@ export class Hosts {
     return this.#read(host).isBlocked;
   }
 
-  /** Hosts in line. */
+  /** Number of queued hosts. */
   get waiting(): number {
     return this.#waiting;
   }
@@ -139,7 +139,7 @@ export class Hosts {
     return this.#read(host).merchantIds.size > 0;
   }
 
-  /** Behind the others of these merchants; one that stands in line already keeps its turn. */
+  /** Queues the host after the others of these merchants; a queued host keeps its position. */
   wait(host: string, merchantIds: Iterable<string>): void {
     const line = this.#lines[this.shareOf(host)];
     this.#change(host, (row) => {
@@ -155,7 +155,7 @@ export class Hosts {
     });
   }
 
-  /** Out of the line. Returns whose it was. */
+  /** Removes the host from the queue; returns its merchants. */
   leave(host: string): ReadonlySet<string> {
     const { merchantIds } = this.#read(host);
     if (merchantIds.size === 0) return merchantIds;
@@ -170,7 +170,7 @@ export class Hosts {
     return merchantIds;
   }
 
-  /** These have had their turn: with what they have left they come behind the others. */
+  /** Moves these merchants to the end of the round-robin. */
   passTurn(share: Share, merchantIds: Iterable<string>): void {
     const line = this.#lines[share];
     for (const merchantId of merchantIds) {
@@ -181,10 +181,10 @@ export class Hosts {
     }
   }
 
-  /** In the order of their turns: one of each merchant, then the next of each. The walk costs what is taken of it, and what is named once of several. */
+  /** Round-robin: one host of each merchant, then the next of each; each host once. The cost is linear in the number of hosts taken. */
   *inTurn(share: Share): Generator<string> {
     const line = this.#lines[share];
-    /** It grows during the walk: a merchant that has more comes again. */
+    /** Grows during the iteration: a merchant with more hosts comes again. */
     const again: Iterator<string>[] = [];
     function* turns() {
       for (const hosts of line.values()) yield hosts.values();
@@ -200,7 +200,7 @@ export class Hosts {
     }
   }
 
-  /** After a look over all hosts: one with nothing pending waits for nothing, and what was blocked is asked about anew. */
+  /** After a scan of all hosts: hosts without pending callbacks leave the queue, and all are unblocked. */
   keepOnly(pending: ReadonlySet<string>): void {
     for (const [host, { isBlocked }] of this.#rows) {
       if (!pending.has(host)) this.leave(host);
@@ -212,7 +212,7 @@ export class Hosts {
     return this.#rows.get(host) ?? nothing;
   }
 
-  /** A row is there while there is something to say. */
+  /** Rows with default values are deleted. */
   #change(host: string, change: (row: Host) => unknown): void {
     const row = this.#rows.get(host) ?? { ...nothing, merchantIds: new Set() };
     change(row);
@@ -221,7 +221,7 @@ export class Hosts {
     else this.#rows.delete(host);
   }
 
-  /** Its places and its turn belong to the share of what it is from now on. */
+  /** Moves its slots and its place in the queue to the share of the new kind. */
   #become(host: string, kind: Host['kind'], paceMs: number): void {
     const [before, after] = [this.shareOf(host), shareOfKind(kind)];
     const merchantIds = before === after ? [] : this.leave(host);

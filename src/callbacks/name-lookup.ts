@@ -1,6 +1,6 @@
-// Resolves host names without letting a dead zone delay other names [D127]. The system's lookup blocks one of two threads of the process for
-// ten seconds and more when name servers are silent. So the name servers are queried directly, which needs no thread, and the system only for
-// names that it alone knows, one at a time. The address guard checks the addresses.
+// Resolves host names without letting a dead zone delay other names [D127]. The system's lookup blocks one of two threads of the process
+// for ten seconds and more when name servers are silent. So the name servers are queried directly, which needs no thread, and the system
+// only for names that it alone knows, one at a time. The address guard checks the addresses.
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import type { Clock } from '../kernel/clock.ts';
@@ -17,7 +17,7 @@ export interface NameLookupDeps {
   clock: Clock;
   /** Name servers instead of those in resolv.conf. */
   servers?: readonly string[];
-  /** The system's own look-up. */
+  /** Replaces the system's look-up. */
   system?: LookupAll;
 }
 
@@ -36,11 +36,11 @@ const tryMs = 2_000;
 const maxTries = 2;
 /** For all tries at all servers: well within an attempt's 15 s. */
 const maxAskingMs = 6_000;
-/** Once one kind of address is there, so long for the other. */
+/** After one kind of address is found, this long for the other. */
 const otherKindMs = 1_000;
 const cannotTell: ReadonlySet<string> = new Set(['EREFUSED', 'ESERVFAIL', 'ENOTIMP']);
 const maxWaiting = 64;
-/** After that, the attempt that wanted to know has no time left to use the answer. */
+/** After that, the attempt has no time left to use the address. */
 const maxWaitMs = 10_000;
 
 export function createNameLookup(deps: NameLookupDeps): LookupAll {
@@ -54,7 +54,7 @@ export function createNameLookup(deps: NameLookupDeps): LookupAll {
   async function addressesOf(name: string): Promise<LookupAddress[]> {
     if (isOnlyForSystem(name)) return askSystem(name);
     const found = await askServers(name, clock, servers);
-    // Search domains and other sources of names are the system's own.
+    // Only the system knows search domains and other sources of names.
     return found.length > 0 ? found : askSystemAfterAll(name);
   }
 
@@ -72,8 +72,8 @@ function isOnlyForSystem(written: string): boolean {
 }
 
 /**
- * Nothing is found only when the servers say so; their silence is an error. A server that is silent is passed over by the resolver itself, one
- * that will not or cannot tell is not: an office's own, which refuses names from outside, may well stand before a good one.
+ * An empty result is an answer of the servers; silence is an error. The resolver itself skips a silent server, but not one that refuses or
+ * fails: a local server that refuses external names may be listed before a good one.
  */
 async function askServers(name: string, clock: Clock, given: readonly string[] | undefined): Promise<LookupAddress[]> {
   const untilMs = clock.elapsed() + maxAskingMs;
@@ -88,14 +88,14 @@ async function askServers(name: string, clock: Clock, given: readonly string[] |
   }
 }
 
-/** Without servers, those in resolv.conf as it is now. */
+/** `servers` defaults to those in resolv.conf, read now. */
 async function askTheseServers(
   name: string,
   clock: Clock,
   servers: readonly string[] | undefined,
   maxMs: number,
 ): Promise<LookupAddress[]> {
-  // A new one each time can be cancelled by itself.
+  // A new resolver for each query, so that it can be cancelled alone.
   const resolver = new Resolver({ timeout: tryMs, tries: maxTries });
   if (servers) resolver.setServers(servers);
   const timers = new Timers(clock);
@@ -116,24 +116,24 @@ async function askTheseServers(
   return found;
 }
 
-/** There is no such name, it has no address of this kind, or there is no server to ask. */
+/** The name does not exist, it has no address of this kind, or there is no name server. */
 function isPlainNo(code: string): boolean {
   return ['ENOTFOUND', 'ENODATA', 'ECONNREFUSED'].includes(code);
 }
 
 function failed(code: string, name: string): NameLookupFailed {
   if (code === 'ETIMEOUT' || code === 'ECANCELLED') return new NameLookupFailed('ETIMEOUT', `The name servers do not answer for ${name}.`);
-  if (code === 'EBADNAME') return new NameLookupFailed(code, `Name servers cannot be asked for ${name}: a host cannot be named so.`);
-  return new NameLookupFailed(code, `The name servers cannot tell the address of ${name}.`);
+  if (code === 'EBADNAME') return new NameLookupFailed(code, `${name} is not a valid host name for name servers.`);
+  return new NameLookupFailed(code, `The name servers failed to resolve ${name}.`);
 }
 
-/** Those who wait for the system's look-up. `isAhead`: all in it go before all in the other line. */
+/** A queue for the system's look-up. `isAhead`: it has priority over the other queue. */
 function createLine(deps: { clock: Clock; gate: Gate; lookup: LookupAll; isAhead: boolean }): Ask {
   const { clock, gate, lookup } = deps;
   let inLine = 0;
 
   const tooMany = (name: string) =>
-    new NameLookupFailed('LOOKUP_BUSY', `Too many names wait for the system's name look-up; ${name} was not asked for.`);
+    new NameLookupFailed('LOOKUP_BUSY', `Too many names wait for the system's name look-up; ${name} was not looked up.`);
 
   const ask: Ask = (name) =>
     new Promise((resolve, reject) => {
@@ -141,7 +141,7 @@ function createLine(deps: { clock: Clock; gate: Gate; lookup: LookupAll; isAhead
     });
 
   return async (name) => {
-    // One is being asked for and waits no longer.
+    // One of them is being looked up and does not wait.
     if (inLine > maxWaiting) throw tooMany(name);
     inLine += 1;
     const since = clock.elapsed();

@@ -1,5 +1,5 @@
-// Writing a callback in the transaction of the state change that it tells about [D26]:
-// either both are committed or neither, so nothing is lost between commit and send.
+// The outbox: a callback is written in the transaction of its state change [D26]. Both are committed or neither, so no callback is lost
+// between commit and send.
 
 import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
@@ -10,7 +10,7 @@ export interface NewCallback {
   subjectKind: 'invoice' | 'operation';
   /** The invoice's OID, or the operation's id. */
   subjectId: string;
-  /** 1, 2, 3... within the subject; the caller counts, under the lock of its own row. */
+  /** 1, 2, 3... within the subject; the caller counts under the lock of its own row. */
   sequence: number;
   /** Final, from expandTemplate. */
   url: string;
@@ -18,11 +18,11 @@ export interface NewCallback {
 
 export interface OutboxDeps {
   random: Random;
-  /** The trace of the work at hand, if there is one: the attempts belong to it. */
+  /** The current trace, if there is one: the attempts belong to it. */
   traceparent?: (() => string | undefined) | undefined;
 }
 
-/** What a callback's row has beside its subject: for those who write many in the statement of their state changes. */
+/** The columns of a callback besides its subject, for batched state changes that write callbacks in the same statement. */
 export interface OutboxRow {
   /** The `webhook-id` of every attempt. */
   id: string;
@@ -32,7 +32,7 @@ export interface OutboxRow {
   traceparent: string | null;
 }
 
-/** Who has written, and to which host. */
+/** Merchant and host of a written callback. */
 export type Addressee = Pick<OutboxRow, 'merchantId' | 'host'>;
 
 export function outboxRow(deps: OutboxDeps, { merchantId, url }: Pick<NewCallback, 'merchantId' | 'url'>): OutboxRow {

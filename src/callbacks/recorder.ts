@@ -1,6 +1,7 @@
-// Puts ended attempts on record, in groups. Dying before the commit, the lease runs out and the callback is sent again under the same id; after it,
-// all of the group is on record. A commit whose answer got lost is written again, and by then each guard knows whether its attempt is there. One
-// that the database refuses alone is tried again and again: a delivered callback must not stay pending.
+// Records ended attempts, in batches. If the process dies before the commit, the lease expires and the callback is sent again under the
+// same id; after it, the whole batch is recorded. If the answer of the commit is lost, the batch is written again, and each guard detects
+// an attempt that is recorded already. A single attempt that the database rejects is retried without end: a delivered callback must not
+// stay pending.
 import type { Database } from '../database/database.ts';
 import { isCertainlyUndone } from '../database/errors.ts';
 import { createGroup } from '../database/group.ts';
@@ -8,7 +9,7 @@ import type { Logger } from '../kernel/logger.ts';
 import { type EndedAttempt, recordAttempts } from './attempt-records.ts';
 
 export interface Recorder {
-  /** True when it is on record, false when stopping left it to its lease: twice rather than never. Never rejects. */
+  /** True: recorded. False: the gateway stops and the lease will expire, so the callback is sent twice rather than never. Never rejects. */
   record(ended: Omit<EndedAttempt, 'isRepeat'>): Promise<boolean>;
 }
 
@@ -16,7 +17,7 @@ interface Deps {
   database: Database;
   logger: Logger;
   instanceId: string;
-  /** The database gets time to come back; false when the gateway is stopping. */
+  /** Back-off for the database; false: the gateway is stopping. */
   pause(failures: number): Promise<boolean>;
 }
 
@@ -29,7 +30,7 @@ export function createRecorder({ database, logger, instanceId, pause }: Deps): R
       return [];
     },
     alone: (ended) => recordAttempts(database, instanceId, [ended]),
-    // No caller waits for a record: rather few and large ones.
+    // No caller waits for a record, so few large batches are better.
     inFlight: 1,
   });
 
@@ -41,7 +42,7 @@ export function createRecorder({ database, logger, instanceId, pause }: Deps): R
           await group.add({ ...ended, isRepeat });
           return true;
         } catch (error) {
-          logger.warn({ err: error, callbackId: ended.callback.id }, 'a callback attempt could not be recorded; trying again');
+          logger.warn({ err: error, callbackId: ended.callback.id }, 'a callback attempt could not be recorded; the write will be retried');
           isRepeat ||= !isCertainlyUndone(error);
           if (!(await pause(failures))) return false;
         }

@@ -1,5 +1,5 @@
-// Delivered callbacks and their attempts are a log, and a log must end somewhere. Pending and dead ones are kept: they still have to be delivered.
-// Several gateways may clear at once: each takes what the others have not locked, in small transactions.
+// Deletes delivered callbacks and their attempts after the retention time. Pending and dead ones are kept: they may still be delivered.
+// Several gateways may delete at once: each takes the rows that the others have not locked, in small transactions.
 import { sql } from 'kysely';
 import type { Database } from '../database/database.ts';
 import { skipLocked } from '../database/dialect.ts';
@@ -18,7 +18,7 @@ export interface RetentionDeps {
   keepDays: number;
 }
 
-/** Removes what was delivered longer ago, and says how many callbacks that were. One that was sent again counts from its last round. */
+/** Deletes callbacks delivered longer ago and returns their number. For a resent callback, the last round counts. */
 export async function clearDelivered(database: Database, keepDays: number): Promise<number> {
   for (let total = 0; ; ) {
     const count = await clearBatch(database, keepDays);
@@ -34,7 +34,7 @@ async function clearBatch({ engine, transaction }: Database, keepDays: number): 
       .selectFrom('callbacks')
       .select('id')
       .where('state', '=', sql.lit('delivered'))
-      // Both: the first finds them on the index by age.
+      // `created_at` is implied; it makes the index by age usable.
       .where('created_at', '<=', latest)
       .where('ended_at', '<=', latest)
       .orderBy('created_at')

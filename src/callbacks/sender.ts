@@ -1,5 +1,5 @@
-// One attempt: an HTTP GET that ends within its limit, whatever the other side does. It never rejects and follows no redirect.
-// Every connection goes through the address guard; nothing else here dials.
+// One attempt: an HTTP GET that ends within its time limit, whatever the server does. It never rejects and follows no redirect.
+// Every connection goes through the address guard.
 import type { ClientRequest, Agent as HttpAgent, IncomingMessage, RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
@@ -13,13 +13,13 @@ export interface OutgoingCallback {
   id: string;
   sequence: number;
   url: string;
-  /** The merchant's, `whsec_` and Base64: each of them signs. */
+  /** The merchant's secrets, `whsec_` and Base64: each of them signs. */
   secrets: readonly string[];
-  /** The trace that the ERP may go on with; sent as it is. */
+  /** The trace that the ERP may continue; sent unchanged. */
   traceparent?: string | undefined;
 }
 
-/** Either a status came back or there is an error to tell. */
+/** Either `status` or `error` is set. */
 export interface AttemptResult {
   status: number | null;
   error: string | null;
@@ -38,20 +38,20 @@ export interface Sender {
 export interface SenderOptions {
   clock: Clock;
   guard: AddressGuard;
-  /** For name look-up, connection, TLS and answer together [D25]. */
+  /** For name look-up, connection, TLS and response together [D25]. */
   attemptTimeoutMs: number;
   socketsPerHost: number;
 }
 
 const maxBodyBytes = 4096;
 const keptBytes = 512;
-/** The status line decides; the body is only for the delivery log and must not hold a place for long. */
+/** The status line decides; the body is only for the delivery log and must not occupy a slot for long. */
 const bodyTimeoutMs = 2_000;
 const idleSocketMs = 5_000;
 
 type Answer = Pick<AttemptResult, 'status' | 'responseHead'>;
 
-/** What is under way, and why it was ended from here, if it was. */
+/** The request in flight, and the reason if it was aborted. */
 interface Attempt {
   request: ClientRequest | undefined;
   brokenOffBy: Error | undefined;
@@ -96,7 +96,7 @@ export function createSender(options: SenderOptions): Sender {
     try {
       return await answerOf(first, clock);
     } catch (error) {
-      // The server closed an idle connection just as we used it again: that says nothing about the callback.
+      // The server closed an idle connection just as it was reused, so the request is sent again on a new one.
       if (!first.reusedSocket || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
       return await answerOf(open(url.protocol, { ...request, agent: fresh }, attempt), clock);
     }
@@ -110,7 +110,7 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-/** Node asks `lookup` only for names; a literal address would be dialled unseen, so it is judged here. */
+/** Node calls `lookup` only for names; a literal address would be dialled unchecked, so it is checked here. */
 function guarded<AgentKind extends HttpAgent>(agent: AgentKind, guard: AddressGuard): AgentKind {
   const dial = agent.createConnection.bind(agent);
   agent.createConnection = (options, done) => {
@@ -126,10 +126,10 @@ function guarded<AgentKind extends HttpAgent>(agent: AgentKind, guard: AddressGu
 }
 
 function requestOptions(url: URL, callback: OutgoingCallback, timestampS: number): RequestOptions {
-  // The path as it was written: parsing it again would resolve dots that came out of a value.
+  // The path unparsed: parsing it again would resolve dots that came from a value.
   const written = callback.url.replace(/^[^/]*\/\/[^/?#]*/, '').replace(/#.*/s, '');
   const path = written.startsWith('/') ? written : `/${written}`;
-  // The ERP never sees user and password in the URL, so they are no part of what is signed.
+  // The ERP never sees user and password in the URL, so they are not signed.
   const parts = { id: callback.id, timestampS, sequence: callback.sequence, url: `${url.protocol}//${url.host}${path}` };
   return {
     method: 'GET',
@@ -162,12 +162,12 @@ function open(protocol: 'http:' | 'https:', options: RequestOptions, attempt: At
 function answerOf(request: ClientRequest, clock: Clock): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let hasAnswer = false;
-    // What breaks after the status line is only the body: the ERP has the callback.
+    // A failure after the status line affects only the body: the ERP has the callback.
     const fail = (error: Error) => {
       if (!hasAnswer) reject(error);
     };
     request.on('error', fail);
-    // An answer such as 101 ends without an error and without a response.
+    // A response such as 101 ends without an error and without a 'response' event.
     request.on('close', () => fail(new Error('The connection was closed without an answer.')));
     request.on('response', (response) => {
       hasAnswer = true;
@@ -185,7 +185,7 @@ function readHead(response: IncomingMessage, clock: Clock, done: (head: string |
     if (isOver) return;
     isOver = true;
     cancel();
-    // Unread data cannot be distinguished from the next answer: the connection goes.
+    // Unread data cannot be distinguished from the next response, so the connection is closed.
     if (!response.complete) response.destroy();
     done(readableText(Buffer.concat(chunks).subarray(0, keptBytes)));
   };
@@ -200,17 +200,16 @@ function readHead(response: IncomingMessage, clock: Clock, done: (head: string |
   response.on('close', finish);
 }
 
-/** Fit for a database and an operator's eyes: no control characters, no card numbers. */
+/** Removes control characters and card numbers, for the database and the delivery log. */
 function readableText(bytes: Buffer): string | null {
   if (bytes.length === 0) return null;
-  // Control characters are what is taken out
   return maskCardNumbers(bytes.toString('utf8').replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, '\ufffd'));
 }
 
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error).slice(0, 300);
   const code = (error as NodeJS.ErrnoException).code;
-  // Several addresses were tried: Node's own message is empty then.
+  // If several addresses were tried, Node's own message is empty.
   const message = error instanceof AggregateError ? error.errors.map((each) => (each as Error).message).join('; ') : error.message;
   return (code === undefined || message.includes(code) ? message : `${code}: ${message}`).slice(0, 300);
 }

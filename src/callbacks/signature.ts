@@ -1,10 +1,10 @@
-// How the ERP can tell that a callback is ours [D28]: Standard Webhooks, with the number of the callback and its URL in
-// the place of the body that a GET has not [D162].
+// The signature by which an ERP verifies a callback [D28]: Standard Webhooks, with the callback's sequence number and URL in place of a
+// body, which a GET does not have [D162].
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 
 const secretPrefix = 'whsec_';
 
-/** Secrets that were used lately, prepared: to prepare one takes five times as long as to sign. */
+/** A cache of prepared keys: preparing one takes five times as long as signing. */
 const keys = new Map<string, KeyObject>();
 const maxKeys = 1_000;
 
@@ -23,7 +23,7 @@ function keyOf(secret: string): KeyObject {
 export interface SignedParts {
   id: string;
   timestampS: number;
-  /** Of the callback within its invoice or operation. */
+  /** The callback's number within its invoice or operation. */
   sequence: number;
   url: string;
 }
@@ -32,10 +32,10 @@ export function signCallback(secret: string, { id, timestampS, sequence, url }: 
   return `v1,${createHmac('sha256', keyOf(secret)).update(`${id}.${timestampS}.${sequence}.${url}`).digest('base64')}`;
 }
 
-/** The other side: what `tillgate sink` says of a callback that it got. */
+/** The receiver's side: the result that `tillgate sink` prints for a received callback. */
 export type SignatureVerdict = 'ok' | 'WRONG' | 'missing' | 'too old';
 
-/** As the page about callbacks advises: a signature is good for five minutes, so that a recorded one cannot be played again. */
+/** As docs/callbacks.md advises: a signature is valid for five minutes, so that a recorded callback cannot be replayed. */
 const goodForS = 300;
 
 type Header = string | string[] | undefined;
@@ -52,7 +52,7 @@ export function judgeSignature(secret: string, { headers, url }: ReceivedCallbac
   if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof sequence !== 'string' || typeof signatures !== 'string')
     return 'missing';
   const expected = Buffer.from(signCallback(secret, { id, timestampS: Number(timestamp), sequence: Number(sequence), url }));
-  // By bytes: a header may hold letters that are longer than one.
+  // Compared as bytes: a header may contain multi-byte characters.
   const given = signatures.split(' ').map((one) => Buffer.from(one));
   const isOurs = given.some((one) => one.length === expected.length && timingSafeEqual(one, expected));
   if (!isOurs) return 'WRONG';

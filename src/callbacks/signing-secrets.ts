@@ -1,6 +1,6 @@
-// The secrets that sign a merchant's callbacks [D28, D77]. Replaced ones go on signing beside the new one until their time is over, so that an
-// ERP can change over whenever it likes. Rotation is one guarded change: before its commit nothing has happened; if the answer is lost after
-// it, the new secret was never shown, the one that the ERP uses is still good, and rotating once more gives another.
+// The secrets that sign a merchant's callbacks [D28, D77]. A replaced secret keeps signing beside the new one until its end, so that an ERP
+// can switch at any time in between. Rotation is one transaction. If its answer is lost after the commit, the new secret was never shown:
+// the ERP's current secret is still valid, and another rotation creates a new one.
 import type { Queries } from '../database/database.ts';
 import { type Engine, lockRows, nowMs } from '../database/dialect.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
@@ -10,7 +10,7 @@ interface EarlierSecret {
   endsAtMs: number;
 }
 
-/** Each signs every callback, so there is an end to them. */
+/** Each of them signs every callback, so their number is bounded. */
 const maxEarlier = 4;
 
 function livingSecrets(stored: string | null, atMs: number): EarlierSecret[] {
@@ -18,12 +18,12 @@ function livingSecrets(stored: string | null, atMs: number): EarlierSecret[] {
   return all.filter(({ endsAtMs }) => endsAtMs > atMs);
 }
 
-/** All that sign at this moment, the newest first. */
+/** All secrets that sign now, the newest first. */
 export function signingSecrets(row: { secret: string | null; earlier: string | null; now: number }): string[] {
   return [row.secret ?? '', ...livingSecrets(row.earlier, row.now).map(({ secret }) => secret)];
 }
 
-/** The secrets until now go on for the overlap at most. Call it inside a transaction. */
+/** The earlier secrets stay valid for at most the overlap. Call it inside a transaction. */
 export async function replaceSigningSecret(
   engine: Engine,
   queries: Queries,
@@ -41,7 +41,7 @@ export async function replaceSigningSecret(
   if (earlier.length > maxEarlier) {
     throw new GatewayError(
       'The_status_cannot_be_applied',
-      `${maxEarlier} secrets from before are still good; wait until one of them has ended, or rotate with overlapS 0, which ends them all.`,
+      `${maxEarlier} earlier secrets are still valid. Wait until one of them has ended, or rotate with overlapS 0, which ends them all.`,
     );
   }
   await queries

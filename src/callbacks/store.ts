@@ -1,5 +1,5 @@
-// The worker's SQL, one function a verb. A claim is a lease: `next_attempt_at` moves to the lease's end, so a row whose
-// holder died falls due by itself. Only the database's clock is asked. State names are literals: partial indexes need them.
+// The worker's SQL, one function per verb. A claim is a lease: `next_attempt_at` moves to the end of the lease, so the callback of a dead
+// holder falls due again. Only the database's clock is used. State names are literals, because partial indexes need them.
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { type Engine, nowMs, skipLocked } from '../database/dialect.ts';
@@ -14,19 +14,19 @@ export interface ClaimedCallback {
   host: string;
   sequence: number;
   url: string;
-  /** All that sign it. */
+  /** Each of them signs the callback. */
   secrets: string[];
-  /** Ended ones, before this. */
+  /** Ended attempts before this one. */
   attempts: number;
   traceparent?: string | null | undefined;
 }
 
 const pending = sql.lit<'pending'>('pending');
-/** Asked once a statement, so that an index on times can be used: PostgreSQL would call the bare function for every row. */
+/** Evaluated once per statement, so that an index on times can be used: PostgreSQL would call the bare function for every row. */
 const now = sql<number>`(select now_ms())`;
 
 export interface PendingHost extends Addressee {
-  /** When the first is due; negative: since. */
+  /** Time until the first is due; negative if it is overdue. */
   dueInMs: number;
 }
 
@@ -42,7 +42,7 @@ const pendingHosts = keptStatement((queries) =>
     from hosts where host is not null`.compile(queries),
 );
 
-/** Hosts with anything pending, and whose is the first of it. Steps from host to host on the index, however long a backlog is. */
+/** Hosts with pending callbacks, and the merchant of the first one. A loose index scan, so a long backlog costs nothing. */
 export function readHosts(queries: Queries): Promise<PendingHost[]> {
   return pendingHosts(queries, {});
 }
@@ -118,8 +118,8 @@ const claimOn = (engine: Engine) =>
 const claims = { sqlite: claimOn('sqlite'), postgres: claimOn('postgres') };
 
 /**
- * Takes what is due for one host. Within a subject the order is kept [D26]: a callback stands back while an older one is in flight,
- * has never been tried or is due itself; it does not wait for an older one's later retries.
+ * Claims due callbacks of one host. Within a subject the order is kept [D26]: a callback waits while an older one is in flight, was never
+ * tried or is due itself; it does not wait for later retries of an older one.
  */
 export async function claimDue(
   queries: Queries,
@@ -132,7 +132,7 @@ export async function claimDue(
   }));
 }
 
-/** What a gateway that was killed had claimed is due at once, instead of when its lease runs out. */
+/** The callbacks of killed gateways are due at once, instead of when their leases expire. */
 export async function releaseLeasesOfDead(queries: Queries): Promise<void> {
   const dead = await deadInstances(queries);
   if (dead.length === 0) return;
@@ -144,7 +144,7 @@ export async function releaseLeasesOfDead(queries: Queries): Promise<void> {
     .execute();
 }
 
-/** Gives claimed callbacks back, due at once for every instance. */
+/** Releases claimed callbacks; they are due at once for every instance. */
 export async function releaseLeases(queries: Queries, instanceId: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await queries

@@ -1,6 +1,6 @@
-// The CallbackURI template [D27]: what is accepted at Create, and how it becomes the final URL.
-// A value can never leave its place: it is percent-encoded, put in once, and only into the path or the query.
-// The raw template is no URL (`#OID#` holds the fragment's sign), so it is cut into parts before anything parses it.
+// The CallbackURI template [D27]: its validation, and its expansion to the final URL.
+// A value cannot change the structure of the URL: it is percent-encoded, inserted once, and only into the path or the query.
+// The raw template is not a URL (`#` in `#OID#` would start a fragment), so it is split into parts before any of them is parsed.
 import { invalidRequest } from '../kernel/error-codes.ts';
 
 export interface TemplateValues {
@@ -11,22 +11,22 @@ export interface TemplateValues {
 }
 
 export const maxTemplateLength = 2048;
-/** No name of the DNS is longer. A database may have to index it, and international letters are several times as long as they look. */
+/** The limit of DNS. The database indexes the host, and international letters become several characters each. */
 const maxHostLength = 253;
 const tooLongAHost = `must not have a host longer than ${maxHostLength} characters (international letters count as the DNS writes them)`;
 
 type Placeholder = keyof TemplateValues;
 
 interface TemplateParts {
-  /** Scheme, user, host and port, as a URL parser writes them: no slash at the end. */
+  /** Scheme, user, host and port, normalised, without a final slash. */
   origin: string;
-  /** Path and query: literal texts, already safe in a request line, and placeholders between them. */
+  /** Path and query: literal texts, encoded for a request line, and placeholders between them. */
   pieces: ({ literal: string } | { placeholder: Placeholder })[];
 }
 
-/** Plain, or as an encoder of URLs writes it [D151]. */
+/** With a plain or a percent-encoded `#` [D151]. */
 const placeholderPattern = /(?:#|%23)(OID|State|ReceiptID|DeviceID)(?:#|%23)/y;
-/** A word between two of these signs was meant to be a placeholder. */
+/** A word between two `#` was meant as a placeholder. */
 const wordPattern = /(?:#|%23)([A-Za-z_]+)(?:#|%23)/y;
 
 /** Throws Invalid_Request, naming CallbackURI, unless the template can be expanded for every state. */
@@ -43,8 +43,7 @@ export function expandTemplate(template: string, values: TemplateValues): string
 function cut(text: string): TemplateParts {
   if (text.length > maxTemplateLength) throw broken(`must not be longer than ${maxTemplateLength} characters`);
   // A URL parser would silently drop line breaks and tabs, and trim blanks.
-  // Control characters are what is looked for
-  if (/[\u0000-\u0020\u007f]/.test(text)) throw broken('must not hold blanks or control characters');
+  if (/[\u0000-\u0020\u007f]/.test(text)) throw broken('must not contain blanks or control characters');
   const scheme = /^https?:\/\//i.exec(text)?.[0];
   if (scheme === undefined) throw broken('must be an absolute http or https URL');
 
@@ -54,7 +53,7 @@ function cut(text: string): TemplateParts {
   return { origin: parseOrigin(scheme, authority), pieces: cutPathAndQuery(text.slice(authorityEnd)) };
 }
 
-/** The authority ends at the path, the query or a real fragment; a placeholder is none of these and stays in, to be refused. */
+/** The authority ends at the path, the query or a real fragment. A placeholder in it is included, so that it is refused. */
 function endOfAuthority(text: string, start: number): number {
   for (let at = start; at < text.length; at += 1) {
     if (text[at] === '/' || text[at] === '?') return at;
@@ -68,13 +67,13 @@ function endOfAuthority(text: string, start: number): number {
 
 function parseOrigin(scheme: string, authority: string): string {
   const url = URL.parse(scheme + authority);
-  if (url === null) throw broken('must name a host that a URL can have');
+  if (url === null) throw broken('must have a valid host');
   if (url.hostname.length > maxHostLength) throw broken(tooLongAHost);
   if (!isDecodable(url.username) || !isDecodable(url.password)) throw broken('must have a user and password that can be decoded');
   return url.href.replace(/\/$/, '');
 }
 
-/** The sender has to decode the login for its Authorization header; better refused now than at every attempt. */
+/** The sender decodes the login for its Authorization header; it is refused now rather than at every attempt. */
 function isDecodable(text: string): boolean {
   try {
     decodeURIComponent(text);
@@ -96,9 +95,9 @@ function cutPathAndQuery(text: string): TemplateParts['pieces'] {
       at += placeholder.length;
       continue;
     }
-    // A fragment is never sent. A second `#` in it is a placeholder that would be lost unnoticed: misspelt, or in the fragment.
+    // A fragment is never sent. A second `#` means a placeholder that would be lost silently: misspelt, or in the fragment.
     if (isOtherWordAt(text, at) || (text[at] === '#' && text.includes('#', at + 1))) {
-      throw broken('knows only the placeholders #OID#, #State#, #ReceiptID# and #DeviceID#, in path and query');
+      throw broken('may contain only the placeholders #OID#, #State#, #ReceiptID# and #DeviceID#, in path and query');
     }
     if (text[at] === '#') break;
     literal += text[at];
@@ -119,13 +118,13 @@ function isOtherWordAt(text: string, at: number): boolean {
   return wordPattern.test(text);
 }
 
-/** What the merchant wrote stays as it is, save characters that a request line cannot carry. */
+/** Encodes only characters that are not allowed in a request line. */
 function encodeLiteral(text: string): string {
   return text.toWellFormed().replace(/[^\u0021-\u007e]|["<>\\^`{|}]/gu, (character) => encodeURIComponent(character));
 }
 
 function encodeValue(value: string): string {
-  // A value of dots alone would be a step up in the path.
+  // A value of only dots would navigate in the path.
   if (value === '.' || value === '..') return value.replaceAll('.', '%2E');
   return encodeURIComponent(value.toWellFormed());
 }

@@ -1,5 +1,5 @@
-// A callback that tells nothing, for trying an address: signed, guarded and bounded like a real one, sent once, kept nowhere.
-// Always holds: a few run at once, one of a merchant at a time, so that trying never takes the place of telling.
+// A test callback for an address: signed, guarded and bounded like a real one, sent once, stored nowhere.
+// Invariant: only a few run at once, one per merchant, so that tests never delay real callbacks.
 import type { Database } from '../database/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
@@ -10,7 +10,7 @@ import { expandTemplate } from './template.ts';
 
 const maxAtOnce = 4;
 const perMerchant = { burst: 5, perS: 1 / 5 };
-/** What fills the places of the template: an OID that no invoice has, and a state that is none. */
+/** The values of the placeholders: an OID that no invoice has, and a state that does not exist. */
 const testValues = { OID: '00000000-0000-0000-0000-000000000000', State: 'Test', ReceiptID: '', DeviceID: '' };
 
 export interface TestCallback {
@@ -41,7 +41,7 @@ export function createTestSender(deps: { database: Database; clock: Clock; send:
   };
 }
 
-/** Here the address is called url. */
+/** The API of the test calls the address `url`. */
 function expand(template: string): string {
   try {
     return expandTemplate(template, testValues);

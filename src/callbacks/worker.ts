@@ -1,7 +1,8 @@
-// Finds what is due, claims it under a lease and hands it to its attempt. If the process dies before a claim, nothing was touched; after it, the
-// lease runs out, or the next gateway that starts sees that its holder is dead.
-// Woken after a commit it claims for the hosts that were written to, and looks over all hosts only when it cannot know: at the start, when the next
-// retry or a foreign lease falls due, when another instance has written, and periodically. Other instances are called when there is too much to do.
+// Finds due callbacks, claims them under a lease and starts their attempts. If the process dies before a claim, nothing has changed; after
+// it, the lease expires, or the next gateway that starts sees that the holder is dead.
+// A wake-up after a commit names the hosts to claim for. The worker scans all hosts only if it cannot know them: at the start, when the
+// next retry or another instance's lease falls due, when another instance has written, and periodically. If there is too much work, it
+// wakes the other instances.
 import type { Database } from '../database/database.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -24,13 +25,13 @@ export interface WorkerDeps {
 }
 
 export interface WorkerLimits {
-  /** Attempts at once, overall and per host. */
+  /** Concurrent attempts, overall and per host. */
   total: number;
   perHost: number;
   /** Longer than an attempt can take. */
   leaseMs: number;
   attemptTimeoutMs: number;
-  /** How long stop() waits for attempts in flight before it breaks them off. */
+  /** How long stop() waits for attempts in flight before it aborts them. */
   stopGraceMs: number;
 }
 
@@ -41,11 +42,11 @@ export interface WorkerCounts {
   died: number;
 }
 
-/** Wakes between instances are best effort, so every instance polls too. */
+/** Wake-ups between instances are best effort, so every instance also polls. */
 const idleLookMs = 10_000;
-/** There was work that could not be taken, perhaps because another instance has an older one of the same subject in flight. */
+/** A due callback could not be claimed, perhaps because another instance has an older one of the same subject in flight. */
 const blockedLookMs = 250;
-/** Others are called to help this often at most. */
+/** Minimum time between two wake-ups of the other instances. */
 const callForHelpMs = 500;
 const claimsAtOnce = 4;
 
@@ -53,10 +54,10 @@ export class CallbackWorker {
   readonly #deps: WorkerDeps;
   readonly #hosts: Hosts;
   readonly #attempts: Attempts;
-  /** How many were written for a host since the last look; Infinity where only the database knows. */
+  /** Number of callbacks written for a host since the last claim; Infinity if only the database knows. */
   readonly #written = new Map<string, number>();
   #isAsked = false;
-  /** When to look over all hosts, by elapsed time. */
+  /** Time of the next scan of all hosts, in elapsed time. */
   #nextScanAt = Number.NEGATIVE_INFINITY;
   #lastCallAt = Number.NEGATIVE_INFINITY;
   #isStarted = false;
@@ -84,7 +85,7 @@ export class CallbackWorker {
     this.#loop = this.#run();
   }
 
-  /** These were committed; undefined: any. False if this worker does not run. */
+  /** `written`: the committed callbacks; undefined: any. False: this worker does not run. */
   wake(written?: readonly Addressee[]): boolean {
     if (!this.#isStarted || this.#isStopping) return false;
     if (written === undefined) this.#scanWithin(0);
@@ -100,7 +101,7 @@ export class CallbackWorker {
     const leftOver = this.#attempts.stop(this.#deps.limits.stopGraceMs);
     await this.#loop;
     await this.#giveBack(await leftOver);
-    // What stood behind our attempts can go now.
+    // Later callbacks of the same subjects can be sent now.
     this.#deps.database.wake('callbacks');
   }
 
@@ -120,7 +121,7 @@ export class CallbackWorker {
         failures = 0;
         await this.#nap();
       } catch (error) {
-        this.#deps.logger.warn({ err: error }, 'due callbacks could not be claimed; trying again');
+        this.#deps.logger.warn({ err: error }, 'due callbacks could not be claimed; the claim will be retried');
         this.#scanWithin(0);
         failures += 1;
         await this.#attempts.pause(failures);
@@ -128,20 +129,20 @@ export class CallbackWorker {
     }
   }
 
-  /** Claims and starts what there is room for: a round in which every host that may have a place gets its turn; the next look is the next round. */
+  /** One round: claims and starts as many callbacks as there are free slots; every host that may have a slot gets a turn. */
   async #look(): Promise<void> {
     this.#isAsked = false;
     if (this.#nextScanAt <= this.#deps.clock.elapsed()) await this.#scan();
     const round = this.#nextRound();
     if (round.length > 0 && (await this.#claimAll(round))) return this.#ask();
-    // A host that has to wait is claimed for later, when it is not known any more how many to expect.
+    // A waiting host is claimed for later, and the number to expect is not known any more by then.
     this.#written.clear();
     if (this.#hosts.waiting > 0) this.#callForHelp();
   }
 
   /**
-   * Of each share as many hosts as there are places for; all shares before the first claim, or else quick hosts would get every place.
-   * A host that is passed over has something here already, so that this is a short walk however many wait.
+   * As many hosts of each share as it has free slots. All shares are collected before the first claim, or else quick hosts would get every
+   * slot. A skipped host has callbacks here already, so few are skipped, however many hosts wait.
    */
   #nextRound(): string[] {
     const round: string[] = [];
@@ -158,7 +159,7 @@ export class CallbackWorker {
     return round.toSorted((one, other) => this.#hosts.takenBy(one) - this.#hosts.takenBy(other));
   }
 
-  /** False if there was no place for any of them after all. */
+  /** False: there was no slot for any of them after all. */
   async #claimAll(round: readonly string[]): Promise<boolean> {
     const served: [string, string[]][] = [];
     for (let at = 0; at < round.length; at += claimsAtOnce) {
@@ -168,16 +169,16 @@ export class CallbackWorker {
       });
       await Promise.all(claims);
     }
-    // Behind those that have got nothing.
+    // Queued after the hosts that got nothing.
     for (const [host, haveMore] of served) this.#hosts.wait(host, haveMore);
     return served.length > 0;
   }
 
-  /** Which hosts have something due, and when to look again without a wake-up. */
+  /** Reads which hosts have due callbacks, and when the next scan is needed without a wake-up. */
   async #scan(): Promise<void> {
     this.#nextScanAt = this.#deps.clock.elapsed() + idleLookMs;
     const hosts = await readHosts(this.#deps.database.queries);
-    // What another instance has sent ends without a record of ours.
+    // Callbacks that another instance has sent end without a record here.
     this.#hosts.keepOnly(new Set(hosts.map(({ host }) => host)));
     for (const each of hosts) {
       if (each.dueInMs > 0) this.#scanWithin(each.dueInMs);
@@ -185,7 +186,7 @@ export class CallbackWorker {
     }
   }
 
-  /** Returns the merchants who may have more there, if it was as much as could be claimed. */
+  /** Returns the merchants that may have more callbacks for the host: none if fewer than `limit` were due. */
   async #claim(host: string, limit: number): Promise<string[]> {
     const { clock, database, instanceId, limits } = this.#deps;
     const share = this.#hosts.shareOf(host);
@@ -221,7 +222,7 @@ export class CallbackWorker {
   #onRecorded(callback: Addressee, outcome: Outcome): void {
     const { host } = callback;
     if (outcome.kind === 'retry') this.#scanWithin(outcome.delayMs);
-    // While others of the host wait here, the next claim comes by itself.
+    // While other callbacks of the host are queued here, the next claim follows anyway.
     if (!this.#hosts.isBlocked(host) || (this.#hosts.waits(host) && this.#attempts.worthLeasing(host) > 1)) return;
     this.#hosts.setBlocked(host, false);
     this.#isDue(callback, 0);
@@ -251,7 +252,7 @@ export class CallbackWorker {
     this.#lastCallAt = clock.elapsed();
     const nextScanAt = this.#nextScanAt;
     database.wake('callbacks');
-    // It was for the others.
+    // The wake-up is for the other instances, so it must not trigger a scan here.
     this.#nextScanAt = nextScanAt;
   }
 
@@ -259,11 +260,11 @@ export class CallbackWorker {
     try {
       await releaseLeases(this.#deps.database.queries, this.#deps.instanceId, ids);
     } catch (error) {
-      this.#deps.logger.warn({ err: error }, 'leases of callbacks could not be given back; they run out by themselves');
+      this.#deps.logger.warn({ err: error }, 'leases of callbacks could not be released; they will expire');
     }
   }
 
-  /** Until there is something to claim, or it is time to look over all hosts. */
+  /** Waits until there is something to claim, or the next scan is due. */
   async #nap(): Promise<void> {
     if (this.#isStopping || this.#isAsked) return;
     const delayMs = Math.max(0, this.#nextScanAt - this.#deps.clock.elapsed());

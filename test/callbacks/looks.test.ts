@@ -314,7 +314,7 @@ describe('stopping', () => {
     await clock.advance(3_000);
     await stopped;
     expect(calls[0]?.signal.aborted).toBe(true);
-    expect(logger.lines.map(({ message }) => message)).toEqual(['leases of callbacks could not be given back; they run out by themselves']);
+    expect(logger.lines.map(({ message }) => message)).toEqual(['leases of callbacks could not be released; they will expire']);
   });
 
   it('counts nothing as in progress any more', async () => {

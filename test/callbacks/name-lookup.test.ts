@@ -1,5 +1,5 @@
-// How the addresses of a name are found: real questions to a name server on loopback, virtual time, and a system look-up that only remembers
-// what it was asked unless a test is about the real one.
+// How the addresses of a name are found: real questions to a name server on loopback, virtual time, and a system look-up that only
+// remembers what it was asked unless a test is about the real one.
 import { type LookupAddress, lookup } from 'node:dns';
 import { readdirSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -185,7 +185,7 @@ describe('a dead zone', () => {
   it('is reported also when its servers fail, or one kind does not exist and the other is not answered', async () => {
     const { asked, system } = knowing();
     const find = namesBy({ system });
-    expect(await errorOf(find('failing.example'))).toBe('ESERVFAIL: The name servers cannot tell the address of failing.example.');
+    expect(await errorOf(find('failing.example'))).toBe('ESERVFAIL: The name servers failed to resolve failing.example.');
     const halfEmpty = errorOf(find('half-empty.example'));
     await until(() => server.asked.includes('AAAA half-empty.example'));
     await clock.advance(6_000);
@@ -247,7 +247,7 @@ describe('the system', () => {
     const system = slow();
     const find = namesBy({ system: system.system });
     const answers = Array.from({ length: 66 }, (_, index) => errorOf(find(`erp${index}`)));
-    expect(await answers[65]).toBe("LOOKUP_BUSY: Too many names wait for the system's name look-up; erp65 was not asked for.");
+    expect(await answers[65]).toBe("LOOKUP_BUSY: Too many names wait for the system's name look-up; erp65 was not looked up.");
     for (let each = 0; each < 65; each += 1) {
       expect(system.underWay).toBe(1);
       await system.answerNext();
@@ -285,7 +285,7 @@ describe('the system', () => {
     await system.answerNext();
     expect(await Promise.all(answers)).toEqual([
       `found ${JSON.stringify(bySystem)}`,
-      "LOOKUP_BUSY: Too many names wait for the system's name look-up; late was not asked for.",
+      "LOOKUP_BUSY: Too many names wait for the system's name look-up; late was not looked up.",
       `found ${JSON.stringify(bySystem)}`,
     ]);
     expect(system.asked).toEqual(['slow', 'in-time']);
@@ -315,7 +315,7 @@ describe('odd names', () => {
   it.each(['a..b', '.a.b', 'a.b..', `${label}x.example`, `${label}.`.repeat(5), 'a!b.example', "a'b.example"])(
     'that no host can have are never asked: %s',
     async (name) => {
-      expect(await errorOf(namesBy()(name))).toBe(`EBADNAME: Name servers cannot be asked for ${name}: a host cannot be named so.`);
+      expect(await errorOf(namesBy()(name))).toBe(`EBADNAME: ${name} is not a valid host name for name servers.`);
       expect(server.asked).toEqual([]);
     },
   );
