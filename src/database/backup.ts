@@ -1,7 +1,7 @@
-// A copy of the embedded database as it was at one moment, also while a gateway writes to it: what was acknowledged before the copy
-// began is in it, whole transactions only. Always holds: a file under the name that was asked for is complete, checked and on disk.
-// Dies the process before that, there is at most a `.part` beside it, which the next one writes anew. The gateway is not held up: it
-// writes on, and only its side file grows meanwhile.
+// A snapshot of the embedded database, also while a gateway writes to it: it contains all transactions that were acknowledged before the
+// copy began, and no partial ones. Invariant: a file under the requested name is complete, checked and synced to disk. If the process dies
+// before that, at most a `.part` file is left, which the next backup overwrites. The gateway is not blocked; only its write-ahead log grows
+// meanwhile.
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -19,10 +19,10 @@ export function backUpSqlite(dataDir: string, to: string): Backup {
   const source = join(dataDir, 'tillgate.db');
   const path = resolve(to);
   if (!existsSync(source)) throw new StartRefused(`There is no database in ${dataDir}.`);
-  if (existsSync(path)) throw new StartRefused(`${path} is there already, and a backup overwrites nothing: name another file.`);
+  if (existsSync(path)) throw new StartRefused(`${path} exists already, and a backup overwrites nothing. Choose another file.`);
   const draft = `${path}.part`;
   rmSync(draft, { force: true });
-  // Secrets are inside, so no other user may read it, not even while it grows.
+  // It contains secrets, so no other user may read it at any time.
   closeSync(openSync(draft, 'wx', 0o600));
   try {
     copyInto(source, draft);
@@ -53,7 +53,7 @@ function check(draft: string): { commands: number; newestCommandAt: number | nul
     const problems = [...copy.prepare('pragma integrity_check').all(), ...copy.prepare('pragma foreign_key_check').all()];
     const [first] = problems;
     if (problems.length !== 1 || first?.['integrity_check'] !== 'ok')
-      throw new StartRefused(`The database is damaged (${JSON.stringify(first)}): no backup was made of it. Keep the last good one.`);
+      throw new StartRefused(`The database is damaged (${JSON.stringify(first)}), so no backup was made. Keep the last good one.`);
     const row = copy.prepare('select count(*) as commands, max(issued_at) as newest from commands').get();
     return { commands: Number(row?.['commands']), newestCommandAt: row?.['newest'] === null ? null : Number(row?.['newest']) };
   } finally {

@@ -1,5 +1,5 @@
-// Rows as one parameter: a table inside a statement, so that its text is the same for any number of rows and is prepared once.
-// The values travel as JSON; they are judged like any parameter, so that both engines take the same ones.
+// Many rows as one JSON parameter, read as a table: the statement's text is the same for any number of rows and is prepared once.
+// The values are checked like any parameter, so that both engines accept the same ones.
 //
 //   const insert = keptStatement((queries, { rows }: { rows: RowsText<typeof columns> }) =>
 //     sql`insert into "notes" ("id", "text") select "id", "text" from ${rowsAs(engine, 'new', columns, rows)}`.compile(queries));
@@ -14,17 +14,17 @@ export type BatchRow<Columns extends BatchColumns> = {
   [Name in keyof Columns]: (Columns[Name] extends 'text' ? string : number) | null;
 };
 
-/** For what other transactions hold: one row that another transaction keeps locked must not keep all the others of its batch. */
+/** How long a statement waits for locks: in a batch only shortly, so that one locked row does not block all the others. */
 export type LockWait = 'short' | 'statement';
 
 const lockTimeout = '250ms';
 
-/** The names of columns as they are written in a statement, in the order of the columns. */
+/** The column names for a statement, in order. */
 export function listed(columns: object, form = (name: string) => `"${name}"`): RawBuilder<unknown> {
   return sql.raw(Object.keys(columns).map(form).join(', '));
 }
 
-/** Rows of these columns as one parameter. Of other columns they would be read as nulls, so the type remembers which. */
+/** Rows as one parameter. The type keeps the columns, because other columns would be read as nulls. */
 export type RowsText<Columns extends BatchColumns> = string & { readonly columns?: Columns };
 
 /** The parameter that `rowsAs` reads. */
@@ -33,7 +33,7 @@ export function rowsText<Columns extends BatchColumns>(columns: Columns, rows: r
   return JSON.stringify(rows.map((row) => givenOf(names, row)));
 }
 
-/** For a `from`: a table named `alias` with the rows that the text holds. */
+/** For a `from`: the rows as a table named `alias`. */
 export function rowsAs<Columns extends BatchColumns>(
   engine: Engine,
   alias: string,
@@ -44,7 +44,7 @@ export function rowsAs<Columns extends BatchColumns>(
   return sql`${sql.raw(before)}${rows}${sql.raw(after)}`;
 }
 
-/** The same for a batch: a statement that waits shortly fails then without having done anything (DatabaseBusy). */
+/** The same for a batch. With 'short', a statement that meets a lock fails soon and writes nothing (DatabaseBusy). */
 export function batchRows<Columns extends BatchColumns>(
   engine: Engine,
   alias: string,
@@ -59,7 +59,7 @@ export function batchRows<Columns extends BatchColumns>(
   return sql`${table} ${shortly}`;
 }
 
-/** Rows in the binary form are read three times as fast: the other one is written out as text and parsed again. SQLite has it from 3.51 on. */
+/** The binary form (SQLite 3.51) is three times as fast: otherwise each row is written as text and parsed again. */
 const [, minor = 0] = (process.versions.sqlite ?? '').split('.').map(Number);
 const eachRow = minor >= 51 ? 'jsonb_each' : 'json_each';
 
@@ -71,15 +71,15 @@ function textsAround(engine: Engine, alias: string, columns: BatchColumns): [bef
   }
   const listed = names.map((name) => `"${name}"`);
   const typed = Object.entries(columns).map(([name, type]) => `"${name}" ${type === 'int8' ? 'bigint' : type}`);
-  // PostgreSQL counts with a hundred rows here and would read a whole table that was small when the statement was planned; with a condition
-  // it counts with one, and looks each row up by its index.
+  // PostgreSQL would estimate a hundred rows here, and scan a table that was small when the statement was planned; with the condition it
+  // estimates one row, and uses the index for each.
   return [
     `(select ${listed.join(', ')} from json_to_recordset(cast(`,
     ` as json)) as "rows" (${typed.join(', ')}, "is_row" bigint) where "is_row" = 1) as "${alias}"`,
   ];
 }
 
-/** Only what is not null, which is half of it: what is left out is read as null. */
+/** Omits nulls, which are about half of the values: a missing one is read as null. */
 function givenOf(names: readonly string[], row: Readonly<Record<string, unknown>>): Record<string, Bindable> {
   const given: Record<string, Bindable> = { is_row: 1 };
   for (const name of names) {

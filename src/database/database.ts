@@ -1,37 +1,37 @@
-// The database as the rest of the house sees it: one store code through Kysely, on SQLite or PostgreSQL.
-// Inside `transaction`, use only the queries handed in: the outer ones would wait for the same connection.
+// The database interface: the same store code through Kysely on SQLite and PostgreSQL.
+// Inside `transaction`, use only the given queries: the outer ones would wait for the same connection.
 // No transaction waits for the network.
 import type { CompiledQuery, Kysely } from 'kysely';
 import type { Cancel } from '../kernel/clock.ts';
 import type { Schema } from './schema.ts';
 
-/** The database itself (each statement commits by itself) or an open transaction: store functions take either. */
+/** The database itself (each statement is its own commit) or an open transaction: store functions accept either. */
 export type Queries = Kysely<Schema>;
 
 export interface Database {
   readonly engine: 'sqlite' | 'postgres';
   readonly queries: Queries;
   /**
-   * All or nothing. PostgreSQL may run `work` again when it lost against another transaction (deadlock), so it has no effect but through its queries.
-   * An error of a statement ends the whole transaction there: use `on conflict`, never try and catch inside.
+   * All or nothing. PostgreSQL may run `work` again after a deadlock, so it must have no effects outside its queries.
+   * An error of a statement ends the whole transaction there: use `on conflict`, never catch errors inside.
    */
   transaction<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>;
   /**
-   * On SQLite only; PostgreSQL writes several tables in one statement. Statements that are known beforehand, in this order, all or nothing,
-   * with what each of them found: one trip to its thread and one moment of its clock, and nothing happens between them.
+   * On SQLite only; PostgreSQL writes several tables in one statement. Runs these statements in order, all or nothing, and returns the rows
+   * of each: one round trip to the worker thread, one time of the clock, and no other statement in between.
    */
   inOneGo?: (statements: readonly CompiledQuery[]) => Promise<Record<string, unknown>[][]>;
-  /** Tells every instance, this one at once, that there is something new about `topic`. Call it after the commit. */
+  /** Wakes the listeners of `topic` in every instance, in this one at once. Call it after the commit. */
   wake(topic: string, detail?: string): void;
-  /** The same about what the others would find by themselves before long: not sent while this instance knows itself to be alone. */
+  /** The same for changes that other instances find soon anyway by polling: not sent while this instance is known to be alone. */
   hint(topic: string, detail?: string): void;
-  /** Whether no other instance lives: said by the count of instances (instances.ts). Until then it is not alone. */
+  /** Set by the count of running instances (instances.ts); initially false. */
   setAlone(isAlone: boolean): void;
-  /** Delivery to other instances is best effort: every listener also looks for work by itself now and then. */
+  /** Delivery to other instances is best effort: every listener also polls. */
   onWake(topic: string, listener: (detail: string) => void): Cancel;
-  /** Runs `action` when what has arrived by now was read, so that what came together is written together. In memory: at once, it costs nothing. */
+  /** Runs `action` after the input that has arrived by now is read, so that requests that came together are batched. In memory: at once. */
   soon(action: () => void): void;
-  /** Writes a row; fails within a bounded time when the database cannot be written, whatever it still answers. */
+  /** Writes a row; fails within a bounded time if the database cannot be written, even if it can be read. */
   checkWrite(): Promise<void>;
   /** For metrics: connections in use, idle, and callers waiting. */
   load(): { busy: number; idle: number; waiting: number };

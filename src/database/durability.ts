@@ -1,4 +1,4 @@
-// Whether what the database acknowledged would survive a power cut. kill -9 does not prove it, so the settings are asked.
+// Whether acknowledged commits would survive a power cut. A test with kill -9 cannot prove it, so the settings are checked.
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
 
@@ -7,7 +7,7 @@ const mustBeOn: Record<string, string> = {
   full_page_writes: 'a power cut can leave half-written pages',
 };
 
-/** One sentence for each setting that is dangerous; none: all is well. */
+/** One sentence for each dangerous setting. */
 export async function checkDurability(database: Database): Promise<string[]> {
   return database.engine === 'postgres' ? await checkPostgres(database) : await checkSqlite(database);
 }
@@ -29,7 +29,7 @@ async function checkPostgres({ queries }: Database): Promise<string[]> {
 async function checkSqlite({ queries }: Database): Promise<string[]> {
   const journal = await sql<{ journal_mode: string }>`pragma journal_mode`.execute(queries);
   const mode = journal.rows[0]?.journal_mode;
-  if (mode === 'memory') return ['The database is kept in memory: nothing survives the end of the process.'];
+  if (mode === 'memory') return ['The database is in memory: nothing survives the end of the process.'];
   const sync = await sql<{ synchronous: number }>`pragma synchronous`.execute(queries);
   const problems: string[] = [];
   if (mode !== 'wal') problems.push(`The database file could not be put into WAL mode (it is in ${mode}): use a local disk.`);

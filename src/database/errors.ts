@@ -1,10 +1,10 @@
-// What a failing statement means to the rest of the house, the same on both engines.
-// After "database down" a write may or may not have been committed: read it back by id before acting on it.
+// The errors of failing statements, the same on both engines.
+// After "database down" a write may or may not have been committed: read it back by id before you act on it.
 import { GatewayError } from '../kernel/error-codes.ts';
 
 export type ConstraintKind = 'unique' | 'check' | 'foreign key' | 'not null' | 'other';
 
-/** The database refused an impossible row. No code should need to catch it: `on conflict do nothing returning` says the same without an error. */
+/** The database rejected an invalid row. Code should rarely need to catch it: `on conflict do nothing returning` avoids the error. */
 export class ConstraintViolation extends Error {
   readonly kind: ConstraintKind;
 
@@ -19,7 +19,7 @@ export function databaseDown(sentence: string, cause?: unknown): GatewayError {
   return new GatewayError('Error_Connection_Database', sentence, cause === undefined ? {} : { cause });
 }
 
-/** Another transaction held a row for too long; nothing was done. */
+/** Another transaction kept a row locked for too long; nothing was written. */
 export class DatabaseBusy extends GatewayError {
   constructor(cause: unknown) {
     super('Error_Connection_Database', 'The database was too busy with the same rows; try again.', { cause });
@@ -36,8 +36,8 @@ export function isDatabaseDown(error: unknown): boolean {
 }
 
 /**
- * Another transaction stood in its way, and the database ended this one: nothing was done, and the same may succeed when it is tried again
- * (until-not-lost.ts). On SQLite, whose transactions take turns, there is none.
+ * A deadlock or serialization failure: the database ended this transaction, nothing was written, and a retry may succeed
+ * (until-not-lost.ts). It cannot happen on SQLite, whose transactions run one at a time.
  */
 export class LostToAnother extends Error {
   constructor(message: string, cause: unknown) {
@@ -46,7 +46,7 @@ export class LostToAnother extends Error {
   }
 }
 
-/** Nothing of what the statement or transaction was to write is there, so it may be tried in another way. */
+/** The statement or transaction has certainly written nothing, so it may be retried in another way. */
 export function isCertainlyUndone(error: unknown): boolean {
   return !isDatabaseDown(error) || error instanceof DatabaseBusy;
 }

@@ -1,4 +1,4 @@
-// Facts about the database as a whole, one row each, written once: the first writer wins, on however many gateways.
+// Facts about the database as a whole, one row each, written once: the first writer wins, also among several gateways.
 import { StartRefused } from '../kernel/start-refused.ts';
 import type { Queries } from './database.ts';
 
@@ -15,11 +15,11 @@ export async function keepFact(queries: Queries, name: string, proposed: string)
   return (await stored())?.value ?? proposed;
 }
 
-/** A sandbox hands its key and an operator's session to every client that reaches it, so its data never becomes a shop's, or the other way round [D153]. */
+/** A sandbox gives its key and an operator's session to every client, so a sandbox and a shop never share a database [D153]. */
 export async function requireCreatedBy(queries: Queries, mode: 'sandbox' | 'serve'): Promise<void> {
   const creator = await keepFact(queries, 'created by', mode);
   if (creator === mode) return;
   throw new StartRefused(
-    `This database was created by \`tillgate ${creator}\`, and \`tillgate ${mode}\` does not open it: set TILLGATE_DATA_DIR or TILLGATE_DATABASE_URL to another place.`,
+    `This database was created by \`tillgate ${creator}\`, and \`tillgate ${mode}\` does not open it. Set TILLGATE_DATA_DIR or TILLGATE_DATABASE_URL to another database.`,
   );
 }

@@ -1,21 +1,21 @@
-// Group commit: what arrives while a commit is under way goes into the next one together, so that many callers share one statement, one
-// round trip and one sync to disk. No timer: a row that comes alone is committed at once, that is, when what came in with it was read (`soon`).
+// Group commit: rows that arrive while a commit is under way share the next one, so that many callers share one statement, one round trip
+// and one sync to disk. There is no timer: a single row is committed as soon as the input that arrived with it is read (`soon`).
 //
 //   const inserts = createGroup({ namesOf, together, alone });
 //   const outcome = await inserts.add(row);          resolves after the commit that has this row, with this row's own outcome
 //
-// Always holds: at most `inFlight` commits of `maxRows` rows and `maxCharacters` (or one row) are under way; no two rows that share a name
-// (a device, a number, a key, an id) are under way at once, the second waits for the first; the rows of a commit stand in one fixed order,
-// so that two gateways that share rows wait for each other instead of locking each other out; no caller is answered before its commit.
+// Invariants: at most `inFlight` commits of `maxRows` rows and `maxCharacters` (or one row) are under way. Of rows that share a name (a
+// device, a number, a key, an id), only one is under way; the second waits for the first. The rows of a commit have one fixed order, so
+// that two gateways that share rows do not deadlock. No caller is answered before its commit.
 //
-// `together` must write all of its rows in one commit or none of them, each guarded by itself, and `alone` must change nothing for a row that
-// was written already. What becomes of a batch
-//   that certainly failed (a bad row, a lock that did not come free soon) ... every row by itself, by `alone`: one bad row harms no other;
-//                                                                             one that the database ends for another's sake goes again
-//   whose commit is unclear (the database went away, the answer got lost) ... every caller gets that error, and reads its own row back
-//   when the process dies ................................................... before the commit none of it is there, after it all of it is;
-//                                                                             no caller was answered, as with a statement of its own
-// Rows by themselves take no place of a batch: one that waits for a lock keeps only those that share a name with it.
+// `together` must write all of its rows in one commit or none of them, each with its own guard, and `alone` must change nothing for a row
+// that was written already. If a batch
+//   certainly failed (a bad row, a lock that was not released soon) ... every row runs alone: one bad row affects no other; a row that the
+//                                                                       database ends in favour of another transaction is retried
+//   has an unclear commit (database down, answer lost) ................ every caller gets that error and reads its own row back
+//   is interrupted by the death of the process ........................ before the commit nothing is written, after it everything;
+//                                                                       no caller was answered, as with a single statement
+// Rows that run alone use no slot of a batch: a row that waits for a lock delays only rows that share a name with it.
 import { isCertainlyUndone } from './errors.ts';
 import { untilNotLost } from './until-not-lost.ts';
 
@@ -26,20 +26,20 @@ export interface Group<Row, Outcome> {
 }
 
 export interface GroupOptions<Row, Outcome> {
-  /** What the row must not share with another one that is under way; the first of them also gives the order. */
+  /** Names that no other row under way may have; rows are sorted by the first one. */
   namesOf(row: Row): readonly string[];
-  /** One commit for all. The outcomes come in the order of the rows. */
+  /** One commit for all. Returns the outcomes in the order of the rows. */
   together(rows: readonly Row[]): Promise<readonly Outcome[]>;
-  /** The same for one row, with all the time that a statement has. */
+  /** The same for one row, with the full time limit of a statement. */
   alone(row: Row): Promise<Outcome>;
-  /** How long its texts are; absent: not worth counting. */
+  /** The length of its texts; absent: negligible. */
   sizeOf?: (row: Row) => number;
   maxRows?: number;
   maxCharacters?: number;
   inFlight?: number;
-  /** Rows that may wait; over that they go by themselves. */
+  /** Rows that may wait; further ones run alone. */
   maxWaiting?: number;
-  /** Begins a commit when what arrived in the same moment has been added too, so that the first of many does not go alone. Absent: at once. */
+  /** Delays a commit until rows that arrived together are added, so that the first of many does not go alone. Absent: no delay. */
   soon?: (begin: () => void) => void;
 }
 
@@ -56,13 +56,13 @@ export function createGroup<Row, Outcome>(options: GroupOptions<Row, Outcome>): 
   const alone = (row: Row) => untilNotLost(() => options.alone(row));
   const { maxRows = 128, maxCharacters = 1024 * 1024, inFlight = 2, maxWaiting = 10_000 } = options;
   const ready: Entry<Row, Outcome>[] = [];
-  /** Names of rows that are ready or under way, each with those that wait for it. */
+  /** Names of rows that are ready or under way, each with the rows that wait for it. */
   const held = new Map<string, Entry<Row, Outcome>[]>();
   let parked = 0;
   let underWay = 0;
   let isBeginning = false;
 
-  /** Takes the row's names, or leaves it with the first one that is taken. */
+  /** Takes the row's names, or queues the row at the first name that is taken. */
   function admit(entry: Entry<Row, Outcome>): boolean {
     for (const name of entry.names) {
       const queue = held.get(name);
@@ -80,7 +80,7 @@ export function createGroup<Row, Outcome>(options: GroupOptions<Row, Outcome>): 
     for (const name of names) {
       const queue = held.get(name) ?? [];
       held.delete(name);
-      // The first that gets the name keeps the others behind it; one that now waits for another name lets the next one try.
+      // The first row that gets the name inherits the queue; if a row now waits for another name, the next one is tried.
       for (let next = queue.shift(); next !== undefined; next = held.has(name) ? undefined : queue.shift()) {
         parked -= 1;
         if (admit(next)) held.set(name, queue);
@@ -88,9 +88,9 @@ export function createGroup<Row, Outcome>(options: GroupOptions<Row, Outcome>): 
     }
   }
 
-  function end(entry: Entry<Row, Outcome>, tell: () => void): void {
+  function end(entry: Entry<Row, Outcome>, notify: () => void): void {
     release(entry);
-    tell();
+    notify();
   }
 
   async function runAlone(entry: Entry<Row, Outcome>): Promise<void> {
@@ -123,7 +123,7 @@ export function createGroup<Row, Outcome>(options: GroupOptions<Row, Outcome>): 
     soon(beginCommits);
   }
 
-  /** Large rows go in smaller batches, so that a statement stays within what a database likes to read, and small ones do not wait for them. */
+  /** Large rows go in smaller batches, so that a statement stays short and small rows do not wait. */
   function lengthOfBatch(): number {
     let characters = 0;
     const end = ready.findIndex(({ size }, at) => at === maxRows || ((characters += size) > maxCharacters && at > 0));

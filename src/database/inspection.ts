@@ -1,5 +1,5 @@
-// What `tillgate doctor` asks a database: questions on a connection that cannot write, also beside a running gateway and also when the
-// database does not fit this program; and, on PostgreSQL, a write that is rolled back. Every wait is bounded by the connection's own bounds.
+// The checks of `tillgate doctor` on a database: reads on a read-only connection, also beside a running gateway and also if the migrations
+// do not match; and, on PostgreSQL, a write that is rolled back. The connection's own time-outs bound every wait.
 import { sql } from 'kysely';
 import { StartRefused } from '../kernel/start-refused.ts';
 import type { Database } from './database.ts';
@@ -10,18 +10,18 @@ import { connectReader, type OpenOptions } from './open.ts';
 import { type PostgresOptions, tryWrite } from './postgres/database.ts';
 
 export interface Inspection {
-  /** What people call it: "PostgreSQL 15.3". */
+  /** For example "PostgreSQL 15.3". */
   product: string;
   /** Undefined: up to date. */
   migrationProblem: string | undefined;
-  /** Settings with which a power cut loses what was acknowledged. */
+  /** Settings with which a power cut loses acknowledged commits. */
   durabilityProblems: string[];
   rightsProblems: string[];
-  /** PostgreSQL: its clock in milliseconds, and how far the question can have been off. */
+  /** PostgreSQL: its clock in milliseconds, and the uncertainty of the measurement. */
   clock: { nowMs: number; uncertainMs: number } | undefined;
-  /** PostgreSQL: how many sessions it lets in, and how many there are. */
+  /** PostgreSQL: the limit of sessions, and their current number. */
   sessions: { most: number; taken: number } | undefined;
-  /** PostgreSQL: the servers that a commit waits for besides this one; '' when there are none. */
+  /** PostgreSQL: the standbys that a commit waits for; '' if there are none. */
   synchronousStandbys: string | undefined;
 }
 
@@ -34,7 +34,7 @@ export async function inspectDatabase(options: Omit<OpenOptions, 'role'>): Promi
     };
     if (options.url !== undefined) {
       const found = await inspectPostgres(database, () => options.clock.now());
-      // A right that is missing, or a standby, was named already.
+      // A missing right, or a standby, explains a failing write already.
       const writeProblems = found.rightsProblems.length > 0 ? [] : await writeProblem({ ...options, url: options.url, role: 'gateway' });
       return { ...common, ...found, rightsProblems: [...found.rightsProblems, ...writeProblems] };
     }
@@ -51,7 +51,7 @@ async function writeProblem(options: PostgresOptions): Promise<string[]> {
     return [];
   } catch (error) {
     const { message, cause } = error as Error;
-    return [`It cannot be written: ${cause instanceof Error ? cause.message : message}`];
+    return [`A test write failed: ${cause instanceof Error ? cause.message : message}`];
   }
 }
 
@@ -86,14 +86,14 @@ async function inspectPostgres({ queries }: Database, now: () => number) {
       current_setting('synchronous_standby_names') as standbys`.execute(queries);
   const [facts] = rows;
   if (!facts) throw new Error('PostgreSQL answered without a row.');
-  // Tables are changed by migrations, which only an owner may do, and written every second.
+  // Migrations change the tables, which only their owner may do.
   const { rows: foreign } = await sql<{ name: string }>`
     select tablename as name from pg_tables
     where schemaname = current_schema() and not pg_has_role(tableowner, 'usage') order by tablename limit 3`.execute(queries);
   const rightsProblems = [
-    ...(facts.mayCreate ? [] : ['The user may not make tables in this database.']),
+    ...(facts.mayCreate ? [] : ['The user may not create tables in this database.']),
     ...(foreign.length === 0 ? [] : [`The user does not own ${foreign.map(({ name }) => name).join(', ')}.`]),
-    ...(facts.isStandby ? ['It is a standby, and can only be read.'] : []),
+    ...(facts.isStandby ? ['The server is a standby, which is read-only.'] : []),
   ];
   return {
     product: `PostgreSQL ${facts.version}`,

@@ -1,5 +1,5 @@
-// The gateway processes that share a database: each writes a heartbeat, and one whose heartbeat stopped has left its work to the others.
-// Judged by the database's clock alone, so that instances with different clocks agree.
+// The gateway processes that share a database: each writes a heartbeat; if it stops, the others take over its work.
+// Only the database's clock is used, so that instances with different clocks agree.
 import { sql } from 'kysely';
 import { type Clock, every } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -8,12 +8,12 @@ import { nowMs } from './dialect.ts';
 import { keptStatement } from './kept-statement.ts';
 
 export const heartbeatEveryMs = 5_000;
-/** Three heartbeats: the one figure for "this instance is dead" [D47]. */
+/** Three heartbeats: the only limit after which an instance counts as dead [D47]. */
 export const deadAfterMs = 15_000;
-/** For how long an instance that ended without stopping is listed. */
+/** How long an instance that died without stopping is listed. */
 const lostShownForMs = 24 * 3_600_000;
 const maxListed = 100;
-/** On which an instance says that it is there. */
+/** Wake-up topic of new instances. */
 const instancesTopic = 'instances';
 const forgetAfterMs = 30 * 24 * 3_600_000;
 
@@ -21,7 +21,7 @@ export interface InstanceDescription {
   id: string;
   host: string;
   pid: number;
-  /** Which parts run inside this process instead of being shared, for example "broker": two such instances do not fit together. */
+  /** Parts that run inside this process instead of being shared, for example "broker": two such instances cannot work together. */
   embedded: string;
   version: string;
 }
@@ -55,7 +55,7 @@ export interface LivingInstance extends Omit<InstanceDescription, 'version'> {
 
 export interface Instance {
   readonly id: string;
-  /** Marks this one as stopped: the others need not wait for the heartbeat to run out. */
+  /** Marks this instance as stopped, so that the others need not wait for its heartbeat to expire. */
   stop(): Promise<void>;
 }
 
@@ -69,13 +69,13 @@ export interface InstanceDeps {
 export async function startInstance(deps: InstanceDeps, description: InstanceDescription): Promise<Instance> {
   const { database, clock, logger, readStatus } = deps;
   const beatNow = async () => {
-    // What an operator sees of it never keeps the heartbeat, after which others take over its commands.
+    // A failing status must not prevent the heartbeat: without it, others take over the commands.
     const status = JSON.stringify(await readStatus?.().catch(() => undefined)) ?? null;
     await beat(database.queries, { ...description, status, clockMs: clock.now() });
   };
   await beatNow();
   await forgetOld(database.queries);
-  // An instance that receives this is not alone any more; one that does not counts us at its next heartbeat.
+  // An instance that receives this is no longer alone; one that misses it counts the instances at its next heartbeat.
   const stopListening = database.onWake(instancesTopic, (id) => id !== description.id && database.setAlone(false));
   database.wake(instancesTopic, description.id);
   const cancel = every(clock, heartbeatEveryMs, async () => {
@@ -119,7 +119,7 @@ async function forgetOld(queries: Queries): Promise<void> {
     .execute();
 }
 
-/** For a database that only one gateway can hold: all others are known to be dead. */
+/** For a database that only one gateway can open: all other instances are dead. */
 export async function endOtherInstances(queries: Queries): Promise<void> {
   await queries.updateTable('instances').set({ stopped_at: nowMs }).where('stopped_at', 'is', null).execute();
 }
@@ -139,7 +139,7 @@ export function livingInstances(queries: Queries, withinMs: number = deadAfterMs
   return livingWithin(queries, { withinMs });
 }
 
-/** Running ones first, then those that ended without stopping in the last day; the newest first. */
+/** Running instances first, then those that died in the last day; the newest first. */
 export async function listInstances(queries: Queries): Promise<ListedInstance[]> {
   const rows = await queries
     .selectFrom('instances')
@@ -159,7 +159,7 @@ export async function listInstances(queries: Queries): Promise<ListedInstance[]>
   return listed.toSorted((one, other) => order[one.state] - order[other.state] || other.startedAt - one.startedAt);
 }
 
-/** Ids of those that stopped or whose heartbeat is older. An id that is in neither list was forgotten long ago, and is dead as well. */
+/** Ids of instances that stopped or whose heartbeat is older. An id in neither list was deleted long ago, and is dead as well. */
 export async function deadInstances(queries: Queries, olderThanMs: number = deadAfterMs): Promise<string[]> {
   const rows = await queries
     .selectFrom('instances')

@@ -1,25 +1,25 @@
-// A statement that is always the same but for its values [D118]: built and compiled once for each engine, bound and run from then on. Building one
-// with Kysely costs more than SQLite needs to run it, and polls run the same few all day.
+// A statement whose text does not depend on its values [D118]: built and compiled once per engine, then only bound and run. Building it
+// with Kysely costs more than SQLite needs to run it, and polls run the same few statements all day.
 //
-//   const byId = keptStatement((queries, { id }: { id: string }) => queries.selectFrom('devices').selectAll().where('id', '=', id).compile());
-//   const [device] = await byId(queries, { id });
+//   const byId = keptStatement((queries, { id }: { id: string }) => queries.selectFrom('devices').selectAll().where('id', '=',
+//   id).compile()); const [device] = await byId(queries, { id });
 //
-// `build` gets places instead of values. It may only bind them: whatever it would decide by one, it would decide once, for all values. A
-// place that is calculated with, joined to a text or counted is an error at the first call. What is part of the text itself (a limit, how
-// many) comes as `shape`, and each shape is kept by itself.
+// `build` gets placeholders instead of values. It may only bind them: a decision by a value would be made once, for all values. A
+// placeholder in a calculation or a string throws at the first call. Values that are part of the text (a limit, a count) are passed as
+// `shape`; the statement of each shape is kept separately.
 import type { CompiledQuery } from 'kysely';
 import type { Queries } from './database.ts';
 
-/** What the text itself depends on, besides the engine. */
+/** What the text depends on, besides the engine. */
 type Shape = string | number;
 
 interface Kept<Row> {
   query: CompiledQuery<Row>;
-  /** Which value goes where in its parameters. */
+  /** The positions of the values in the parameters. */
   places: readonly { at: number; name: string }[];
 }
 
-/** Those over it are built each time, as if nothing were kept. */
+/** Further shapes are built each time. */
 const maxShapes = 64;
 
 class Place {
@@ -50,11 +50,11 @@ export function keptStatement<Values extends object, Row, Given extends Shape = 
   return async (...asked) => (await asked[0].executeQuery<Row>(bind(...asked))).rows;
 }
 
-/** The same, bound and not run yet. */
+/** The same, bound but not run. */
 export function keptQuery<Values extends object, Row, Given extends Shape = ''>(
   build: Build<Values, Row, Given>,
 ): (...asked: Asked<Values, Given>) => CompiledQuery<Row> {
-  /** By engine (each has an adapter of its own kind) and by shape. */
+  /** By engine (each has its own adapter class) and by shape. */
   const known = new Map<unknown, Map<Shape, Kept<Row>>>();
 
   function keep(queries: Queries, shape: Given): Kept<Row> {
@@ -65,7 +65,7 @@ export function keptQuery<Values extends object, Row, Given extends Shape = ''>(
 
   function find(queries: Queries, shape: Given): Kept<Row> {
     const { adapter, plugins } = queries.getExecutor();
-    // A plugin may write the text anew each time: the clock of the tests does.
+    // A plugin may change the text each time, as the clock of the tests does.
     if (plugins.length > 0) return keep(queries, shape);
     const shapes = known.get(adapter.constructor) ?? new Map<Shape, Kept<Row>>();
     const kept = shapes.get(shape);

@@ -1,4 +1,4 @@
-// Who listens to which topic inside this process. A listener that throws is logged and harms no other.
+// The listeners of wake-up topics inside this process. An error of a listener is logged and does not affect the others.
 import type { Cancel } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 

@@ -1,7 +1,7 @@
-// Migration files: `0001_name.sql`, numbered without gaps, written once for both engines with two tokens.
-// A line `-- runs under programs that know 8 migrations` promises older programs that they can go on [D109]; without it none can.
-// What stands below a line `-- on PostgreSQL only` is for that engine: nothing that a store could tell the engines apart by.
-// int8 is a 64-bit integer, identity8 an integer primary key that counts by itself; on SQLite every table is strict.
+// Migration files: `0001_name.sql`, numbered without gaps, the same text for both engines with two tokens: int8 is a 64-bit integer,
+// identity8 an auto-incremented integer primary key. On SQLite every table is strict.
+// A line `-- runs under programs that know 8 migrations` promises compatibility with older programs [D109]; without it, they stop.
+// The part below a line `-- on PostgreSQL only` is for that engine; it must not make the engines behave differently.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ export interface Migration {
   name: string;
   text: string;
   checksum: string;
-  /** How many migrations a program must know, at least, to run on a database that has this one. */
+  /** The minimum number of migrations that a program must know to run on a database with this one. */
   oldestProgram: number;
 }
 
@@ -53,7 +53,7 @@ export function statementsFor(engine: Engine, text: string): string[] {
 // In order: line comment, block comment, quoted text or name (a doubled quote stays inside), dollar-quoted text, end of statement.
 const lexeme = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|;/g;
 
-/** Splits at semicolons that are not inside quotes or comments; `translate` sees only what is neither. */
+/** Splits at semicolons outside quotes and comments; `translate` gets only the text outside them. */
 export function splitStatements(text: string, translate: (code: string) => string = (code) => code): string[] {
   const statements: string[] = [];
   let current = '';

@@ -1,9 +1,9 @@
-// Brings a database up to this program's version. Forward only; each migration and its mark in one transaction under a lock,
-// so instances that start together take turns, and one that dies in the middle leaves nothing half done.
-// A gateway of the version before may work meanwhile: a migration that locks two of its tables, one after the other, and is ended because
-// that gateway holds the second and waits for the first, is tried again. It has left nothing, and the gateway goes on in between.
-// A database that was made by other texts is refused, and so is a newer one, unless each migration that this program does not know
-// promises that it can go on [D109]: guessing would be worse than stopping.
+// Migrates a database to this program's version. Forward only; each migration and its mark are one transaction under a lock, so instances
+// that start together run one after the other, and a crash leaves nothing half done.
+// A gateway of the previous version may be running: a migration that loses a deadlock against it is rolled back and retried, and the
+// gateway continues in between.
+// A database that was created by other migration texts is refused. A newer database is refused too, unless each migration that this program
+// does not know promises compatibility [D109].
 import { type Kysely, sql } from 'kysely';
 import type { Logger } from '../kernel/logger.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
@@ -22,21 +22,21 @@ interface Marks {
   migration_promises: { version: number; oldest_program: number };
 }
 
-/** The migration that makes the table of promises, by whatever number it has. */
+/** The migration that creates the table of promises. */
 const promisesName = 'schema';
-/** The first migration of Tillgate 0.1 and before, whose schema was given up [D190]. */
+/** The first migration of Tillgate 0.1 and older, whose schema was abandoned [D190]. */
 const abandonedSchema = 'foundation';
 
-// Any number, as long as nothing else in the same database takes this advisory lock.
+// Arbitrary; no other program in the same database may use this advisory lock.
 const advisoryLock = 7_455_283;
 
-/** More than a statement has: a change of tables waits for all statements that use them. A try that is lost takes about a second. */
+/** More tries than for other work: a change of tables waits for all statements that use them. A lost try takes about a second. */
 const triesOfMigration = 10;
 
 const preambles: Record<Engine, string[]> = {
   sqlite: [],
   postgres: [
-    // Stable within a statement, so that an index on times can be searched by it.
+    // Stable within a statement, so that it can be used with an index on times.
     `create or replace function now_ms() returns bigint language sql stable parallel safe
      as 'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint'`,
   ],
@@ -50,7 +50,7 @@ const marksTable = `
     applied_at int8 not null
   );`;
 
-/** Applies what is missing and tells what it applied, oldest first. */
+/** Applies the missing migrations and returns them, oldest first. */
 export async function migrate(engine: Engine, db: Queries, dir: string, logger: Logger): Promise<AppliedMigration[]> {
   const migrations = readMigrations(dir);
   const queries = db as unknown as Kysely<Marks>;
@@ -66,7 +66,7 @@ export async function migrate(engine: Engine, db: Queries, dir: string, logger: 
       return missing;
     });
   const onLost = (attempt: number, error: Error) =>
-    logger.warn({ attempt, of: triesOfMigration, err: error }, 'a migration lost against a gateway at work, and is tried again');
+    logger.warn({ attempt, of: triesOfMigration, err: error }, 'a migration lost a deadlock against a running gateway and will be retried');
   for (;;) {
     const next = await untilNotLost(applyNext, { tries: triesOfMigration, onLost });
     if (!next) return applied;
@@ -74,7 +74,7 @@ export async function migrate(engine: Engine, db: Queries, dir: string, logger: 
   }
 }
 
-/** For those that only read: throws when the database does not fit this program. */
+/** For readers: throws if the database does not have this program's migrations. */
 export async function checkMigrated(engine: Engine, db: Queries, dir: string): Promise<void> {
   const queries = db as unknown as Kysely<Marks>;
   const migrations = readMigrations(dir);
@@ -86,7 +86,7 @@ export async function checkMigrated(engine: Engine, db: Queries, dir: string): P
   );
 }
 
-/** Whatever the server's default: what the instance before us committed must be seen once the lock is ours. */
+/** Not the server's default isolation: after the wait for the lock, the commit of the instance before must be visible. */
 function begin(engine: Engine, db: Kysely<Marks>) {
   return engine === 'postgres' ? db.transaction().setIsolationLevel('read committed') : db.transaction();
 }
@@ -103,7 +103,7 @@ async function findMissing(db: Kysely<Marks>, migrations: Migration[]): Promise<
   const marks = await db.selectFrom('applied_migrations').select(['version', 'name', 'checksum']).orderBy('version').execute();
   if (marks[0]?.name === abandonedSchema) {
     throw new StartRefused(
-      'This database was made by Tillgate 0.1 or older, and this version does not convert it. Keep it for that program, and start this one with a new database: another TILLGATE_DATABASE_URL or TILLGATE_DATA_DIR.',
+      'This database was created by Tillgate 0.1 or older, and this version cannot convert it. Keep it for that program, and start this one with a new database: another TILLGATE_DATABASE_URL or TILLGATE_DATA_DIR.',
     );
   }
   for (const mark of marks) {
@@ -116,14 +116,14 @@ async function findMissing(db: Kysely<Marks>, migrations: Migration[]): Promise<
     }
     if (migration.checksum !== mark.checksum) {
       throw new StartRefused(
-        `Migration ${mark.version} "${mark.name}" was applied to this database with another text than this program has: use the program that made it.`,
+        `Migration ${mark.version} "${mark.name}" was applied to this database with another text than this program has. Use the program that created the database.`,
       );
     }
   }
   return migrations[marks.length];
 }
 
-/** The first that makes a promise; endless for a program that is too old to know any. */
+/** The first migration with a promise; Infinity for a program that is too old to know any. */
 function firstPromise(migrations: Migration[]): number {
   return migrations.find(({ name }) => name === promisesName)?.version ?? Number.POSITIVE_INFINITY;
 }

@@ -1,5 +1,5 @@
 // Opens the configured database: PostgreSQL by its address, a file in the data directory, or memory.
-// A gateway brings it up to date first; a reader (the command line beside a running gateway) may only look.
+// A gateway migrates it first; a reader (the command line beside a running gateway) may only read.
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
@@ -23,16 +23,16 @@ export interface OpenOptions {
   url?: string | undefined;
   dataDir?: string | undefined;
   inMemory?: boolean | undefined;
-  /** In memory only: what an earlier user left behind. */
+  /** In memory only: the storage of an earlier user. */
   storage?: MemoryStorage | undefined;
   role: 'gateway' | 'reader';
   clock: Clock;
   logger: Logger;
   migrationsDir?: string | undefined;
-  /** The database is lost to this process for good (the thread that writes the file has ended): only a new process can use it again. */
+  /** This process cannot use the database any more (the thread that writes the file has ended): only a new process can. */
   onLost?: ((error: Error) => void) | undefined;
   bounds?: PostgresBounds | undefined;
-  /** Sees every statement of the database that is opened: for traces. */
+  /** Wraps every statement, for traces. */
   watchStatement?: WatchStatement | undefined;
 }
 
@@ -40,19 +40,19 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   return (await openMigrated(options).catch(explain)).database;
 }
 
-/** For who wants to know how it is: not held to this program's migrations, and never written. */
+/** Read-only, without a check of the migrations: for diagnosis. */
 export async function connectReader(options: Omit<OpenOptions, 'role'>): Promise<Database> {
   return await connect({ ...options, role: 'reader' });
 }
 
-/** For the command line: brings the database up to date and tells what that took. */
+/** For the command line: migrates the database and returns the applied migrations. */
 export async function migrateDatabase(options: Omit<OpenOptions, 'role'>): Promise<AppliedMigration[]> {
   const { database, applied } = await openMigrated({ ...options, role: 'gateway' }).catch(explain);
   await database.close();
   return applied;
 }
 
-/** At the start the operator reads the sentence: it has what the callers of the API must not see. */
+/** At the start, the operator reads the message, so it includes the cause, which API callers must not see. */
 function explain(error: unknown): never {
   if (!(error instanceof GatewayError) || !(error.cause instanceof Error)) throw error;
   throw databaseDown(`${error.message} ${systemSentence(error.cause) ?? error.cause.message}`, error.cause);
@@ -62,7 +62,7 @@ async function openMigrated(options: OpenOptions): Promise<{ database: Database;
   const { url } = options;
   const dir = options.migrationsDir ?? migrationsDir;
   const isReader = options.role === 'reader';
-  // Before the pool opens: its statements are prepared against tables that no longer change.
+  // Before the pool opens, so that its statements are prepared against the final tables.
   const appliedFirst =
     url && !isReader ? await withUnboundedQueries({ ...options, url }, (queries) => migrate('postgres', queries, dir, options.logger)) : [];
   const database = await connect(options);
@@ -99,7 +99,7 @@ function openMemory({ clock, logger, storage: given, watchStatement }: OpenOptio
   });
 }
 
-/** Keys and callback secrets lie there, so no other user may read it. A directory that is not ours alone (/tmp, a home) keeps its mode, and a warning names it. */
+/** It contains secrets, so no other user may read it. A directory that existed before (/tmp, a home) keeps its mode, with a warning. */
 function ensurePrivate(dataDir: string, databasePath: string, logger: Logger): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   if ((statSync(dataDir).mode & 0o077) === 0) return;
@@ -107,7 +107,7 @@ function ensurePrivate(dataDir: string, databasePath: string, logger: Logger): v
     if (!existsSync(databasePath)) throw new Error('it was there before Tillgate');
     chmodSync(dataDir, 0o700);
   } catch (error) {
-    logger.warn({ dataDir, err: error }, 'others on this machine can look into the data directory; chmod 700 would end that');
+    logger.warn({ dataDir, err: error }, 'other users of this machine can read the data directory; run chmod 700 on it');
   }
 }
 
@@ -118,7 +118,7 @@ async function openFile({ clock, logger, role, onLost, watchStatement }: OpenOpt
   if (!readOnly) ensurePrivate(dataDir, path, logger);
   const lock = readOnly ? undefined : takeGatewayLock(dataDir, clock.now());
   try {
-    // Secrets are inside; SQLite gives its side files the mode of this one.
+    // The file contains secrets; SQLite's side files get the same mode.
     if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
     const executor = await startSqliteWorker({ path, readOnly }, clock, (error) => onLost?.(error));
     return createSqliteDatabase({

@@ -1,7 +1,7 @@
-// A database outage in the operator's log: one line when it begins, one a minute while it lasts, one when it is over. What every part of the
-// gateway says about it meanwhile, with its stack traces, goes to debug.
-// A line about a failing database does not make an outage by itself (one connection may be lost, one statement be slow): a write is tried, and
-// only if that fails the outage begins; otherwise the line is written as it came.
+// A database outage in the log: one line when it begins, one per minute while it lasts, one when it is over. Other lines about it, with
+// their stack traces, go to debug meanwhile.
+// A single line about a failing database is no outage yet (one connection may be lost, one statement be slow): a write is tried, and only
+// if that fails, the outage begins; otherwise the line is written unchanged.
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { DatabaseBusy, isDatabaseDown } from './errors.ts';
@@ -10,9 +10,9 @@ const checkEveryMs = 1_000;
 const sayEveryMs = 60_000;
 
 export interface OutageLog {
-  /** For all parts of the gateway. */
+  /** The logger for all parts of the gateway. */
   readonly logger: Logger;
-  /** How to find out whether the database can be written; before that is known, every line is written as it comes. */
+  /** Sets the check whether the database can be written; before that, every line is written unchanged. */
   watch(canWrite: () => Promise<void>): void;
   stop(): void;
 }
@@ -51,7 +51,7 @@ export function createOutageLog({ logger, clock }: { logger: Logger; clock: Cloc
     linesLeftOut = 0;
   }
 
-  /** Undefined: it can be written, or the question is not asked any more. */
+  /** Undefined: it can be written, or the log is stopped. */
   async function whyNotWritten(): Promise<string | undefined> {
     try {
       await canWrite?.();
@@ -64,8 +64,8 @@ export function createOutageLog({ logger, clock }: { logger: Logger; clock: Cloc
   function say(sinceMs: number, reason: string): void {
     const nowMs = clock.elapsed();
     const awayMs = Math.round(nowMs - sinceMs);
-    if (!isAway) logger.error({ reason }, 'the database is away; calls that need it are answered 2 or 3');
-    else if (nowMs - saidAtMs >= sayEveryMs) logger.warn({ reason, awayMs, linesLeftOut }, 'the database is still away');
+    if (!isAway) logger.error({ reason }, 'the database is down; calls that need it are answered 2 or 3');
+    else if (nowMs - saidAtMs >= sayEveryMs) logger.warn({ reason, awayMs, linesLeftOut }, 'the database is still down');
     else return;
     isAway = true;
     saidAtMs = nowMs;
@@ -95,13 +95,13 @@ export function createOutageLog({ logger, clock }: { logger: Logger; clock: Cloc
   };
 }
 
-/** By the error that it carries, or by the errorCode with which a call ended. */
+/** By the logged error, or by the errorCode of a call. */
 function isOfOutage(fields: object): boolean {
   const { err, errorCode } = fields as { err?: unknown; errorCode?: unknown };
   return errorCode === 2 || (isDatabaseDown(err) && !(err instanceof DatabaseBusy));
 }
 
-/** What the driver said: the operator needs the address that callers must not see. */
+/** Includes the driver's message: the operator needs the address, which API callers must not see. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error && cause.message !== '' ? `${message} ${cause.message}` : message;

@@ -1,5 +1,5 @@
-// The tables as the stores see them: one interface a table, the migrations' columns in the migrations' order.
-// Times are milliseconds of the database's clock, booleans 0 or 1, JSON text as it was sent.
+// The types of the tables: one interface per table, with the columns of the migrations in the same order.
+// Times are milliseconds of the database's clock, booleans are 0 or 1, JSON is text as sent.
 import type { Generated } from 'kysely';
 
 export interface Schema {
@@ -91,7 +91,7 @@ interface DevicesTable {
   last_report: string | null;
   disabled_at: number | null;
   created_at: number;
-  /** Exchanged for a secret; the code ends when the device is seen after that. */
+  /** When the code was exchanged for a secret; the code expires when the device connects after that. */
   pairing_used_at: number | null;
 }
 
@@ -150,7 +150,7 @@ interface CallbacksTable {
   leased_until: number | null;
   created_at: number;
   ended_at: number | null;
-  /** Of the work that wrote it, where traces are configured. */
+  /** The trace of the work that wrote it, if traces are configured. */
   traceparent: string | null;
 }
 
@@ -370,7 +370,7 @@ interface MigrationPromisesTable {
   oldest_program: number;
 }
 
-/** Of the database as a whole. */
+/** Facts about the database as a whole. */
 interface DatabaseFactsTable {
   name: string;
   value: string;

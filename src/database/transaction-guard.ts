@@ -1,5 +1,5 @@
-// Inside a transaction only the queries handed in may be used: the outer ones would wait for the transaction to end, forever on one connection.
-// The mistake is made an error at once, on both engines, instead of a gateway that hangs.
+// Inside a transaction only its own queries may be used: the outer ones would wait for the transaction to end, for ever on one connection.
+// This guard turns the mistake into an immediate error on both engines, instead of a hanging gateway.
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 interface OpenTransaction {
@@ -8,7 +8,7 @@ interface OpenTransaction {
 
 export interface TransactionGuard {
   run<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Throws when the caller runs inside a transaction that is still open. */
+  /** Throws if the caller runs inside an open transaction. */
   checkOutside(): void;
 }
 
@@ -26,7 +26,7 @@ export function createTransactionGuard(): TransactionGuard {
       });
     },
     checkOutside() {
-      if (current.getStore()?.isOpen) throw new Error('Inside a transaction, use the queries that it handed in, not the database.');
+      if (current.getStore()?.isOpen) throw new Error('Inside a transaction, use its own queries, not those of the database.');
     },
   };
 }

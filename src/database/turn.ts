@@ -1,6 +1,6 @@
-// Whose turn it is to do work that one instance at a time should do. A turn is economy, never safety: a holder that was paused
-// past its end goes on beside the next one for a moment, so the work itself must bear being done twice.
-// One that died leaves a turn that runs out; one that is done keeps it until the work is due again.
+// A turn is a lease on work that one instance at a time should do. It saves work but guarantees nothing: a holder that was paused past the
+// end continues beside the next one for a moment, so the work must be safe to do twice.
+// The turn of a dead instance expires; an instance that has finished keeps its turn until the work is due again.
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 
@@ -27,7 +27,7 @@ export async function takeTurn(queries: Queries, { work, instanceId }: Turn, for
   return taken !== undefined;
 }
 
-/** Holds a turn of one's own from now on for so long; false when another has taken it. */
+/** Extends a turn that the instance holds to `forMs` from now; false: another instance has taken it. */
 export async function keepTurn(queries: Queries, { work, instanceId }: Turn, forMs: number): Promise<boolean> {
   const kept = await queries
     .updateTable('turns')
@@ -39,7 +39,7 @@ export async function keepTurn(queries: Queries, { work, instanceId }: Turn, for
   return kept !== undefined;
 }
 
-/** Whether no instance holds the turn, and none has for `forMs`: a look that writes nothing. */
+/** Whether no instance holds the turn, and none has for `forMs`. Writes nothing. */
 export async function isTurnFree(queries: Queries, work: string, forMs: number): Promise<boolean> {
   const held = await queries
     .selectFrom('turns')
@@ -50,7 +50,7 @@ export async function isTurnFree(queries: Queries, work: string, forMs: number):
   return held === undefined;
 }
 
-/** Lets the next one take it at once. */
+/** Releases the turn. */
 export async function endTurn(queries: Queries, turn: Turn): Promise<void> {
   await keepTurn(queries, turn, 0);
 }

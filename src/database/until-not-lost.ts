@@ -1,13 +1,13 @@
-// Work that the database ended for another's sake (LostToAnother) has done nothing and goes again at once: the database ends one of two that
-// wait for each other, so the other one has gone on meanwhile. Not for ever: a caller that has lost every try gets the answer that it was too busy.
-// The work must have no effect but through the database, since it may run several times.
+// Retries work that the database rolled back in favour of another transaction (LostToAnother), at once: the database ends one of two
+// transactions that wait for each other, so the other has continued meanwhile. After some lost tries, the error is DatabaseBusy.
+// The work may run several times, so it must have no effects outside the database.
 import { DatabaseBusy, LostToAnother } from './errors.ts';
 
 const usualTries = 5;
 
 export interface Tries {
   tries?: number;
-  /** Before each further try, with the number of the one that was lost. */
+  /** Called before each retry, with the number of the lost try. */
   onLost?: (attempt: number, error: LostToAnother) => void;
 }
 

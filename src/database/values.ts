@@ -1,12 +1,12 @@
-// Which JavaScript values may become parameters, the same on both engines, so that a store that works on one works on the other.
-// What a driver would store as something else (a Date as NULL, an object as JSON) is refused instead.
+// Which JavaScript values may be parameters: the same on both engines, so that a store that works on one works on the other.
+// A value that a driver would convert (a Date to NULL, an object to JSON) is refused.
 
 export type Bindable = null | string | number | bigint | Uint8Array;
 
 export function toBindable(value: unknown): Bindable {
   switch (typeof value) {
     case 'string':
-      // PostgreSQL cannot store it, and SQLite would.
+      // SQLite would store it, PostgreSQL cannot.
       if (value.includes('\u0000')) throw new TypeError('A text with a NUL character cannot be stored.');
       return value;
     case 'number':

@@ -1,5 +1,5 @@
-// A dialect whose every statement passes a watcher: for traces. Without a watcher nothing of this is used.
-// The watcher gets the statement's text, in which values are only places, and must start what it is given at once and exactly once.
+// A dialect that passes every statement to a watcher, for traces. Without a watcher, the dialect itself is used.
+// The watcher gets the statement's text, without values, and must call `run` at once and exactly once.
 import type { CompiledQuery, DatabaseConnection, Dialect, Driver, QueryResult, TransactionSettings } from 'kysely';
 
 export type WatchStatement = <Result>(statement: string, run: () => Promise<Result>) => Promise<Result>;

@@ -1,5 +1,5 @@
-// Whether the database can be written, and not only read: a full disk or a standby still answers every question. One row is written over, in a
-// commit of its own. Callers that ask at the same time share one check.
+// Whether the database can be written, not only read: with a full disk or on a standby, reads still work. One row is overwritten in its own
+// commit. Concurrent callers share one check.
 import { sql } from 'kysely';
 import type { Queries } from './database.ts';
 import { keptStatement } from './kept-statement.ts';

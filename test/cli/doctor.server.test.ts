@@ -59,11 +59,11 @@ describe('PostgreSQL', () => {
     expect(await examine({ TILLGATE_DATABASE_URL: nowhere }, 'database')).toEqual([expect.stringMatching(/^bad: .*createdb/)]);
     expect(await examine({ TILLGATE_DATABASE_URL: login(url, 'nobody') }, 'database')).toEqual([expect.stringMatching(/^bad: .*"nobody"/)]);
     const poor = { TILLGATE_DATABASE_URL: login(url, user) };
-    expect((await examine(poor, 'database')).join()).toMatch(/bad: .*permission denied|bad: The user may not make tables/);
+    expect((await examine(poor, 'database')).join()).toMatch(/bad: .*permission denied|bad: The user may not create tables/);
     await admin(`grant select on all tables in schema public to ${user}`);
     expect(await examine(poor, 'database')).toEqual(
       expect.arrayContaining([
-        expect.stringMatching(/^bad: The user may not make tables/),
+        expect.stringMatching(/^bad: The user may not create tables/),
         expect.stringMatching(/^bad: The user does not own /),
       ]),
     );
@@ -74,7 +74,7 @@ describe('PostgreSQL', () => {
     const name = new URL(url).pathname.slice(1);
     await admin(`alter database ${name} set default_transaction_read_only = on`);
     expect(await examine({ TILLGATE_DATABASE_URL: url }, 'database')).toEqual([
-      expect.stringMatching(/^bad: It cannot be written: .*read-only transaction/),
+      expect.stringMatching(/^bad: A test write failed: .*read-only transaction/),
     ]);
     await admin('set default_transaction_read_only = off', `alter database ${name} reset default_transaction_read_only`);
     expect(await examine({ TILLGATE_DATABASE_URL: url }, 'database')).toEqual([expect.stringMatching(/^ok: /)]);

@@ -172,7 +172,7 @@ describe.each(engines.filter((engine) => engine === 'postgres'))('several instan
         {
           level: 'warn',
           fields: { attempt: 1, of: 10, err: expect.any(LostToAnother) },
-          message: 'a migration lost against a gateway at work, and is tried again',
+          message: 'a migration lost a deadlock against a running gateway and will be retried',
         },
       ]);
       await gateway.close();

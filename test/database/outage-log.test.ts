@@ -33,11 +33,11 @@ it('is a line at its beginning, one a minute and one at its end; all others are 
   expect(seen()).toEqual([
     {
       level: 'error',
-      message: 'the database is away; calls that need it are answered 2 or 3',
+      message: 'the database is down; calls that need it are answered 2 or 3',
       reason: 'The database cannot be reached. connect ECONNREFUSED 127.0.0.1:5432',
     },
-    { level: 'warn', message: 'the database is still away', reason: expect.anything(), awayMs: 60_000, linesLeftOut: expect.any(Number) },
-    { level: 'warn', message: 'the database is still away', reason: expect.anything(), awayMs: 120_000, linesLeftOut: expect.any(Number) },
+    { level: 'warn', message: 'the database is still down', reason: expect.anything(), awayMs: 60_000, linesLeftOut: expect.any(Number) },
+    { level: 'warn', message: 'the database is still down', reason: expect.anything(), awayMs: 120_000, linesLeftOut: expect.any(Number) },
     { level: 'info', message: 'the database is back', awayMs: 151_000, linesLeftOut: 299 },
   ]);
   expect(inner.lines.filter(({ level }) => level === 'debug')).toHaveLength(300);

@@ -1,12 +1,12 @@
-// One connection to PostgreSQL: statements with parameters are prepared under a name and so planned once; errors are translated here.
-// A connection whose answer did not come in time is cut, since the answer could still come and be taken for another's.
+// One connection to PostgreSQL: statements with parameters are prepared under a name, so they are planned once; errors are translated here.
+// After a read time-out the connection is closed, because the late answer could be taken for that of the next statement.
 import pg from 'pg';
 import { toBindable } from '../values.ts';
 import { isInFailedTransaction, isStaleStatement, readTimeoutMessage, translatePostgresError } from './errors.ts';
 
 const maxNamed = 500;
 
-/** Names for statement texts, the same on every connection. The first come are named; later ones run unnamed, so the server's memory is bounded. */
+/** Names for statement texts, the same on every connection. Only the first `maxNamed` get one, so the server's memory is bounded. */
 export function createStatementNames(): (text: string) => string | undefined {
   const names = new Map<string, string>();
   return (text) => {
@@ -29,11 +29,11 @@ export function cutConnection(client: pg.ClientBase): void {
 export function createClientClass(nameOf: (text: string) => string | undefined): typeof pg.Client {
   class NamingClient extends pg.Client {
     #isBusy = false;
-    /** Prepared on this connection before their tables changed. */
+    /** Statements that were prepared on this connection before their tables changed. */
     readonly #stale = new Set<string>();
     readonly #queue: (() => void)[] = [];
 
-    /** One after the other: pg no longer wants to hold the queue itself. */
+    /** One statement at a time: the queue in pg itself is deprecated. */
     async #inTurn(text: string, values: readonly unknown[]): Promise<pg.QueryResult> {
       if (this.#isBusy) await new Promise<void>((resolve) => this.#queue.push(resolve));
       this.#isBusy = true;
@@ -41,7 +41,7 @@ export function createClientClass(nameOf: (text: string) => string | undefined):
         return await this.#run(text, values);
       } finally {
         const next = this.#queue.shift();
-        // Handed on without a gap, so that no other statement comes in between.
+        // `#isBusy` stays true, so that no other statement comes in between.
         if (next) next();
         else this.#isBusy = false;
       }
@@ -54,10 +54,10 @@ export function createClientClass(nameOf: (text: string) => string | undefined):
         if (name === undefined) return await super.query({ text, values: bound });
         return await super.query({ name, text, values: bound }).catch((error: unknown) => {
           if (!isStaleStatement(error)) throw error;
-          // It was refused before it did anything.
+          // The server rejected it before executing it.
           this.#stale.add(text);
           return super.query({ text, values: bound }).catch((second: unknown) => {
-            // Inside a transaction the refusal has ended that: its owner begins again.
+            // Inside a transaction, the rejection has ended the transaction: its owner retries it.
             throw isInFailedTransaction(second) ? error : second;
           });
         });
@@ -67,7 +67,7 @@ export function createClientClass(nameOf: (text: string) => string | undefined):
       }
     }
 
-    // The one form that Kysely and this room use, of the many that pg declares.
+    // The only overload that Kysely and this room use.
     // oxlint-disable-next-line typescript/no-explicit-any -- the declared overloads cannot be narrowed to one
     override query(text: any, values?: any): any {
       return this.#inTurn(text as string, (values ?? []) as unknown[]);

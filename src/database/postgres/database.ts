@@ -1,5 +1,5 @@
-// The shared engine as a Database: a pool whose every wait is bounded and whose every connection has its error listener,
-// so that a server that stops, restarts, freezes or fails over costs errors and never the process.
+// PostgreSQL as a Database: every wait for the pool is bounded and every connection has an error listener, so that a server that stops,
+// restarts, freezes or fails over causes errors but never ends the process.
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import type { Clock } from '../../kernel/clock.ts';
@@ -22,9 +22,9 @@ export interface PostgresBounds {
   poolSize: number;
   /** To get a connection, new or from the pool. */
   connectMs: number;
-  /** For the server to end a statement by itself. */
+  /** Time-out of a statement at the server. */
   statementMs: number;
-  /** For the answer to arrive; more than statementMs, so that it speaks only when the server does not. */
+  /** Time-out for the answer; more than statementMs, so that it applies only if the server does not answer. */
   answerMs: number;
 }
 
@@ -89,7 +89,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   };
 }
 
-/** For migrations: one connection, and a statement may take as long as a big table needs. */
+/** For migrations: one connection without a statement time-out, because a large table takes long. */
 export async function withUnboundedQueries<Result>(
   options: PostgresOptions,
   work: (queries: Kysely<Schema>) => Promise<Result>,
@@ -108,7 +108,7 @@ export async function withUnboundedQueries<Result>(
   }
 }
 
-/** Makes a table and takes it back: what a read-only server, role or full disk refuses. Nothing stays. */
+/** Creates a table and rolls back: fails on a read-only server, for a read-only role and on a full disk. */
 export async function tryWrite(options: PostgresOptions): Promise<void> {
   const { pool, queries } = createQueries({ ...options, role: 'gateway' }, { ...defaultBounds, poolSize: 1 }, createTransactionGuard());
   const done = new Error('rolled back');
@@ -139,7 +139,7 @@ function clientConfig({ url, role }: PostgresOptions, bounds: PostgresBounds): p
     connectionTimeoutMillis: bounds.connectMs,
     statement_timeout: bounds.statementMs,
     query_timeout: bounds.answerMs,
-    // A transaction whose gateway hangs lets go of its rows.
+    // A transaction of a hanging gateway releases its row locks.
     idle_in_transaction_session_timeout: 60_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
@@ -155,7 +155,7 @@ function createQueries(
 ): { pool: pg.Pool; queries: Kysely<Schema> } {
   const { logger } = options;
   const pool = new pg.Pool({ ...clientConfig(options, bounds), max: bounds.poolSize, Client: createClientClass(createStatementNames()) });
-  // Without a listener an error ends the process: the pool speaks for idle connections, each connection for itself while it is out.
+  // Without a listener an error ends the process: the pool emits errors of idle connections, each connection its own while in use.
   const lost = (error: unknown, message: string) => logger.warn({ err: translatePostgresError(error) }, message);
   pool.on('error', (error) => lost(error, 'an idle database connection was lost'));
   pool.on('connect', (client) => client.on('error', (error: unknown) => lost(error, 'a database connection was lost')));

@@ -1,4 +1,5 @@
-// PostgreSQL's and the network's errors, translated into the gateway's: the statement's own fault stays as it is, everything else means "down".
+// Translates errors of PostgreSQL and the network into the gateway's: an error of the statement itself is kept, everything else means
+// "down".
 import { type ConstraintKind, ConstraintViolation, DatabaseBusy, databaseDown, databaseReadOnly, LostToAnother } from '../errors.ts';
 
 const constraintKinds: Record<string, ConstraintKind> = {
@@ -8,9 +9,9 @@ const constraintKinds: Record<string, ConstraintKind> = {
   '23502': 'not null',
 };
 
-// SQLSTATE classes in which the server has refused this statement for itself, or for what it met: data, constraint, transaction state, conflict,
-// syntax, a row too large for an index... It was rolled back. Left out are those that the server, or what stands in front of it, also says of
-// itself or of a lost connection (08, 28, 3D, 53, 55, 57, 58, XX, F0, HV): there the commit may be unclear, or everything else would fail as well.
+// SQLSTATE classes in which the server rejected this statement: data, constraint, transaction state, conflict, syntax, a row too large for
+// an index... It was rolled back. Not included are classes that the server or a proxy in front of it also uses for itself or for a lost
+// connection (08, 28, 3D, 53, 55, 57, 58, XX, F0, HV): with those, the commit may be unclear, or all other statements would fail as well.
 const statementClasses = new Set([
   '09',
   '0A',
@@ -36,7 +37,7 @@ const statementClasses = new Set([
   '54',
   'P0',
 ]);
-// A lock did not come free in time.
+// A lock was not released in time.
 const lockTimeoutCode = '55P03';
 // A transaction cannot write: this server became, or still is, a standby.
 const readOnlyCode = '25006';
@@ -44,7 +45,7 @@ const readOnlyCode = '25006';
 // A serialization failure, and a deadlock.
 const lostCodes = new Set(['40001', '40P01']);
 
-// Whether it was done is not known. PostgreSQL itself does not say it; what stands in front of it, or speaks like it, may.
+// Statement completion unknown. PostgreSQL itself does not use it; a proxy or a compatible server may.
 const unclearCode = '40003';
 
 export const readTimeoutMessage = 'Query read timeout';
@@ -59,11 +60,11 @@ export function translatePostgresError(error: unknown): Error {
     if (lostCodes.has(code) || isStaleStatement(error)) return new LostToAnother(message ?? code, error);
     if (code !== unclearCode && statementClasses.has(code.slice(0, 2))) return error as Error;
   }
-  // Addresses and the like stay in the cause: this sentence reaches the caller of the API.
+  // Addresses stay in the cause, because API callers see this message.
   return databaseDown('The database cannot be reached.', error);
 }
 
-/** A prepared statement from before a change of its tables: it was refused before it did anything. */
+/** A statement that was prepared before its tables changed: the server rejected it before executing it. */
 export function isStaleStatement(error: unknown): boolean {
   const { code, message } = error as { code?: unknown; message?: string };
   return code === '0A000' && (message ?? '').includes('cached plan');

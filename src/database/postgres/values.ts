@@ -1,4 +1,4 @@
-// PostgreSQL's answers as the values that SQLite gives for the same query: whole numbers as numbers, booleans as 1 and 0.
+// Converts PostgreSQL's values to those that SQLite returns for the same query: integers as numbers, booleans as 1 and 0.
 import pg from 'pg';
 
 const oids = { bool: 16, int8: 20, numeric: 1700 };
@@ -6,7 +6,7 @@ const oids = { bool: 16, int8: 20, numeric: 1700 };
 function exactNumber(text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && !Number.isSafeInteger(value))
-    throw new RangeError(`The database answered ${text}, which is no exact number here.`);
+    throw new RangeError(`The database returned ${text}, which JavaScript cannot represent exactly.`);
   return value;
 }
 
@@ -17,7 +17,7 @@ const parsers: Record<number, (text: string) => unknown> = {
   [oids.numeric]: exactNumber,
 };
 
-// pg types this as a heap of overloads; it calls it with an oid and a format.
+// pg declares many overloads; it calls this with an oid and a format.
 export const typeParsers: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') => parsers[oid] ?? pg.types.getTypeParser(oid, format ?? 'text'),
 };

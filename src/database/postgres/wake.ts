@@ -1,5 +1,5 @@
-// Waking other instances through LISTEN and NOTIFY, on a connection of its own that comes back by itself after any failure.
-// Best effort: what is sent while the connection is away is lost, and every listener also looks for work by itself.
+// Wakes other instances through LISTEN and NOTIFY, on its own connection, which reconnects after any failure.
+// Best effort: notifications that are sent while the connection is down are lost, and every listener also polls.
 import type pg from 'pg';
 import { growingPauseMs } from '../../kernel/backoff.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
@@ -14,7 +14,7 @@ const WakeClient = createClientClass(() => undefined);
 const retryPauses = { firstMs: 250, maxMs: 10_000 };
 const checkEveryMs = 15_000;
 const farewellAtMostMs = 1_000;
-// PostgreSQL takes payloads up to 8,000 bytes.
+// PostgreSQL's limit is 8,000 bytes.
 const payloadAtMostBytes = 7_900;
 const maxUnsent = 10_000;
 const notifyAll = 'select pg_notify($1, payload) from json_array_elements_text(cast($2 as json)) as payload';
@@ -27,7 +27,7 @@ export interface PostgresWakeOptions {
 }
 
 export interface PostgresWake {
-  /** Tries once to listen; if that fails it goes on trying by itself. */
+  /** Tries once to listen; if that fails, it keeps retrying in the background. */
   start(): Promise<void>;
   notify(topic: string, detail: string): void;
   readonly isListening: boolean;
@@ -53,14 +53,14 @@ export function createPostgresWake({ connection, clock, logger, local }: Postgre
       failures += 1;
       const retryMs = growingPauseMs(failures, retryPauses);
       const err = error === undefined ? databaseDown('The connection has ended.') : translatePostgresError(error);
-      logger.warn({ err, retryMs }, 'the connection that listens for other instances is away');
+      logger.warn({ err, retryMs }, 'the connection that listens for other instances is down');
       cancelTimer();
       cancelTimer = clock.after(retryMs, () => void connect());
     };
     fresh.on('error', lose);
     fresh.on('end', () => lose());
     fresh.on('notification', (message) => {
-      // Notices are sent on this same connection, so the sender's process tells our own echo.
+      // Notifications are sent on this same connection, so the sender's process id identifies this instance's own.
       if (message.processId !== (fresh as unknown as { processID: number }).processID) receive(message.payload);
     });
     try {
@@ -76,7 +76,7 @@ export function createPostgresWake({ connection, clock, logger, local }: Postgre
     checkLater(fresh, lose);
   }
 
-  /** A server that vanished without closing the connection is noticed only by asking. */
+  /** Only a query detects a server that vanished without closing the connection. */
   function checkLater(current: pg.Client, lose: (error: unknown) => void): void {
     cancelTimer = clock.after(checkEveryMs, () => {
       current.query('select 1').then(() => {
@@ -94,14 +94,14 @@ export function createPostgresWake({ connection, clock, logger, local }: Postgre
     }
     const { topic, detail } = (message ?? {}) as { topic?: unknown; detail?: unknown };
     if (typeof topic === 'string' && typeof detail === 'string') local.wake(topic, detail);
-    else logger.warn({}, 'a wake notice that is none was ignored');
+    else logger.warn({}, 'a malformed wake notification was ignored');
   }
 
   return {
     start: connect,
     notify(topic, detail) {
       const payload = JSON.stringify({ topic, detail });
-      if (Buffer.byteLength(payload) > payloadAtMostBytes) throw new RangeError('The detail of a wake is an id, not a document.');
+      if (Buffer.byteLength(payload) > payloadAtMostBytes) throw new RangeError('The detail of a wake-up is too long: it must be an id.');
       send(payload);
     },
     get isListening() {
@@ -113,7 +113,7 @@ export function createPostgresWake({ connection, clock, logger, local }: Postgre
       const last = client;
       client = undefined;
       if (!last) return;
-      // A frozen server never answers the farewell.
+      // A frozen server never acknowledges the end.
       const cancelCut = clock.after(farewellAtMostMs, () => cutConnection(last));
       await last.end().catch(() => {});
       cancelCut();
@@ -122,11 +122,11 @@ export function createPostgresWake({ connection, clock, logger, local }: Postgre
 }
 
 /**
- * A commit with a notice waits for every other such commit of the server: what comes while one is under way goes into the next together.
- * What cannot be sent is dropped.
+ * A commit with a notification waits for every other such commit of the server, so payloads that come while one is under way share the
+ * next. Payloads that cannot be sent are dropped.
  */
 function createSender(logger: Logger, currentClient: () => pg.Client | undefined): (payload: string) => void {
-  /** In the order in which they came; two alike are one. */
+  /** In the order of arrival, without duplicates. */
   const unsent = new Set<string>();
   let isSending = false;
 

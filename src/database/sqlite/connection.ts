@@ -1,5 +1,5 @@
-// One SQLite connection, called synchronously: values bound exactly, statements kept prepared, the clock a function of the connection.
-// Knows nothing of threads: the worker and the in-memory engine both stand on it.
+// One synchronous SQLite connection: exact binding of values, a cache of prepared statements, the clock as a function of the connection.
+// Independent of threads: the worker and the in-memory engine both use it.
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { toBindable } from '../values.ts';
 
@@ -16,12 +16,12 @@ export interface Statement {
 export interface SqliteConnection {
   run(sql: string, parameters: readonly unknown[]): StatementResult;
   exec(sql: string): void;
-  /** SQLite ends a transaction by itself after some errors (disk full, for one): ask after each failure. */
+  /** SQLite itself ends a transaction after some errors (for example a full disk): check after each failure. */
   readonly isTransaction: boolean;
   close(): void;
 }
 
-/** The whole database as bytes, and such bytes in its place. */
+/** Saves and restores the whole database as bytes. */
 interface Imaged {
   image(): Uint8Array;
   load(image: Uint8Array): void;
@@ -29,15 +29,16 @@ interface Imaged {
 
 interface Prepared {
   statement: StatementSync;
-  /** Names of what it returns, in their order. */
+  /** Names of the returned columns, in order. */
   columns: readonly string[];
 }
 
 const maxPrepared = 500;
 const busyTimeoutMs = 5_000;
 /**
- * The commit that makes the log so long writes it back into the file before any call is answered. A command writes about twenty pages: at
- * SQLite's own thousand, one command in some fifty waits for that. Rewritten pages are written back once, so there is also less to write.
+ * The commit that reaches this size of the write-ahead log runs the checkpoint before any call is answered. A command writes about twenty
+ * pages: with SQLite's default of a thousand, one command in fifty waits for that. A larger log also writes a page back once for several
+ * changes.
  */
 const pagesOfLog = 4_000;
 /** A busy day's tables and indexes, so that few pages are read twice. */
@@ -46,7 +47,7 @@ const cacheKib = 16_384;
 export interface SqliteOptions {
   path: string;
   readOnly: boolean;
-  /** What now_ms() answers. */
+  /** The value of now_ms(). */
   now: () => number;
 }
 
@@ -61,7 +62,7 @@ export function openSqlite(options: SqliteOptions): SqliteConnection & Imaged {
     if (options.path !== ':memory:') database.exec('pragma journal_mode = wal');
     database.exec('pragma synchronous = full');
     database.exec(`pragma wal_autocheckpoint = ${pagesOfLog}`);
-    // What a statement would have to undo is kept in memory, not in a file: it is needed only while this process lives.
+    // Statement journals in memory, not in a file: they are needed only while this process lives.
     database.exec('pragma temp_store = memory');
     database.exec(`pragma cache_size = ${-cacheKib}`);
   }
@@ -102,7 +103,7 @@ export function openSqlite(options: SqliteOptions): SqliteConnection & Imaged {
   };
 }
 
-/** Objects that SQLite makes have no prototype and are slow to make and to read: from a list it takes a third of the time. */
+/** The driver's objects have no prototype and are slow to create and read: from arrays it takes a third of the time. */
 function named(columns: readonly string[], values: readonly SQLOutputValue[]): Record<string, unknown> {
   const row: Record<string, unknown> = {};
   for (let at = 0; at < columns.length; at += 1) row[columns[at] as string] = values[at];
@@ -123,7 +124,7 @@ export function runScript(connection: SqliteConnection, statements: readonly Sta
     connection.exec('commit');
     return results;
   } catch (error) {
-    // SQLite may have ended it by itself.
+    // SQLite itself may have ended it.
     if (connection.isTransaction) connection.exec('rollback');
     throw error;
   }

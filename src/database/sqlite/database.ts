@@ -1,4 +1,4 @@
-// The embedded engine as a Database: one file written by a worker thread, or the memory of this one.
+// SQLite as a Database: a file that a worker thread writes, or memory of this thread.
 import { Kysely } from 'kysely';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
@@ -18,9 +18,9 @@ export interface SqliteDatabaseOptions {
   executor: SqliteExecutor;
   clock: Clock;
   logger: Logger;
-  /** The work is done by another thread, which may be stuck on its disk. */
+  /** Statements run in another thread, which may hang on its disk. */
   isThreaded: boolean;
-  /** Statements handed over and not yet answered. */
+  /** Statements that are sent and not yet answered. */
   inFlight: () => number;
   onClose: () => void;
   watchStatement?: WatchStatement | undefined;
@@ -52,7 +52,7 @@ export function createSqliteDatabase(options: SqliteDatabaseOptions): Database {
     async inOneGo(statements) {
       guard.checkOutside();
       const run = () => gate.pass(() => executor.script(statements));
-      // Who watches sees the one trip that it is: by themselves the statements would run at several moments of the clock.
+      // The watcher gets one text for all: they run in one round trip and at one time of the clock.
       const text = () => statements.map(({ sql }) => sql).join('; ');
       const results = await (options.watchStatement ? options.watchStatement(text(), run) : run());
       return results.map(({ rows }) => rows);

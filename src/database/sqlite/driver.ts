@@ -1,5 +1,5 @@
-// Kysely's driver for SQLite. Statements outside a transaction go straight on, many at once; a transaction has the database for itself:
-// while it is open, all others wait in the order of arrival. The executor runs what it is given in the order in which it was called.
+// Kysely's driver for SQLite. Statements outside a transaction are sent at once, many in parallel; a transaction has exclusive access:
+// while it is open, all others wait in the order of arrival. The executor runs requests in the order of its calls.
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -19,7 +19,7 @@ export type Place = 'alone' | 'in-transaction';
 
 export interface SqliteExecutor {
   run(sql: string, parameters: readonly unknown[], place: Place): Promise<StatementResult>;
-  /** All in a transaction of their own, at one moment of the clock. */
+  /** All in one transaction of their own, at one time of the clock. */
   script(statements: readonly Statement[]): Promise<StatementResult[]>;
   begin(): Promise<void>;
   commit(): Promise<void>;
@@ -29,7 +29,7 @@ export interface SqliteExecutor {
   close(): Promise<void>;
 }
 
-/** Lets statements pass until a transaction takes the database; each action is started in the very turn in which it is let through. */
+/** Admits statements until a transaction takes the database; an admitted action starts synchronously. */
 export interface TransactionGate {
   pass<Result>(action: () => Promise<Result>): Promise<Result>;
   enter(action: () => Promise<void>): Promise<void>;
@@ -90,7 +90,7 @@ class SqliteDriverConnection implements DatabaseConnection {
     return changes === undefined ? { rows: rows as Row[] } : { rows: rows as Row[], numAffectedRows: BigInt(changes) };
   }
 
-  // Required by the interface, and nothing here streams.
+  // Required by the interface; unused.
   async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
     throw new Error('Streaming is not supported: read in pages.');
   }
@@ -141,13 +141,13 @@ class SqliteDriver implements Driver {
 }
 
 class PipeliningAdapter extends SqliteAdapter {
-  // Kysely would otherwise let one statement through at a time.
+  // Otherwise Kysely would run one statement at a time.
   override get supportsMultipleConnections(): true {
     return true;
   }
 }
 
-/** Planned anew at every run: SQLite looks at the value of a parameter in `limit ?`, and drops the plan when another is bound. */
+/** Limits as literals: SQLite plans by the value bound to `limit ?`, and discards the plan when another value is bound. */
 class LiteralLimitCompiler extends SqliteQueryCompiler {
   protected override visitLimit(node: LimitNode): void {
     const value = ValueNode.is(node.limit) ? node.limit.value : undefined;

@@ -1,7 +1,7 @@
-// SQLite's errors, translated into the gateway's. An error that crossed the worker's thread is a plain object with the same fields.
+// Translates SQLite's errors into the gateway's. An error from the worker thread arrives as a plain object with the same fields.
 import { type ConstraintKind, ConstraintViolation, databaseDown, databaseReadOnly } from '../errors.ts';
 
-/** What remains of an error on its way over a thread. */
+/** The fields of an error that are sent between threads. */
 export interface CarriedError {
   name: string;
   message: string;
@@ -17,7 +17,7 @@ const constraintKinds: Record<number, ConstraintKind> = {
   1299: 'not null',
 };
 
-// Primary result codes that say the file cannot be used now: busy, locked, out of memory, I/O, corrupt, full, cannot open, not a database.
+// Primary result codes for a file that cannot be used now: busy, locked, out of memory, I/O, corrupt, full, cannot open, not a database.
 const downCodes = new Set([5, 6, 7, 10, 11, 13, 14, 26]);
 const constraintCode = 19;
 const readOnlyCode = 8;

@@ -1,5 +1,5 @@
-// One gateway for one database file. The lock is an exclusive transaction on a file beside it: the system frees it however the process ends.
-// No code may read that file by other means, since closing any handle on it drops the lock; who holds it stands in a second file.
+// One gateway per database file. The lock is an exclusive transaction on a file beside it: the system releases it however the process ends.
+// No code may open that file otherwise, because closing any handle on it drops the lock; the holder is described in a second file.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ export function takeGatewayLock(dataDir: string, nowMs: number): GatewayLock {
   } catch (error) {
     lock.close();
     throw new StartRefused(
-      `The database in ${dataDir} is in use by ${describeHolder(holderPath)}: stop that gateway, or let it do the work through its cabinet API.`,
+      `The database in ${dataDir} is in use by ${describeHolder(holderPath)}. Stop that gateway, or use its cabinet API instead.`,
       {
         cause: error,
       },
@@ -44,7 +44,7 @@ function describeHolder(path: string): string {
     const { pid, host, since } = JSON.parse(readFileSync(path, 'utf8')) as Holder;
     return `process ${pid} on ${host} since ${since}`;
   } catch {
-    // It has the lock and has not yet written its name.
+    // The holder has the lock and has not written the file yet.
     return 'another process';
   }
 }

@@ -1,17 +1,17 @@
-// SQLite in memory, called synchronously on the main thread: only microtasks pass, so the order of everything is fixed. For tests and the simulation.
-// The storage outlives its user: opened again, it drops what the last user left open, and that user's later statements never come back,
-// as after a crash.
+// SQLite in memory, called synchronously on the main thread: only microtasks run in between, so the order is deterministic. For tests and
+// the simulation. The storage outlives its user: connecting again rolls back the last user's open transaction, and later statements of that
+// user never return, as after a crash.
 import { openSqlite, runScript, type SqliteConnection } from './connection.ts';
 import type { SqliteExecutor } from './driver.ts';
 import { translateSqliteError } from './errors.ts';
 
 export interface MemoryStorage {
-  /** Takes the storage over from its last owner. */
+  /** Takes the storage over from its last user. */
   connect(now: () => number): SqliteExecutor;
   close(): void;
 }
 
-/** `image`: what it begins with, made by `image()` of another one. */
+/** `image`: the initial content, from `image()` of another storage. */
 export function createMemoryStorage(image?: Uint8Array): MemoryStorage & { image(): Uint8Array } {
   let readNow = () => 0;
   let generation = 0;
@@ -51,7 +51,7 @@ function createDirectExecutor(connection: SqliteConnection, isCurrent: () => boo
         if (connection.isTransaction) connection.exec('rollback');
       }),
     ping: () => attempt(() => connection.exec('select 1')),
-    // The storage belongs to its creator.
+    // Closed by its creator.
     close: () => Promise.resolve(),
   };
 }

@@ -1,9 +1,9 @@
-// What the worker thread does with the requests that have piled up, apart from any thread so that it can be tested directly.
-// Statements and scripts outside a transaction that arrived together share one and one sync to disk; none is answered before its COMMIT.
-// A failing statement undoes only itself, and a script all of its statements. If the COMMIT fails, or SQLite ended the transaction by
-// itself, all that shared it fail.
-// A transaction that can neither be committed nor rolled back would make every later request fail: then the runner is stuck, and its
-// thread has to end, so that the process does and starts anew.
+// The work of the SQLite worker on its queued requests, independent of threads so that it can be tested directly.
+// Statements and scripts outside a transaction that arrived together share one transaction and one sync to disk; none is answered before
+// its COMMIT. A failing statement undoes only itself, a failing script all of its statements. If the COMMIT fails, or SQLite itself ended
+// the transaction, all requests that shared it fail.
+// A transaction that can neither be committed nor rolled back would make every later request fail: then the runner is stuck, and its thread
+// has to end, so that the process ends and is restarted.
 import type { SqliteConnection, Statement, StatementResult } from './connection.ts';
 import type { Place } from './driver.ts';
 import { type CarriedError, carryError } from './errors.ts';
@@ -14,11 +14,11 @@ export interface RunRequest {
   place: Place;
   sql: string;
   parameters: readonly unknown[];
-  /** What now_ms() answers: the clock lives on the other side. */
+  /** The value of now_ms(): the clock is in the main thread. */
   nowMs: number;
 }
 
-/** Statements that are written together or not at all. */
+/** Statements that are executed together or not at all. */
 export interface ScriptRequest {
   id: number;
   kind: 'script';
@@ -31,7 +31,7 @@ export interface ControlRequest {
   kind: 'begin' | 'commit' | 'rollback' | 'ping';
 }
 
-/** What may share a transaction with others. */
+/** May share a transaction with other requests. */
 type Shareable = RunRequest | ScriptRequest;
 
 export type SqliteRequest = Shareable | ControlRequest;
@@ -41,7 +41,7 @@ export type SqliteAnswer =
   | { id: number; results: StatementResult[]; result?: undefined; error?: undefined }
   | { id: number; error: CarriedError; result?: undefined; results?: undefined };
 
-// Bounds how long the first of a batch waits for the last.
+// Bounds the time that the first request of a batch waits for the last.
 const maxBatch = 256;
 const rollbackTries = 3;
 const nothing: StatementResult = { rows: [], changes: undefined };
@@ -62,7 +62,7 @@ export class RequestRunner {
     this.#connection = open(() => this.#nowMs);
   }
 
-  /** Why nothing can be written any more; undefined while all is well. */
+  /** Why nothing can be written any more; undefined: it can. */
   get stuck(): CarriedError | undefined {
     return this.#stuck;
   }
@@ -110,10 +110,10 @@ export class RequestRunner {
     const { isTransaction } = this.#connection;
     switch (request.kind) {
       case 'run':
-        // By itself a statement is its own transaction; inside one, that one must still be there.
+        // A single statement is its own transaction; one inside a transaction requires that this is still open.
         return (request.place === 'in-transaction') === isTransaction ? this.#execute(request) : { id, error: endedBySqlite };
       case 'script':
-        // The gate lets no script in while a transaction is open (driver.ts).
+        // The gate admits no script while a transaction is open (driver.ts).
         return { id, error: endedBySqlite };
       case 'begin':
         return this.#exec(id, 'begin immediate');
@@ -141,7 +141,7 @@ export class RequestRunner {
       connection.exec('release script');
       return { id, results };
     } catch (error) {
-      // If it cannot be undone, the COMMIT of all must not come: the transaction is ended, and all that share it fail.
+      // If it cannot be undone, the shared transaction must not be committed: it is rolled back, and all its requests fail.
       if (connection.isTransaction && (this.#exec(id, 'rollback to script').error ?? this.#exec(id, 'release script').error))
         this.#rollback(id);
       return { id, error: carryError(error) };
@@ -162,7 +162,7 @@ export class RequestRunner {
     });
   }
 
-  /** Throws when the transaction cannot be ended. A second try costs nothing, and SQLite may have ended it by itself while the first failed. */
+  /** Throws if the transaction cannot be ended. Retries, because SQLite itself may have ended it while the first try failed. */
   #endTransaction(): void {
     const connection = this.#connection;
     for (let tries = 1; connection.isTransaction; tries += 1) {

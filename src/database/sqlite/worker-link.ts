@@ -1,5 +1,5 @@
-// The main thread's end of the worker: requests of one turn go over together, answers come back by id.
-// When the worker is gone, everything that waits and everything that comes later fails as "database down" instead of hanging.
+// The main thread's side of the worker: requests of one event loop turn are sent together, answers come back by id.
+// If the worker has ended, all waiting and later requests fail as "database down" instead of hanging.
 import { getCompileCacheDir } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../kernel/clock.ts';
@@ -21,9 +21,10 @@ interface Waiting {
 }
 
 /**
- * A thread uses the compiled code that the process keeps [D108] only if it knows where, before its first file: otherwise what strips
- * types is loaded again for it, 20 MB and a twentieth of the start. Not with flags of an operator's own (`--max-old-space-size`): a thread
- * takes those over by itself, and refuses many of them when they are handed to it. Ours [D124] is the whole process's and need not be.
+ * A thread uses the process's compile cache [D108] only if it is enabled before the thread's first file; otherwise the type stripper is
+ * loaded again, which takes 20 MB and a twentieth of the start. Not with an operator's own flags (`--max-old-space-size`): a thread
+ * inherits those, and rejects many of them in `execArgv`. The gateway's own flag [D124] applies to the whole process and need not be
+ * passed.
  */
 function withCompiledCode(): { execArgv?: string[] } {
   const kept = getCompileCacheDir();
@@ -36,7 +37,7 @@ function asBindable({ sql, parameters }: Statement): Statement {
   return { sql, parameters: parameters.map(toBindable) };
 }
 
-/** `onLost`: the thread has ended without being asked to, and nothing can be read or written until the process starts anew. */
+/** `onLost`: the thread has ended unexpectedly, and nothing can be read or written until the process is restarted. */
 export function startSqliteWorker(settings: WorkerSettings, clock: Clock, onLost: (error: Error) => void): Promise<WorkerExecutor> {
   const worker = new Worker(new URL('./worker.ts', import.meta.url), {
     workerData: settings,
@@ -90,7 +91,7 @@ export function startSqliteWorker(settings: WorkerSettings, clock: Clock, onLost
 
   const executor: WorkerExecutor = {
     async run(sql, parameters, place) {
-      // Judged on this side: a value that is refused must not cost the statements that travel with it.
+      // Checked on this side: an invalid value must not affect the statements that are sent with it.
       const bound = parameters.map(toBindable);
       const [result] = await ask((id) => ({ id, kind: 'run', place, sql, parameters: bound, nowMs: clock.now() }));
       return result as StatementResult;

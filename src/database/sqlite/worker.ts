@@ -1,5 +1,5 @@
-// The worker thread that alone touches the database file, so that a slow disk never stalls the event loop.
-// It takes everything that waits at its port at once: the busier it is, the more statements share one sync to disk.
+// The worker thread that alone accesses the database file, so that a slow disk never blocks the event loop.
+// It takes all queued messages at once: the busier it is, the more statements share one sync to disk.
 import { flushCompileCache } from 'node:module';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { openSqlite, type SqliteConnection } from './connection.ts';
@@ -23,7 +23,7 @@ const runner = new RequestRunner((now) => {
 });
 port.on('message', serve);
 send({ kind: 'ready' });
-// Otherwise it is written at the end of the thread, and one that is killed would never write it.
+// Written now, because a killed thread would not write it at its end.
 flushCompileCache();
 
 function serve(first: ToWorker): void {
@@ -31,7 +31,7 @@ function serve(first: ToWorker): void {
   for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) messages.push(next.message as ToWorker);
   const requests = messages.flatMap((message) => (message === 'close' ? [] : message));
   if (requests.length > 0) send({ kind: 'answers', answers: runner.answer(requests) });
-  // Nothing can be written by this thread any more; uncaught, it ends it, and the main thread gets the reason.
+  // This thread can write nothing any more: the uncaught error ends it and reaches the main thread.
   if (runner.stuck) throw new Error(`The open transaction could not be ended: ${runner.stuck.message}`);
   if (messages.includes('close')) {
     connection?.close();
