@@ -118,9 +118,7 @@ function recordAnswered({ database, logger }: CardsDeps, request: DeviceCall, pa
   const forget = (isReceived: boolean) => (isReceived ? forgetAbortCaller(database.queries, payment.id, abortHash) : undefined);
   (request.recipient?.received ?? Promise.resolve(true))
     .then(forget)
-    .catch((error: unknown) =>
-      logger.warn({ err: error, ...namesOf(payment) }, 'the delivery of the answer to an abort could not be stored'),
-    );
+    .catch((error: unknown) => logger.warn({ err: error, ...namesOf(payment) }, 'an answered abort could not be recorded as such'));
 }
 
 function stillUnclear(fields: object): GatewayError {

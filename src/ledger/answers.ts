@@ -123,7 +123,7 @@ function outcomeUnknown(fields: object): GatewayError {
 export function disputed(fields: object): GatewayError {
   return new GatewayError(
     'Timeout_or_no_response',
-    'The device contradicts the outcome that was settled before, and an operator of the gateway has to resolve this. Ask GET Device/Operation/Status with this OID later, which starts nothing; do not begin another operation instead.',
+    'The device contradicts the outcome that was settled before, and an operator of the gateway has to resolve it. Ask GET Device/Operation/Status with this OID later, which starts nothing; do not begin another operation instead.',
     { fields },
   );
 }

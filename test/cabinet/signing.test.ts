@@ -121,7 +121,7 @@ describe.each(engines)('signing on %s', (engine) => {
     expect(await test('http://10.0.0.1/')).toMatchObject({ errorCode: 0, isDelivered: false, error: expect.stringContaining('10.0.0.1') });
     for (const url of ['ftp://x', 'erp.example', 'http://x/#Amount#']) {
       const { errorCode, errorMessage } = await test(url);
-      expect([errorCode, errorMessage], url).toEqual([40, expect.stringMatching(/^Invalid_Request: url (must|knows only)/)]);
+      expect([errorCode, errorMessage], url).toEqual([40, expect.stringMatching(/^Invalid_Request: url (must|may contain only)/)]);
     }
   });
 

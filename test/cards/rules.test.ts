@@ -74,7 +74,7 @@ describe('a refund or void', () => {
 
 describe('an approval', () => {
   const report = (overrides: JsonObject = {}): JsonObject => ({ rrn: '1', operationId: '2', amount: 10, ...overrides });
-  const nameless = 'without an rrn and operationId';
+  const nameless = 'without a usable rrn and operationId';
 
   it.each([
     {},

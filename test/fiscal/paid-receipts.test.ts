@@ -77,7 +77,7 @@ describe.each(engines)('a receipt of a card sale on %s', (engine) => {
       { PaymentCode: 1, Amount: 5 },
     ];
     const refused = await print(receipt(15, payment.documentNr, cards));
-    expect([refused.code, refused.message]).toEqual([22, expect.stringContaining('Name the payment with documentNr')]);
+    expect([refused.code, refused.message]).toEqual([22, expect.stringContaining('Name the payment by documentNr')]);
     expect(registersBank()).toEqual([]);
     const named = [{ ...cards[0], documentNr: payment.documentNr }, cards[1] ?? {}];
     expect((await print(receipt(15, payment.documentNr, named))).code).toBe(0);

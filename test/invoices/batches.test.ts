@@ -186,9 +186,9 @@ describe.each(engines)('a batch of invoices on %s', (engine) => {
     const { group } = groupOf();
     const payment = { receiptId: 'F-1', deviceId: shop.deviceId };
     const again = transitions.find(({ condition }) => condition === 'same-payment') ?? ({} as never);
-    await expect(group.add(moveOf(oid, { transition: pay }))).rejects.toThrow('nothing else');
-    await expect(group.add(moveOf(oid, { payment }))).rejects.toThrow('nothing else');
-    await expect(group.add(moveOf(oid, { transition: again, payment }))).rejects.toThrow('made before');
+    await expect(group.add(moveOf(oid, { transition: pay }))).rejects.toThrow('A move to paid needs a payment');
+    await expect(group.add(moveOf(oid, { payment }))).rejects.toThrow('A move to paid needs a payment');
+    await expect(group.add(moveOf(oid, { transition: again, payment }))).rejects.toThrow('an earlier payment');
     expect(await stateOf(qr)).toBe(states.scanned);
     expect(await group.add(moveOf(oid, { transition: pay, payment }))).toBe(true);
   });

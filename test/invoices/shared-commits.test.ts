@@ -111,9 +111,9 @@ describe('moves that share a commit', () => {
     const { oid } = await create();
     const wrong = (transition: Partial<Transition>, payment?: { receiptId: string; deviceId: string }) =>
       moves.add(moveTo(oid, { transition: { ...scan, ...transition }, payment }));
-    await expect(wrong({ condition: 'same-payment' })).rejects.toThrow('payment made before');
-    await expect(wrong({ to: states.paid })).rejects.toThrow('nothing else');
-    await expect(wrong({}, { receiptId: 'F', deviceId: 'd' })).rejects.toThrow('nothing else');
+    await expect(wrong({ condition: 'same-payment' })).rejects.toThrow('an earlier payment');
+    await expect(wrong({ to: states.paid })).rejects.toThrow('A move to paid needs a payment');
+    await expect(wrong({}, { receiptId: 'F', deviceId: 'd' })).rejects.toThrow('A move to paid needs a payment');
     expect(await history(oid)).toEqual([0, 0]);
   });
 });

@@ -86,14 +86,14 @@ describe.each(engines)('on %s', (engine) => {
     it('is not begun: the caller may have received the outcome of its repeat elsewhere', async () => {
       const recipient = createFakeRecipient();
       recipient.leave();
-      await expect(commits.begin(request({ ...unnamed, recipient }), randomUUID())).rejects.toThrow('was not begun');
+      await expect(commits.begin(request({ ...unnamed, recipient }), randomUUID())).rejects.toThrow('was not started');
       expect(await count()).toBe(0);
     });
 
     it('is not begun either when the caller disconnects while it is being written', async () => {
       const recipient = createFakeRecipient();
       const guard = async () => recipient.leave();
-      await expect(commits.begin(request({ ...unnamed, recipient, guard }), randomUUID())).rejects.toThrow('was not begun');
+      await expect(commits.begin(request({ ...unnamed, recipient, guard }), randomUUID())).rejects.toThrow('was not started');
       expect(await count()).toBe(0);
     });
 

@@ -81,7 +81,7 @@ describe('those who joined a payment', () => {
       expect(told).toMatchObject({
         code: 41,
         oid: await commandId(),
-        message: expect.stringMatching(/goes on.*Device\/Operation\/Status/),
+        message: expect.stringMatching(/continues.*Device\/Operation\/Status/),
       });
     }
     // A place that becomes free is the next one's.

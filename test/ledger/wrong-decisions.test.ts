@@ -106,7 +106,7 @@ it('a decision from a stale page, which shows it as open, closes no contradictio
   const terminal = await world.terminal();
   const documentNr = world.random.uuid();
   const id = await decideWhileAway(terminal.id, () => world.pay(terminal.id, 50, documentNr), 'refused');
-  await expect(decide(id, 'refused')).rejects.toThrow('look at it again');
+  await expect(decide(id, 'refused')).rejects.toThrow('check the command again');
   expect((await world.run(world.pay(terminal.id, 50, documentNr))).code).toBe(3);
 });
 

@@ -80,9 +80,8 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
 
   /**
    * A refusal is valid only for its own command. If this process stalled since, another call of the same name may have begun and charged:
-   * from a caller that disconnected and switched to another gateway, or from a proxy that sent the request twice. Then the outcome of that
-   * command is the answer, as for any repeat; if waiting for it fails, its state as read. Only the key is written here, so a crash changes
-   * nothing.
+   * from a caller that switched to another gateway, or from a proxy that sent the request twice. Then that command's outcome is the answer,
+   * as for any repeat; if waiting for it fails, its state as read. Only the key is written here, so a crash changes nothing.
    */
   async function recheckBeforeRefusal(call: CommandCall, ran: Ran): Promise<Ran> {
     const { id, state } = ran.command;
@@ -142,8 +141,7 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
     // A command found by its key has that key already; by now the key may belong to a later command and must not be moved back.
     if (by !== 'key') await keyedCalls.keepKey(request, command.id);
     const latest = await waitFor(command, request.recipient);
-    // `expired`: the command was issued again under a new id, in the transaction that settled this one. If that id cannot be read, the
-    // outcome is not known.
+    // `expired`: the settling transaction issued the command again under a new id. If that row cannot be read, the outcome is not known.
     const again = await store.lastIssueOf(database.queries, latest).catch(hiddenIfDatabaseDown);
     if (again === 'hidden') return { command, isEarlier: true, isRepeated };
     if (again.id !== latest.id) return answerOfEarlier({ command: again, by: by === 'key' ? 'number' : by }, request);
