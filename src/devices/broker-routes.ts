@@ -1,9 +1,9 @@
-// What RabbitMQ's HTTP authentication backend asks: may this device log in, enter the vhost, use the queue, the exchange, the topic.
-// Not the envelope: RabbitMQ reads the one word `allow` or `deny`, and takes everything else, a failure included, as no.
-// A disabled device is denied on every question. RabbitMQ caches the answer for a connection, though: one that exists
-// already has to be ended there (docs/operating.md).
-// The address holds a token that only RabbitMQ and the gateway know. A request without it gets the 404 of a missing path,
-// before anything of the request is read; so the token is in no log, metric or API document, all of which know the pattern alone.
+// The routes for RabbitMQ's HTTP authentication backend: may this device log in, enter the vhost, use the queue, the exchange, the topic.
+// Without the envelope: RabbitMQ reads the word `allow` or `deny`, and treats everything else, also a failure, as `deny`.
+// A disabled device is always denied. But RabbitMQ caches the answers of a connection, so an existing connection must be closed there
+// (docs/operating.md).
+// The path contains a token that only RabbitMQ and the gateway know. A request without it gets the 404 of a missing path before any of it
+// is read. Logs, metrics and the API document contain only the pattern of the path, never the token.
 
 import { createTokenCheck, knownAs, open } from '../http/authentication.ts';
 import { noSuchPath } from '../http/envelope.ts';
@@ -15,9 +15,9 @@ import type { Devices } from './devices.ts';
 
 export interface BrokerRoutesDeps {
   devices: Pick<Devices, 'checkSecret' | 'mayStay'>;
-  /** Any of them opens the address: two while one is being replaced. None: the questions are not served. */
+  /** Each of them is valid: two while one is being replaced. None: the routes are not registered. */
   tokens: readonly string[];
-  /** The vhost that devices live in. */
+  /** The vhost of the devices. */
   vhost?: string;
 }
 
@@ -42,7 +42,7 @@ function readQuestion(fields: unknown): BrokerQuestion {
 export function registerBrokerRoutes(app: RouteApp, { devices, tokens, vhost = '/' }: BrokerRoutesDeps): void {
   if (tokens.length === 0) return;
   const checks = tokens.map(createTokenCheck);
-  // Every token is compared, so that the time tells neither which one was near nor how many there are left.
+  // All tokens are compared, so that the timing reveals nothing about them.
   const isToken = (candidate: string) => checks.filter((check) => check(candidate)).length > 0;
 
   const ifItMayStay =
@@ -57,7 +57,7 @@ export function registerBrokerRoutes(app: RouteApp, { devices, tokens, vhost = '
     topic: ifItMayStay(decideTopic),
   };
 
-  // A scope of its own: forms are read here and nowhere else.
+  // A separate scope: forms are parsed only here.
   app.register(async (scope) => {
     scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, async (_request: unknown, body: string) =>
       Object.fromEntries(new URLSearchParams(body)),
@@ -76,7 +76,7 @@ export function registerBrokerRoutes(app: RouteApp, { devices, tokens, vhost = '
       };
       const path = `/broker/rabbitmq/:token/${name}`;
       const config = { access: open, logsSuccessAtDebug: true };
-      // With http_method get or post of rabbitmq_auth_backend_http.
+      // For http_method get and post of rabbitmq_auth_backend_http.
       scope.get(path, { config, schema: { hide: true, querystring: questionSchema } }, async (request, reply) =>
         reply.type('text/plain').send(await answer(request.query, factsOf(request).presentedSecrets)),
       );

@@ -1,6 +1,6 @@
-// Is this the device's own secret? Asked at every login on a broker, the built-in queue and the invoice calls [D10],
-// and remembered for seconds. A disabled device has no valid secret; a change of secret is felt at once here.
-// A right secret is never refused because of others' wrong ones [D62]: those are only kept from costing much.
+// Checks a device's secret, at every login to a broker or the built-in queue and in invoice calls [D10], with a cache of a few seconds. A
+// disabled device has no valid secret; a changed secret is effective at once on this instance.
+// A right secret is never refused because of wrong ones of other callers [D62]: the cache only limits their cost.
 
 import { hashSecret, sameHash } from '../access/secrets.ts';
 import { createShortLivedCache } from '../access/short-lived-cache.ts';
@@ -11,7 +11,7 @@ import { parseUuid } from '../kernel/ids.ts';
 
 const knownForMs = 5_000;
 const unknownForMs = 2_000;
-/** A secret that does not fit may be newer than what is remembered: then it is looked up again, but not more often than this. */
+/** A wrong secret may be newer than the cached one: then the device is read again, but not more often than this. */
 const doubtedAfterMs = 1_000;
 const memoryCapacity = 10_000;
 
@@ -24,13 +24,13 @@ interface KnownDevice {
 
 export interface Credentials {
   check(deviceId: string, secret: string): Promise<DeviceCaller | undefined>;
-  /** Registered and not disabled, whatever its secret: for a connection that exists already. */
+  /** Registered and not disabled, whatever its secret: for an existing connection. */
   mayStay(deviceId: string): Promise<boolean>;
   forget(): void;
 }
 
 export function createCredentials(database: Database, clock: Clock): Credentials {
-  // By the device and not by the secret: any number of wrong secrets for one device costs one look-up a second.
+  // Cached by device, not by secret: any number of wrong secrets for one device costs one query per second.
   const devices = createShortLivedCache<KnownDevice>(clock, memoryCapacity, async (deviceId) => {
     const row = await database.queries
       .selectFrom('devices')

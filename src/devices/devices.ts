@@ -1,6 +1,6 @@
-// The devices room in one piece: register, pairing, credentials, presence. Each change is one transaction with its audit entry;
-// a device that loses its access is disconnected at once here, and by a wake-up on the other instances. Where a broker keeps logins of its
-// own, secrets are changed together with them (secret-changes.ts).
+// The interface of the devices room: registry, pairing, credentials. Each change is one transaction with its audit entry. A device that
+// loses its access is disconnected at once, on other instances by a wake-up. If a broker has its own logins, secrets are changed together
+// with them (secret-changes.ts).
 
 import { deviceAccessTopic } from '../access/merchant-device.ts';
 import { newDeviceSecret } from '../access/secrets.ts';
@@ -32,13 +32,13 @@ import {
 } from './registry.ts';
 import { createSecretChanges } from './secret-changes.ts';
 
-// A code has 40 bits and lives for minutes: at this pace of wrong ones, guessing one takes thousands of years. Right ones are not counted:
-// a fitter pairs a shop full of devices in one go.
+// A code has 40 bits and is valid for minutes: at this rate of wrong codes, guessing one takes thousands of years. Right codes are not
+// counted, because an installer pairs all devices of a shop in a row.
 const wrongCodes = {
   perAddress: { burst: 10, perS: 10 / 60 },
   inAll: { burst: 300, perS: 5 },
   maxWaiting: 200,
-  sentence: 'Too many wrong pairing codes were tried; wait a little.',
+  sentence: 'Too many wrong pairing codes were tried; try again in a minute.',
 };
 const defaultPairingLifetimeMs = 15 * 60_000;
 
@@ -47,10 +47,10 @@ export interface DevicesDeps {
   clock: Clock;
   random: Random;
   banks: readonly Bank[];
-  /** Asked at each pairing: ports may be known only after the start. */
+  /** Called at each pairing: ports may be known only after the start. */
   addresses: () => ChannelAddresses;
   pairingLifetimeMs?: number;
-  /** Of an outside broker that keeps its own. */
+  /** The logins of an external broker that has its own. */
   logins?: DeviceLogins | undefined;
 }
 
@@ -65,13 +65,13 @@ export interface Devices {
   enable(actor: string, deviceId: string): Promise<void>;
   newSecret(actor: string, deviceId: string): Promise<{ secret: string }>;
   newPairingCode(actor: string, deviceId: string): Promise<PairingCode>;
-  /** `address` is the caller's, for the limit on guessing. */
+  /** `address`: the caller's, for the limit on guesses. */
   pair(code: string, address: string): Promise<Pairing>;
   /** For broker logins, the built-in queue and HTTP Basic [D10]. */
   checkSecret(deviceId: string, secret: string): Promise<DeviceCaller | undefined>;
-  /** Registered and not disabled: for what a connected device asks of an outside broker. */
+  /** Registered and not disabled: for requests of a connected device at an external broker. */
   mayStay(deviceId: string): Promise<boolean>;
-  /** Called on every instance when a device was disabled or got a new secret: the instance that holds its connection ends it. */
+  /** Called on every instance when a device was disabled or got a new secret: the instance with its connection closes it. */
   onCutOff(listener: (deviceId: string) => void): Cancel;
   stop(): void;
 }
@@ -82,7 +82,7 @@ export function createDevices(deps: DevicesDeps): Devices {
   const guesses = createGuessLimit({ clock, ...wrongCodes });
   const cutOffListeners = new Set<(deviceId: string) => void>();
 
-  // The detail is the device to cut off; empty when access was only granted.
+  // The detail is the device to disconnect; empty if access was only granted.
   const stopListening = database.onWake(deviceAccessTopic, (deviceId) => {
     credentials.forget();
     if (deviceId !== '') for (const listener of cutOffListeners) listener(deviceId);
@@ -126,13 +126,13 @@ export function createDevices(deps: DevicesDeps): Devices {
     newPairingCode: (actor, deviceId) => database.transaction((queries) => issueCode(queries, random, actor, deviceId, pairingLifetimeMs)),
     async pair(code, address) {
       const secret = newDeviceSecret(random);
-      // A device that was paired before has a new secret then: its predecessor is cut off.
+      // If the device was paired before, its old secret ends and its connection is closed.
       const exchange = async () => {
         const exchanged = await database.transaction((queries) => exchangeCode(queries, secret, code));
         changed(exchanged.deviceId);
         return exchanged;
       };
-      // What a broker takes its time for must not hold up the next one who tries a code.
+      // A slow broker must not delay the next caller that tries a code.
       const paired = secretChanges
         ? await secretChanges.pair(await guesses.attempt(address, () => findByCode(database.queries, code)), code, secret)
         : await guesses.attempt(address, exchange);

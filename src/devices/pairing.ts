@@ -1,7 +1,7 @@
 // Pairing [D34]: a short code, typed or scanned at the device, is exchanged for the device's id and secret.
-// Always holds: one live code a device, kept as a hash. An exchanged code stays good for its time until the device is seen after the exchange
-// (presence-keeper.ts ends it), so that a device whose answer was lost can repeat it [D181]; each exchange ends the secret of the one before.
-// A wrong, expired or used code gets one and the same answer, so that guessing teaches nothing.
+// Invariants: one valid code per device, stored as a hash. An exchanged code stays valid until it expires or the device connects after the
+// exchange (presence-keeper.ts ends it), so that a device whose answer was lost can repeat the exchange [D181]; each exchange ends the
+// secret of the one before. A wrong, expired or used code gets the same answer, so that guesses reveal nothing.
 import { writeAudit } from '../access/audit.ts';
 import { hashSecret } from '../access/secrets.ts';
 import type { Queries } from '../database/database.ts';
@@ -11,7 +11,7 @@ import type { Random } from '../kernel/random.ts';
 import { mqttTopics, queueNames } from '../link/protocol.ts';
 import { noSuchDevice } from './registry.ts';
 
-/** Crockford's base 32: no I, L, O or U, so that a code survives being read aloud. */
+/** Crockford's base 32: without I, L, O and U, so that a code can be read aloud. */
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const codeLength = 8;
 
@@ -26,12 +26,12 @@ export function newCode(random: Random): string {
   return `${letters.slice(0, 4).join('')}-${letters.slice(4).join('')}`;
 }
 
-/** As the code was made, from what a person typed: case, blanks, dashes and look-alike letters do not matter. */
+/** Normalises a typed code: case, blanks, dashes and look-alike letters do not matter. */
 export function readCode(typed: string): string {
   return typed.slice(0, 64).toUpperCase().replace(/[\s-]/g, '').replaceAll('O', '0').replace(/[IL]/g, '1');
 }
 
-/** A new code for the device; an older one ends. Call it inside a transaction. */
+/** Issues a new code for the device, which ends an older one. Call it inside a transaction. */
 export async function issueCode(
   queries: Queries,
   random: Random,
@@ -69,7 +69,7 @@ export interface PairedDevice {
 
 const wrongCode = () => new GatewayError('Record_not_exist', 'The code is wrong, has expired or was used before; ask for a new one.');
 
-/** Whose code it is, without using it up. */
+/** The device of the code, without using the code up. */
 export async function findByCode(queries: Queries, typed: string): Promise<string> {
   const device = await queries
     .selectFrom('devices')
@@ -82,9 +82,7 @@ export async function findByCode(queries: Queries, typed: string): Promise<strin
   return device.id;
 }
 
-/**
- * Exchanges the code for this secret; with `before` only if the device's secret is still the one that was read. Call it inside a transaction.
- */
+/** Exchanges the code for this secret; with `before`, only if the device's secret has not changed since. Call it inside a transaction. */
 export async function exchangeCode(
   queries: Queries,
   secret: string,
@@ -105,13 +103,13 @@ export async function exchangeCode(
   return { deviceId: device.id, secret, kind: device.kind, name: device.name, bank: device.bank ?? undefined };
 }
 
-/** Where devices find the two channels, as seen from outside. */
+/** The public addresses of the two channels. */
 export interface ChannelAddresses {
   mqttUrl: string;
   queueUrl: string;
 }
 
-/** Everything that a device needs to know to speak the protocol. */
+/** All that a device needs to connect. */
 export function connectionGuide(deviceId: string, addresses: ChannelAddresses) {
   const isRabbitmq = /^amqps?:/.test(addresses.queueUrl);
   return {

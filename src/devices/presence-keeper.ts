@@ -1,9 +1,9 @@
-// Writes what the link knows of the devices into the database: last seen, journal, last report [D180];
-// and ends the pairing code of a device that was seen after it was exchanged [D181].
-// Every gateway receives the presence of every device; the one that holds the lease writes, so the cost does not grow with the number of gateways.
-// Always holds: one statement at a time, so that presence takes at most one database connection and payments never wait behind it; a device
-// is written at most once a minute, or after five seconds if its journal changed. A database that is down costs one try per round.
-// If the writer dies, its lease ends within 15 s and another gateway goes on; rows that are fresh in the database are left as they are.
+// Writes the presence of devices into the database: last seen, journal, last report [D180]; and ends the pairing code of a device that
+// connected after the exchange [D181].
+// Every gateway receives the presence of every device; the holder of the lease writes it, so the cost does not grow with the number of
+// gateways. Invariants: one statement at a time, so that presence uses at most one database connection and payments never wait for it; a
+// device is written at most once a minute, or after five seconds if its journal changed. While the database is down, there is one try per
+// round. If the writer dies, its lease expires within 15 s and another gateway continues; it does not rewrite rows that are recent.
 import { sql } from 'kysely';
 import { type BatchRow, batchRows, type RowsText, rowsText } from '../database/batch-rows.ts';
 import type { Database } from '../database/database.ts';
@@ -18,14 +18,14 @@ import type { Link } from '../link/link.ts';
 import type { DeviceSnapshot, SeenDevice } from '../link/sightings.ts';
 import { createPresenceLease, presenceRoundMs } from './presence-lease.ts';
 
-/** After a device appeared: the others of a storm come into the same batch. */
+/** Delay after a device connects, so that devices that connect together share a batch. */
 const soonMs = 250;
 const writeEveryMs = 60_000;
-/** A row in the database that is younger than this is not written again when another gateway takes over. */
+/** A row that is younger than this is not rewritten when another gateway takes over. */
 const freshForMs = 30_000;
 const maxRows = 500;
 const maxCharacters = 1024 * 1024;
-/** A larger report is not kept; the rest of the presence is. */
+/** A larger report is not stored; the rest of the presence is. */
 const maxReport = 16 * 1024;
 
 const columns = { id: 'text', age_ms: 'int8', journal_id: 'text', report: 'text' } as const;
@@ -39,11 +39,11 @@ interface Written {
 
 export interface PresenceKeeper {
   start(): void;
-  /** Writes what is still unwritten, so that a restart does not lose it, and ends the lease. */
+  /** Writes the unwritten presences, so that a restart does not lose them, and ends the lease. */
   stop(): Promise<void>;
 }
 
-/** What is worth keeping of a presence: not the message's own bookkeeping. Card numbers are masked [D6]. */
+/** The part of a presence report to store, without the protocol's own fields and with card numbers masked [D6]. */
 export function keptReport(report: DeviceSnapshot['report']): string | null {
   if (report === undefined) return null;
   const { clock: _clock, bootId: _bootId, journalId: _journalId, kind: _kind, ...kept } = report;
@@ -51,7 +51,7 @@ export function keptReport(report: DeviceSnapshot['report']): string | null {
   return text.length > maxReport ? null : text;
 }
 
-/** Seen after its code was exchanged: it has the secret, and the code ends [D181]. */
+/** The device connected after the exchange of its code, so it has the secret, and the code ends [D181]. */
 const isPaired = sql.raw('"devices"."pairing_used_at" < now_ms() - "new"."age_ms"');
 
 const updates = forEachEngine((engine) =>
@@ -91,7 +91,7 @@ export function createPresenceKeeper(deps: Deps): PresenceKeeper {
   const { database, clock, logger, link } = deps;
   const lease = createPresenceLease(deps);
   const restrained = restrainLogger(logger, clock);
-  // Bounded by the number of registered devices, as the link's own book is.
+  // Bounded by the number of registered devices, like the link's presence book.
   const written = new Map<string, Written>();
   let stops: Cancel[] = [];
   let cancelSoon: Cancel | undefined;
@@ -106,11 +106,11 @@ export function createPresenceKeeper(deps: Deps): PresenceKeeper {
   function select(isWanted: (deviceId: string, seen: SeenDevice) => boolean): string[] {
     const ids: string[] = [];
     for (const [deviceId, seen] of link.presence.all()) if (isWanted(deviceId, seen)) ids.push(deviceId);
-    // In one order: a writer whose lease ended while it was paused may be at the same rows.
+    // In a fixed order: a writer whose lease expired while it was paused may be writing the same rows.
     return ids.sort();
   }
 
-  /** Notes them as written: a row that the database refuses comes again after a minute. */
+  /** Marks them as written: a row that the database rejects is written again after a minute. */
   function takeBatch(ids: string[]): Row[] {
     const rows: Row[] = [];
     for (let characters = 0; rows.length < maxRows && characters < maxCharacters; ) {
@@ -127,7 +127,7 @@ export function createPresenceKeeper(deps: Deps): PresenceKeeper {
     return rows;
   }
 
-  /** All rows in one commit; if the database refuses one of them, half as many at a time, so that one bad row keeps none of the others. */
+  /** All rows in one commit; if the database rejects it, each half alone, so that one bad row does not block the others. */
   async function write(rows: readonly Row[], freshMs: number): Promise<void> {
     try {
       await updates[database.engine](database.queries, { rows: rowsText(columns, rows), freshMs });
@@ -138,7 +138,7 @@ export function createPresenceKeeper(deps: Deps): PresenceKeeper {
       }
       const [{ id: deviceId } = {}] = rows;
       if (rows.length === 1)
-        return restrained.warn({ err: error, deviceId }, 'the presence of a device could not be written; it is tried again');
+        return restrained.warn({ err: error, deviceId }, 'the presence of a device could not be written; the write will be retried');
       for (const half of halves(rows)) await write(half, freshMs);
     }
   }

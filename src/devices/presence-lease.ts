@@ -1,7 +1,7 @@
-// Which gateway writes presence [D180]. A lease is economy, never safety: a holder that was paused past its end writes beside the next one for
-// a moment, and the statement itself keeps the newer state.
-// A gateway that has lost one of its channels does not receive every device's presence: it lets the lease expire, and takes it only if no other gateway wanted it
-// for the length of one more lease.
+// The lease for writing presence [D180]. It saves work but guarantees nothing: a holder that was paused past its end writes beside the next
+// one for a moment, and the statement itself keeps the newer state.
+// A gateway that has lost one of its channels does not receive the presence of every device: it lets the lease expire, and takes it only if
+// no other gateway has taken it for the length of one more lease.
 import type { Database } from '../database/database.ts';
 import { endTurn, isTurnFree, keepTurn, takeTurn } from '../database/turn.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -26,7 +26,7 @@ interface Deps {
 
 export function createPresenceLease({ database: { queries }, clock, link, instanceId }: Deps): PresenceLease {
   const turn = { work: 'presence', instanceId };
-  /** On clock.elapsed(); counted from before the statement, so that this gateway never believes in a lease that has ended. */
+  /** In clock.elapsed(), from before the statement, so that this gateway never relies on an expired lease. */
   let heldUntilMs = Number.NEGATIVE_INFINITY;
   const isHeld = () => clock.elapsed() < heldUntilMs;
 
@@ -34,11 +34,11 @@ export function createPresenceLease({ database: { queries }, clock, link, instan
     isHeld,
     async hold() {
       const nowMs = clock.elapsed();
-      const hearsAll = Object.values(link.connected()).every(Boolean);
-      if (isHeld() && (!hearsAll || heldUntilMs - nowMs > leaseMs - presenceRoundMs)) return true;
+      const isConnectedToAll = Object.values(link.connected()).every(Boolean);
+      if (isHeld() && (!isConnectedToAll || heldUntilMs - nowMs > leaseMs - presenceRoundMs)) return true;
       const isOurs = isHeld()
         ? await keepTurn(queries, turn, leaseMs)
-        : (await isTurnFree(queries, turn.work, hearsAll ? 0 : leaseMs)) && (await takeTurn(queries, turn, leaseMs));
+        : (await isTurnFree(queries, turn.work, isConnectedToAll ? 0 : leaseMs)) && (await takeTurn(queries, turn, leaseMs));
       heldUntilMs = isOurs ? nowMs + leaseMs : Number.NEGATIVE_INFINITY;
       return isOurs;
     },

@@ -1,5 +1,5 @@
-// The register of devices [D33]: who they belong to, what they are, and whether they may speak.
-// Functions that change something are called inside a transaction and write the audit log in it. Secrets are kept as hashes.
+// The registry of devices [D33]: merchant, kind, name, and whether they are disabled.
+// Functions that change a device run inside a transaction and write the audit log in it. Secrets are stored as hashes.
 import { writeAudit } from '../access/audit.ts';
 import { checkName, requireMerchant } from '../access/merchants.ts';
 import { hashSecret } from '../access/secrets.ts';
@@ -16,7 +16,7 @@ export interface Bank {
 }
 
 export interface NewDeviceRequest {
-  /** Absent: a random one. Given, it must be free. */
+  /** Must not be in use; absent: a random one. */
   id?: string | undefined;
   merchantId: string;
   kind: DeviceKind;
@@ -37,7 +37,7 @@ export interface ListedDevice {
   hasJournal: boolean;
   createdAtMs: number;
   lastSeenAtMs: number | undefined;
-  /** Until when a pairing code waits to be used. */
+  /** The expiry of an unused pairing code. */
   pairingExpiresAtMs: number | undefined;
 }
 
@@ -105,10 +105,10 @@ export async function renameDevice(queries: Queries, actor: string, deviceId: st
   await writeAudit(queries, { actor, action: 'device.rename', subject: deviceId, merchantId, detail: { from: before.name, to: name } });
 }
 
-/** No code waits to be exchanged. */
+/** There is no pairing code. */
 export const noPairing = { pairing_hash: null, pairing_expires_at: null, pairing_used_at: null } as const;
 
-/** A disabled device can neither log in nor pair, and answers as if it were not there. Disabling twice is disabling once. */
+/** A disabled device can neither log in nor pair, and counts as offline. Idempotent. */
 export async function setDisabled(queries: Queries, actor: string, deviceId: string, isDisabled: boolean): Promise<void> {
   const changed = await queries
     .updateTable('devices')
@@ -132,14 +132,14 @@ export interface LoginState {
   isDisabled: boolean;
 }
 
-/** What decides about a device's logins. */
+/** The state that a device's login at a broker must match. */
 export async function readLoginState(queries: Queries, deviceId: string): Promise<LoginState> {
   const row = await queries.selectFrom('devices').select(['secret_hash', 'disabled_at']).where('id', '=', deviceId).executeTakeFirst();
   if (!row) throw noSuchDevice();
   return { secretHash: row.secret_hash, isDisabled: row.disabled_at !== null };
 }
 
-/** Replaces the device's secret; the old one ends here. With `before` only if secret and disabling are still as they were read. */
+/** Replaces the device's secret; the old one ends here. With `before`, only if the login state has not changed since it was read. */
 export async function replaceSecret(queries: Queries, actor: string, deviceId: string, secret: string, before?: LoginState): Promise<void> {
   let update = queries
     .updateTable('devices')
@@ -159,7 +159,7 @@ export async function replaceSecret(queries: Queries, actor: string, deviceId: s
   await writeAudit(queries, { actor, action: 'device.secret', subject: deviceId, merchantId: changed.merchantId });
 }
 
-/** All devices, or one merchant's, without anything secret; oldest first. */
+/** All devices, or one merchant's, without secrets; oldest first. */
 export async function listDevices(queries: Queries, merchantId?: string): Promise<ListedDevice[]> {
   let query = queries
     .selectFrom('devices')

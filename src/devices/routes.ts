@@ -1,4 +1,4 @@
-// HTTP of the devices room: Device/Device/Status of the specification, and pairing, which is our own [D3].
+// HTTP of the devices room: Device/Device/Status of the specification, and pairing, an addition [D3].
 
 import { callerOf, keyFor, open } from '../http/authentication.ts';
 import { exampleTerminal } from '../http/examples.ts';
@@ -68,7 +68,7 @@ export function registerDeviceRoutes(app: RouteApp, deps: DeviceRoutesDeps): voi
         ...deviceTimeout(answerWithinMs),
         summary: 'Physical state of a terminal or register',
         description:
-          'Asks the device itself, for up to 20 seconds, and passes its report on as it came. For a device that is away, errorCode 30 carries what it last reported, marked "online":false.',
+          'Asks the device itself, for up to 20 seconds, and returns its report unchanged. For an offline device, errorCode 30 has its last report, with "online":false.',
         querystring: statusQuery,
         response: answers(
           {
@@ -89,7 +89,6 @@ export function registerDeviceRoutes(app: RouteApp, deps: DeviceRoutesDeps): voi
   registerPairingRoute(app, deps.devices);
 }
 
-/** For any desk where devices pair. */
 export function registerPairingRoute(app: RouteApp, devices: Pick<Devices, 'pair'>): void {
   app.post(
     '/pairing',
@@ -100,7 +99,7 @@ export function registerPairingRoute(app: RouteApp, devices: Pick<Devices, 'pair
         operationId: 'pairDevice',
         summary: 'Exchange a pairing code for an id, a secret and addresses',
         description:
-          'A code works once and for a quarter of an hour. One that is wrong, expired or used answers 20, always in the same words. In answers and answerKey, {replyTo} stands for the replyTo of the command. HTTP 503 with errorCode 1: the broker did not take the login; the sentence tells whether the code is still good.',
+          'A code works once and for a quarter of an hour. A wrong, expired or used code is answered 20, always with the same message. In answers and answerKey, {replyTo} stands for the replyTo of the command. HTTP 503 with errorCode 1: the broker did not accept the login; the message says whether the code is still valid.',
         body: pairingBody,
         response: openAnswers(
           {

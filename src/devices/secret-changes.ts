@@ -1,15 +1,16 @@
-// Secrets of devices where a broker keeps logins of its own (Mosquitto): the login and the row change together, in an order that tells
-// no caller a secret that does not work, and pairing uses its code up only once the broker has the login [D104].
+// Secrets of devices if a broker has its own logins (Mosquitto): the login and the row change together, in an order in which no caller gets
+// a secret that does not work, and the pairing code is used up only after the broker has the login [D104].
 //
-// A change takes the login in hand first (of two that do, the broker ends the earlier one), then reads the row, writes the login, commits
-// the row if it is still as it was read, and has the broker confirm that no other change came between. If the process dies or the broker is gone
+// A change first takes over the login (of two that do, the broker ends the earlier one), then reads the row, writes the login, commits the
+// row if it has not changed since, and lets the broker confirm that no other change came in between. If the process or the broker dies
 // - before the login is written: nothing has changed;
 // - before the commit: the broker has a secret that no device got, and the device cannot log in there with its old one. The code is still
-//   good, and the caller got no answer or an error: its repeat repairs it;
-// - after the commit: the answer is lost, as with any broker; pairing is repeated with the same code, a new secret is asked for again. The old secret is
-//   over from the commit on, whatever the broker says then: `onCommit` cuts off who came in with it.
-// A process that stood still, or a message that comes late, finds its connection ended and writes nothing.
-// Disabling is the other way round: the row first, because from then on the device is sent nothing; then the login, which may be repeated.
+//   valid, and the caller got no answer or an error: a repeat repairs the login;
+// - after the commit: the answer is lost, as with any broker; the caller pairs again with the same code, or requests a new secret again.
+//   The old secret is invalid from the commit on, whatever the broker answers: `onCommit` disconnects devices that used it.
+// After a pause of the process or a late message, the connection to the broker is ended, so nothing is written.
+// Disabling works in the reverse order: the row first, because from then on nothing is sent to the device; then the login, which may be
+// repeated.
 import type { Database } from '../database/database.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { DeviceLogins, HeldLogin } from '../link/brokers/mosquitto-logins.ts';
@@ -19,21 +20,21 @@ import { readLoginState, replaceSecret } from './registry.ts';
 export interface SecretChanges {
   pair(deviceId: string, code: string, secret: string): Promise<PairedDevice>;
   replace(actor: string, deviceId: string, secret: string): Promise<void>;
-  /** After the device was disabled or enabled: its login follows the row as it is now. */
+  /** After the device was disabled or enabled: updates its login to the current row. */
   follow(deviceId: string): Promise<void>;
 }
 
 export interface SecretChangesDeps {
   database: Database;
   logins: DeviceLogins;
-  /** The device has a new secret here. */
+  /** The new secret of the device is committed. */
   onCommit(deviceId: string): void;
 }
 
 export function createSecretChanges({ database, logins, onCommit }: SecretChangesDeps): SecretChanges {
   const { queries } = database;
 
-  /** `committed`: from then on another sentence is true. */
+  /** `committed`: from then on, errors get the sentence `after`. */
   async function change<Result>(
     deviceId: string,
     sentences: { before: string; after: string },
@@ -59,11 +60,11 @@ export function createSecretChanges({ database, logins, onCommit }: SecretChange
       change(
         deviceId,
         {
-          before: 'The pairing code is still good: try again.',
-          after: 'It is not certain that the login works; the pairing code is still good: try again.',
+          before: 'The pairing code is still valid: try again.',
+          after: 'It is not certain that the login works. The pairing code is still valid: try again.',
         },
         async (login, committed) => {
-          // Another may have ended it until now.
+          // The code may have ended meanwhile.
           await findByCode(queries, code);
           const before = await readLoginState(queries, deviceId);
           await login.put(secret, false);
@@ -74,7 +75,7 @@ export function createSecretChanges({ database, logins, onCommit }: SecretChange
       ),
 
     replace: (actor, deviceId, secret) => {
-      const again = 'Ask for a new secret again.';
+      const again = 'Request a new secret again.';
       return change(deviceId, { before: again, after: again }, async (login, committed) => {
         const before = await readLoginState(queries, deviceId);
         await login.put(secret, before.isDisabled);
@@ -95,19 +96,19 @@ export function createSecretChanges({ database, logins, onCommit }: SecretChange
         .catch((error: unknown) => {
           throw withSentence(
             error,
-            'The device itself is as you asked, and a disabled one is sent nothing; only its login there is as before: do the same again.',
+            'The device was changed as requested, and a disabled one gets no commands. Only its login at the broker was not changed: repeat the request.',
           );
         });
       if (found === 'unknown' && !isDisabled)
         throw new GatewayError(
           'The_status_cannot_be_applied',
-          'The device is enabled, but Mosquitto has no login of it: give it a new secret, or pair it anew.',
+          'The device is enabled, but Mosquitto has no login for it. Give it a new secret, or pair it again.',
         );
     },
   };
 }
 
-/** What the broker's failure means here; anything else says so itself. */
+/** Adds the consequence to a failure of the broker; other errors are unchanged. */
 function withSentence(error: unknown, sentence: string): unknown {
   if (!(error instanceof GatewayError) || error.errorName !== 'Internal_error') return error;
   const { errorName, message, httpStatus, retryAfterS } = error;

@@ -1,5 +1,5 @@
-// Terminal status: the device's own answer, passed on as it came [D6]; for a device that is away, what it last said, marked so.
-// A device that is unknown, another merchant's or disabled answers 30 without any report [D11].
+// Terminal status: the device's own answer, unchanged [D6]; for an offline device its last report, marked as such.
+// An unknown device, another merchant's or a disabled one is answered 30 without a report [D11].
 import { type MerchantDevice, requireMerchantDevice } from '../access/merchant-device.ts';
 import type { Database } from '../database/database.ts';
 import { maskReport } from '../kernel/card-mask.ts';
@@ -10,7 +10,7 @@ import { parseUuid } from '../kernel/ids.ts';
 import type { Link } from '../link/link.ts';
 import { keptReport } from './presence-keeper.ts';
 
-/** Of the specification's Limits; looking for the device counts. */
+/** From the specification's Limits; includes the time to locate the device. */
 export const answerWithinMs = 20_000;
 
 export interface StatusDeps {
@@ -19,11 +19,11 @@ export interface StatusDeps {
   link: Pick<Link, 'locate' | 'ask' | 'presence'>;
 }
 
-/** The report of the device, JSON in a text. */
+/** The report of the device as JSON text. */
 export async function askStatus(deps: StatusDeps, merchantId: string, deviceId: string): Promise<string> {
   const { database, clock, link } = deps;
   const startedAtMs = clock.elapsed();
-  // The specification types this DeviceID as a string: one that is no UUID is merely unknown.
+  // The specification types this DeviceID as a string: one that is not a UUID is an unknown device.
   const id = parseUuid(deviceId);
   if (id === undefined) throw deviceOffline();
   const device = await requireMerchantDevice(database.queries, merchantId, id);
@@ -40,9 +40,9 @@ export async function askStatus(deps: StatusDeps, merchantId: string, deviceId: 
       return report;
     case 'refused':
     case 'unsupported':
-      throw new GatewayError('Refused_By_Device', 'The device does not tell its status.', { report });
+      throw new GatewayError('Refused_By_Device', 'The device refused to report its status.', { report });
     default:
-      throw new GatewayError('Timeout_or_no_response', 'The device answered without telling its status.', { report });
+      throw new GatewayError('Timeout_or_no_response', 'The device answered without its status.', { report });
   }
 }
 

@@ -1,4 +1,4 @@
-// Pauses between tries: doubling from the first to the longest, so that what is down gets time to come back.
+// Exponential back-off: pauses between tries double from the first to the longest.
 import type { Random } from './random.ts';
 
 export interface PauseRange {
@@ -6,13 +6,13 @@ export interface PauseRange {
   maxMs: number;
 }
 
-/** `failures`: how many there have been since the last success, from 1. */
+/** `failures`: the number of failures since the last success, from 1. */
 export function growingPauseMs(failures: number, { firstMs, maxMs }: PauseRange): number {
-  // Beyond 2^30 the longest is reached in any case, and the product must stay a number.
+  // The exponent is capped so that the product stays finite; the longest pause is reached long before.
   return Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 30));
 }
 
-/** Half of the pause to all of it, by chance: a thousand clients of one server must not come back in one beat. */
+/** Jitter: a random part, from half to all of the pause, so that a thousand clients of one server do not return at once. */
 export function spreadPauseMs(pauseMs: number, random: Random): number {
   return Math.round(pauseMs * (0.5 + random.fraction() / 2));
 }

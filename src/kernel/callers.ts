@@ -1,4 +1,4 @@
-// Who a request comes from, once its key or credential was found good [D8, D10].
+// The caller of a request, after its key or credential was verified [D8, D10].
 
 export type Module = 'POS' | 'QR' | 'Fiscal';
 
@@ -6,7 +6,7 @@ export interface Caller {
   merchantId: string;
   keyId: string;
   modules: ReadonlySet<Module>;
-  /** Of the slots for requests, if an operator set one for the merchant. */
+  /** The merchant's share of the request slots, if an operator has set one. */
   sharePercent?: number | undefined;
 }
 

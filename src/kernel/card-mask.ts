@@ -1,5 +1,5 @@
-// Card numbers never rest here [D6]: what looks like one (card-numbers.ts) is masked before a device's report is stored, logged or
-// returned. Bank references that may look alike are left alone.
+// Card numbers are never stored [D6]: in a device's report, they (card-numbers.ts) are masked before it is stored, logged or returned.
+// Fields with bank references, which may look like card numbers, are not changed.
 import { maskCardNumbers } from './card-numbers.ts';
 import { isExactNumber } from './exact-json.ts';
 

@@ -1,11 +1,11 @@
-// Finds card numbers (PANs) in a text [D161]: by issuer prefix, length and Luhn check, in digits that begin and end at something that is
-// no digit. They may be grouped as cards print them, have other numbers beside them, or have an expiry date right behind them.
-// Always holds: the time grows with the length of the text and no faster.
+// Finds card numbers (PANs) in a text [D161]: by issuer prefix, length and Luhn check, in sequences of digits that are delimited by other
+// characters. They may be grouped as printed on cards, stand beside other numbers, or be followed directly by an expiry date.
+// Invariant: the time is linear in the length of the text.
 
-/** First four digits from and to, and how many digits such a card has. */
+/** Range of the first four digits, and range of the number of digits. */
 const issuers: readonly [from: number, to: number, fewest: number, most: number][] = [
   [4000, 4999, 16, 19], // Visa
-  [4000, 4999, 13, 13], // Visa of old, which has the length of a barcode [D193]
+  [4000, 4999, 13, 13], // old Visa numbers, as long as a barcode [D193]
   [5100, 5599, 16, 16], // Mastercard
   [2221, 2720, 16, 16], // Mastercard
   [5000, 5099, 16, 19], // Maestro
@@ -27,7 +27,7 @@ const issuers: readonly [from: number, to: number, fewest: number, most: number]
 ];
 const prefixLength = 4;
 
-/** For each prefix, a bit for every length that its cards have. */
+/** For each prefix, a bit mask of the lengths of its cards. */
 const lengthsByPrefix = new Uint32Array(10 ** prefixLength);
 for (const [from, to, fewest, most] of issuers) {
   let lengths = 0;
@@ -43,7 +43,7 @@ const shownBehind = 4;
 /** Two blanks, or a blank, a dash and a blank. */
 const maxSeparators = 3;
 
-/** Blanks, dots and dashes of all kinds. None of them is written with an escape in JSON. */
+/** Blanks, dots and dashes of all kinds. JSON escapes none of them. */
 const separator = /[ .\-_\u00a0\u2000-\u200b\u2010-\u2015\u202f\u205f\u2212\u3000]/;
 
 function isSeparator(text: string, at: number): boolean {
@@ -55,21 +55,21 @@ function isDigit(unit: number): boolean {
   return unit >= 0x30 && unit <= 0x39;
 }
 
-/** Digits without anything between them; `from` and `to` count the digits of the run. */
+/** Adjacent digits; `from` and `to` are indexes of digits in the run. */
 interface Group {
   from: number;
   to: number;
 }
 
-/** Groups with nothing but a few separators between them. */
+/** Groups with only a few separators between them. */
 interface Run {
   digits: Uint8Array;
-  /** Of each digit, in the text. */
+  /** The position of each digit in the text. */
   places: Uint32Array;
   groups: Group[];
 }
 
-/** How many digits the run has that begins here, and the place behind its last one. */
+/** The number of digits of the run that begins here, and the position after its last one. */
 function measureRun(text: string, start: number): { count: number; end: number } {
   let count = 0;
   let end = start;
@@ -118,7 +118,7 @@ export function mayHoldCardNumber(json: string): boolean {
   return runsIn(json).some(({ digits }) => digits.length > barcodeDigits || digits[0] === 4);
 }
 
-/** Whether the digits from `from` up to but not including `to` are one. */
+/** Whether the digits from `from` up to, not including, `to` are a card number. */
 function isCardNumber({ digits }: Run, from: number, to: number): boolean {
   const length = to - from;
   if (length < fewestDigits || length > mostDigits) return false;
@@ -133,7 +133,7 @@ function isCardNumber({ digits }: Run, from: number, to: number): boolean {
   return sum % 10 === 0 && !(length === barcodeDigits && isBarcode(digits, from));
 }
 
-/** Whether 13 digits have the check digit of an EAN-13. One in ten old Visa numbers has it too and is taken for a barcode. */
+/** Whether 13 digits have a valid EAN-13 check digit. One in ten old Visa numbers has one too and counts as a barcode. */
 function isBarcode(digits: Uint8Array, from: number): boolean {
   let sum = 0;
   for (let place = 0; place < barcodeDigits; place += 1) sum += (digits[from + place] ?? 0) * (place % 2 === 0 ? 1 : 3);
@@ -143,7 +143,7 @@ function isBarcode(digits: Uint8Array, from: number): boolean {
 /** MMYY, YYMM, MMYYYY or YYYYMM, of the years 2020 to 2049. */
 const expiryDate = /^(?:(?:0[1-9]|1[0-2])(?:20)?[2-4]\d|(?:20)?[2-4]\d(?:0[1-9]|1[0-2]))$/;
 
-/** Where the card number ends that begins with the group and is all of it, or all in front of an expiry date; or undefined. */
+/** The end of a card number that starts with the group and is the whole group, or all of it before an expiry date; or undefined. */
 function endInGroup(run: Run, { from, to }: Group): number | undefined {
   if (isCardNumber(run, from, to)) return to;
   return [to - 4, to - 6].find((end) => isCardNumber(run, from, end) && expiryDate.test(run.digits.slice(end, to).join('')));
@@ -152,8 +152,8 @@ function endInGroup(run: Run, { from, to }: Group): number | undefined {
 const sizeOf = (group: Group | undefined) => (group === undefined ? 0 : group.to - group.from);
 
 /**
- * Where the longest card number ends that begins with the group and goes on in others: 4-4-4-4 and on, 4-6-5, 4-6-4 or 4-3-3-3, as cards
- * print it.
+ * The end of the longest card number that starts with the group and continues in the next ones, as printed on cards: 4-4-4-4 and longer,
+ * 4-6-5, 4-6-4 or 4-3-3-3.
  */
 function endInGroups(run: Run, first: number): number | undefined {
   const { groups } = run;
@@ -175,7 +175,7 @@ function endInGroups(run: Run, first: number): number | undefined {
 
 const trackTwo = /[=D]\d{7,}/y;
 
-/** How much follows a card number on a magnetic stripe: expiry date, service code and the bank's own data, which must not be stored. */
+/** The length of the track data after a card number (expiry date, service code, discretionary data), which must not be stored. */
 function trackTwoLength(text: string, at: number): number {
   const unit = text.charCodeAt(at);
   if (unit !== 0x3d && unit !== 0x44) return 0;
@@ -183,18 +183,18 @@ function trackTwoLength(text: string, at: number): number {
   return trackTwo.exec(text)?.[0].length ?? 0;
 }
 
-/** Where the card number begins that the group ends with: of a stripe it may stand right behind other digits, a length for example. */
+/** The start of a card number at the end of the group: in track data, other digits, such as a length, may directly precede it. */
 function startAtEnd(run: Run, { from, to }: Group): number | undefined {
   for (let start = Math.max(from, to - mostDigits); start <= to - fewestDigits; start += 1) if (isCardNumber(run, start, to)) return start;
   return undefined;
 }
 
-/** Masks all but the first six and the last four digits of each card number, and all that follows one on a stripe. */
+/** Masks all but the first six and the last four digits of each card number, and all track data after one. */
 export function maskCardNumbers(text: string): string {
   let masked = '';
   let copied = 0;
   function hide(place: number): void {
-    // Hidden already, by a number that overlaps with this one.
+    // Already masked as part of an overlapping number.
     if (place < copied) return;
     masked += `${text.slice(copied, place)}*`;
     copied = place + 1;

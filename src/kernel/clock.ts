@@ -1,12 +1,12 @@
-// Time as a value. Everything that waits or asks for the time takes a Clock,
-// so that tests and the simulation can own time. The real one is in system.ts.
+// Time as a dependency: all code that waits or reads the time takes a Clock, so that tests and the simulation control time. The real clock
+// is in system.ts.
 
 export type Cancel = () => void;
 
 export interface Clock {
   /** Wall-clock time in milliseconds since 1970. */
   now(): number;
-  /** Milliseconds that never jump; only differences mean something. */
+  /** Monotonic milliseconds; only differences are meaningful. */
   elapsed(): number;
   /** Runs `action` once after `delayMs`. Cancelling after it ran does nothing. */
   after(delayMs: number, action: () => void): Cancel;
@@ -18,7 +18,7 @@ export function sleep(clock: Clock, delayMs: number): Promise<void> {
   });
 }
 
-/** Runs `action` every `periodMs`, the next period starting when the action has ended. */
+/** Runs `action` every `periodMs`; the next period starts when the action has ended. */
 export function every(clock: Clock, periodMs: number, action: () => unknown): Cancel {
   let stopped = false;
   let cancel: Cancel = () => {};

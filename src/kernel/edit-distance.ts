@@ -1,6 +1,6 @@
-// How far apart two names are, to find the one that was meant.
+// The Levenshtein distance of two names, for suggestions after a typing error.
 
-/** Letters to add, drop or replace. Its work grows with the product of the lengths: bound them first. */
+/** The time is proportional to the product of the lengths: bound them first. */
 export function editDistance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_cell, place) => place);
   for (let line = 0; line < one.length; line += 1) {

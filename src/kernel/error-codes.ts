@@ -1,5 +1,5 @@
-// The one catalogue of errors: number, HTTP status and what it means [D4, D5].
-// Code throws the names; the numbers are written in http/envelope.ts only.
+// The catalogue of errors: number, HTTP status and meaning [D4, D5].
+// Code throws the names; only http/envelope.ts writes the numbers.
 
 export const errorCodes = {
   NoError: { code: 0, httpStatus: 200, meaning: 'Success.' },
@@ -7,18 +7,18 @@ export const errorCodes = {
   Error_Connection_Database: {
     code: 2,
     httpStatus: 200,
-    meaning: 'The database is offline. Said of this request only: an earlier one may have been carried out.',
+    meaning: 'The database is offline. This concerns only this request: an earlier one may have been carried out.',
   },
-  Timeout_or_no_response: { code: 3, httpStatus: 200, meaning: 'No answer of the device came in time; the outcome is not known yet.' },
+  Timeout_or_no_response: { code: 3, httpStatus: 200, meaning: 'The device did not answer in time; the outcome is not known yet.' },
   Invalid_API_Key: { code: 10, httpStatus: 200, meaning: 'The key is missing, expired or invalid.' },
   API_Key_Wrong_Product: { code: 11, httpStatus: 200, meaning: 'The key has no access to this module.' },
   Record_not_exist: { code: 20, httpStatus: 200, meaning: 'The QR, invoice or transaction does not exist.' },
   Invalid_QR: { code: 21, httpStatus: 200, meaning: 'The QR is malformed or corrupt.' },
-  The_status_cannot_be_applied: { code: 22, httpStatus: 200, meaning: 'The state does not allow this move.' },
+  The_status_cannot_be_applied: { code: 22, httpStatus: 200, meaning: 'The current state does not allow this call.' },
   Device_Offline: { code: 30, httpStatus: 200, meaning: 'The device is reachable neither by MQTT nor by the queue.' },
   Device_Busy: { code: 31, httpStatus: 200, meaning: 'The device is processing another transaction.' },
-  Invalid_Request: { code: 40, httpStatus: 400, meaning: 'The request breaks a rule; the message names the field.' },
-  Too_Many_Requests: { code: 41, httpStatus: 429, meaning: 'The key has used up its requests for now, or the gateway has too many.' },
+  Invalid_Request: { code: 40, httpStatus: 400, meaning: 'The request violates a rule; the message names the field.' },
+  Too_Many_Requests: { code: 41, httpStatus: 429, meaning: 'The key has exceeded its rate limit, or the gateway has too many requests.' },
   Refused_By_Device: { code: 50, httpStatus: 200, meaning: 'The device or its bank refused.' },
 } as const;
 
@@ -30,12 +30,12 @@ export interface ErrorExtras {
   /** Instead of the catalogue's status: 404, 405, 408, 413, 415... for protocol failures [D5]. */
   httpStatus?: number;
   retryAfterS?: number;
-  /** Further fields of the envelope, such as the OID of the operation that the sentence speaks of. */
+  /** Further fields of the envelope, such as the OID of the operation in the message. */
   fields?: object;
   cause?: unknown;
 }
 
-/** An outcome for the caller: a name from the catalogue and one plain sentence. */
+/** An error for the caller: a name from the catalogue and a message. */
 export class GatewayError extends Error {
   readonly errorName: ErrorName;
   readonly report: string | undefined;
@@ -54,12 +54,12 @@ export class GatewayError extends Error {
   }
 }
 
-/** Shorthand for the most frequent one: names the field and the rule that it breaks. */
+/** `sentence`: the field and the rule that it violates. */
 export function invalidRequest(sentence: string): GatewayError {
   return new GatewayError('Invalid_Request', sentence);
 }
 
-/** A device that the caller cannot reach, whatever the reason: one sentence for all of them, so that it tells nothing of other merchants [D11]. */
+/** A device that the caller cannot reach: the same message for every reason, so that it reveals nothing about other merchants [D11]. */
 export function deviceOffline(report?: string): GatewayError {
   return new GatewayError(
     'Device_Offline',

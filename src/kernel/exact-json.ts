@@ -1,13 +1,13 @@
-// JSON from devices, read so that writing it again changes no digit [D6]: a number that a JavaScript number cannot hold
-// (a fiscal number of twenty digits, 1e999) is kept as its own text. JSON.stringify writes it as it came.
+// A JSON parser for devices' messages that preserves every digit [D6]: a number that JavaScript cannot represent (a fiscal number of twenty
+// digits, 1e999) is kept as its source text, and JSON.stringify writes that text.
 import { numbersIn } from './json-shape.ts';
 
-/** A number as text: what JSON.rawJSON makes. */
+/** A number as text, from JSON.rawJSON. */
 export interface ExactNumber {
   readonly rawJSON: string;
 }
 
-// The types of TypeScript do not know these yet.
+// Not yet in TypeScript's types.
 const json = JSON as typeof JSON & {
   rawJSON(text: string): ExactNumber;
   isRawJSON(value: unknown): value is ExactNumber;
@@ -16,8 +16,8 @@ const json = JSON as typeof JSON & {
 export const isExactNumber = (value: unknown): value is ExactNumber => json.isRawJSON(value);
 
 /**
- * Only a number of more than fifteen characters, or with an exponent of three digits, can be one that JavaScript does not hold: a text
- * without such a number is parsed the fast way.
+ * Only a number with more than fifteen characters, or an exponent of three digits, may be inexact in JavaScript: a text without such a
+ * number is parsed the fast way.
  */
 function needsCare(text: string): boolean {
   return numbersIn(text).some(({ start, end }) => end - start > heldDigits || longExponent.test(text.slice(start, end)));
@@ -25,7 +25,7 @@ function needsCare(text: string): boolean {
 
 const longExponent = /e[+-]?\d{3}/i;
 
-/** As JSON.parse, which throws on what is no JSON. */
+/** Like JSON.parse; throws on invalid JSON. */
 export function parseExactJson(text: string): unknown {
   if (!needsCare(text)) return JSON.parse(text);
   const parse = JSON.parse as (text: string, revive: (key: string, value: unknown, context: { source?: string }) => unknown) => unknown;
@@ -34,11 +34,11 @@ export function parseExactJson(text: string): unknown {
   );
 }
 
-/** So many digits every JavaScript number holds, unless it is smaller or larger than any normal one. */
+/** Every JavaScript number represents this many digits exactly, unless it is outside the normal range. */
 const heldDigits = 15;
 const smallestNormal = 2.2250738585072014e-308;
 
-/** Whether writing the number gives its text again, or one as good: beyond fifteen digits not one may look different. */
+/** Whether the number, written again, has the same value as its text; with more than fifteen digits, the text must be identical. */
 function isHeld(value: number, source: string): boolean {
   const digits = significantDigits(source);
   if (digits === 0) return true;
@@ -58,7 +58,7 @@ function significantDigits(source: string): number {
   return count;
 }
 
-/** Whether the parser gave the number that the text says, and did not round it: 1.50, 1.5 and 15e-1 are one and the same. */
+/** Whether the parser did not round the number: 1.50, 1.5 and 15e-1 are the same. */
 export function isSameNumber(value: number, source: string): boolean {
   return Number.isFinite(value) && decimalOf(source) === decimalOf(String(value));
 }

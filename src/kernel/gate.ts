@@ -1,16 +1,16 @@
-// A number of places for work that others wait for: so many at once, the rest in the order in which they came.
-// Always holds: every entered task leaves again, also by an error; those who are let ahead wait only for their own kind, and however many;
-// of the others so many wait, and one more is turned away. Where the two lanes alternate, neither waits for more than one of the other.
+// A semaphore with two queues: `maxInside` tasks run at once, the others wait in the order of arrival.
+// Invariants: every task releases its slot, also after an error. The queue ahead has priority (or alternates with the other) and is not
+// bounded. The queue behind is bounded by `maxBehind`. If the queues alternate, no task waits for more than one of the other queue.
 import { GatewayError } from './error-codes.ts';
 
 export interface Gate {
-  /** `isAhead`: waits only behind others that are ahead, or takes turns with the rest. Throws Too_Many_Requests without running the work if too many wait. */
+  /** `isAhead`: uses the queue ahead. Throws Too_Many_Requests without running the work if too many wait. */
   run<Result>(work: () => Promise<Result>, isAhead?: boolean): Promise<Result>;
 }
 
 export interface GateOptions {
   maxBehind?: number;
-  /** Both lanes in turn, instead of those ahead first. */
+  /** The queues alternate, instead of priority for the one ahead. */
   alternates?: boolean;
 }
 
@@ -30,7 +30,7 @@ export function createGate(maxInside: number, { maxBehind = Number.POSITIVE_INFI
     async run(work, isAhead = false) {
       if (inside < maxInside) inside += 1;
       else if (!isAhead && behind.length >= maxBehind)
-        throw new GatewayError('Too_Many_Requests', 'Too many wait for the same.', { retryAfterS: 1 });
+        throw new GatewayError('Too_Many_Requests', 'Too many requests are waiting for the same work.', { retryAfterS: 1 });
       else await new Promise<void>((enter) => (isAhead ? ahead : behind).push(enter));
       isTurnOfBehind = alternates && isAhead;
       try {

@@ -1,8 +1,7 @@
-// For secrets that can be guessed by many tries, such as pairing codes. Wrong guesses are counted, per network and in all; right ones never.
-// Always holds: of one network no more wrong guesses get through than its allowance, however many come at once: each waits for the outcome
-// of the one before. When all networks together have used up theirs, only those that have guessed wrong lately are refused: wrong guesses
-// from many networks do not lock out callers from another one.
-// Secrets of 122 bits and more need none of this: they cannot be guessed, so no caller is refused because of another caller's wrong ones.
+// A rate limit on wrong guesses of short secrets, such as pairing codes: per network and overall. Right guesses are never counted.
+// Invariants: a network cannot exceed its allowance with parallel guesses, because each waits for the result of the one before. If the
+// overall allowance is used up, only networks with recent wrong guesses are refused: wrong guesses from many networks do not lock out
+// another one. Secrets of 122 bits and more need no such limit: they cannot be guessed.
 import type { Clock } from './clock.ts';
 import { GatewayError } from './error-codes.ts';
 import { type Allowance, createNetworkLimit } from './network-limit.ts';
@@ -12,13 +11,13 @@ export interface GuessLimitOptions {
   clock: Clock;
   perAddress: Allowance;
   inAll: Allowance;
-  /** Tries of one address that may wait for those before them. */
+  /** Tries of one address that may wait. */
   maxWaiting: number;
   sentence: string;
 }
 
 export interface GuessLimit {
-  /** Runs `tryIt`, which throws or returns undefined for a wrong guess; throws Too_Many_Requests when the address guessed wrong too often. */
+  /** Runs `tryIt`, which throws or returns undefined for a wrong guess; throws Too_Many_Requests after too many wrong guesses. */
   attempt<Result>(address: string, tryIt: () => Promise<Result>): Promise<Result>;
 }
 
@@ -26,7 +25,7 @@ export function createGuessLimit(options: GuessLimitOptions): GuessLimit {
   const { clock, sentence, maxWaiting } = options;
   const ofNetwork = createNetworkLimit(clock, options.perAddress);
   const ofAll = createRateLimiter({ clock, ...options.inAll });
-  /** One try of an address at a time: whether the next may go depends on how this one ends. */
+  /** One try per address at a time: the result of this one decides whether the next may run. */
   const lines = new Map<string, { last: Promise<unknown>; length: number }>();
 
   const refusal = (retryAfterS: number) => new GatewayError('Too_Many_Requests', sentence, { retryAfterS });
@@ -40,7 +39,7 @@ export function createGuessLimit(options: GuessLimitOptions): GuessLimit {
       isWrong = result === undefined;
       return result;
     } catch (error) {
-      // A database that is away says nothing about the guess.
+      // If the database is down, the guess was not checked.
       isWrong = error instanceof GatewayError && error.errorName !== 'Error_Connection_Database' && error.errorName !== 'Internal_error';
       throw error;
     } finally {

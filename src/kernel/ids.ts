@@ -2,7 +2,7 @@
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The UUID in lower case, or undefined if the value is none. */
+/** The UUID in lower case; undefined: the value is not a UUID. */
 export function parseUuid(value: unknown): string | undefined {
   return typeof value === 'string' && uuidPattern.test(value) ? value.toLowerCase() : undefined;
 }

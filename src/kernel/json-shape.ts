@@ -1,5 +1,5 @@
-// One pass over a JSON text before anything is built from it, so that a hostile one costs no more than its length: the parser accepts
-// half a million levels, and a recursive walk over them overflows the stack. It checks no syntax; the parser does.
+// One linear pass over a JSON text before it is parsed, against hostile input: the parser accepts half a million levels, and a recursive
+// walk over them overflows the stack. The syntax is checked by the parser, not here.
 
 export interface ShapeCaps {
   deepest?: number;
@@ -21,7 +21,7 @@ const colon = 0x3a;
 
 const kind = { other: 0, number: 1, quote: 2, comma: 3, open: 4, close: 5 } as const;
 
-/** The kind of every byte outside texts. All of them are ASCII, so that no byte of a longer UTF-8 sequence is mistaken for one. */
+/** The kind of every byte outside strings. All are ASCII, so no byte of a multi-byte UTF-8 sequence is mistaken for one. */
 const kinds = new Uint8Array(256);
 for (const [characters, of] of [
   ['0123456789.-+eE', kind.number],
@@ -33,7 +33,7 @@ for (const [characters, of] of [
   for (const character of characters) kinds[character.charCodeAt(0)] = of;
 }
 
-/** The place of the quote that ends the text which begins at `at`; beyond the end if none does. */
+/** The position of the closing quote of the string that begins at `at`; after the end if there is none. */
 function endOfText(json: Uint8Array, at: number): number {
   let end = at + 1;
   while (end < json.length && json[end] !== quote) end += json[end] === backslash ? 2 : 1;
@@ -73,13 +73,13 @@ export function measureShape(json: Uint8Array, caps: ShapeCaps): Shape {
 
 export interface NumberPlace {
   start: number;
-  /** Behind its last character. */
+  /** After its last character. */
   end: number;
   /** The value of a field of the outermost object. */
   isOutermost: boolean;
 }
 
-/** The numbers outside texts, in their order. */
+/** The numbers outside strings, in order. */
 export function* numbersIn(json: string): Generator<NumberPlace> {
   let depth = 0;
   let isField = false;
@@ -102,8 +102,8 @@ function isBlank(unit: number): boolean {
 }
 
 /**
- * A name that one object of a valid JSON text has twice, or undefined. The parser keeps the last of the two without a word, and the sender
- * may have meant the first.
+ * A name that an object of a valid JSON text has twice, or undefined. The parser silently keeps the last one, and the sender may have meant
+ * the first.
  */
 export function repeatedName(text: string): string | undefined {
   const open: Set<string>[] = [];

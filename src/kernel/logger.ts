@@ -1,4 +1,4 @@
-// What a room may say to the operator. pino fits this shape; tests may pass a quiet one.
+// The log interface of all rooms. pino implements it; tests may pass a silent one.
 
 type Write = (fields: object, message: string) => void;
 

@@ -1,18 +1,18 @@
-// Moments as callers write them [D23, D150]: ISO 8601 with date and time; without an offset in the zone that is given, or the server's own.
-// Whether it has passed is not asked here: only the database's clock says so.
+// Parses times from callers [D23, D150]: ISO 8601 with date and time; without an offset, in the given zone or the server's own.
+// Whether a time has passed is decided elsewhere, by the database's clock.
 import { invalidRequest } from './error-codes.ts';
 import { fromLocalTime } from './time-zones.ts';
 
-// Up to nine decimals, because .NET writes seven; a blank instead of the T, because SQL people do.
+// Up to nine decimals, because .NET writes seven; a blank instead of the T, as in SQL.
 const pattern = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|z|[+-]\d{2}:?\d{2})?$/;
 
 /** Offsets in use reach from -12:00 to +14:00. */
 const maxOffsetMinutes = 14 * 60;
 
-/** Past it the year has five digits, and what is given out is no date-time. The first year is 100: no offset leads before the year 1. */
+/** After it the year has five digits, which is no valid date-time. The first year is 100, so that no offset leads before the year 1. */
 const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** Milliseconds since 1970. Fractions below a millisecond are cut off. `field` is the name that the caller knows. */
+/** Milliseconds since 1970. Smaller fractions are cut off. `field`: its name in the API. */
 export function parseMoment(field: string, text: string, zone?: string): number {
   const match = pattern.exec(text);
   if (!match) throw broken(field, 'must be a date and time such as 2030-12-31T23:59:59 or 2030-12-31T21:59:59Z');
@@ -20,7 +20,7 @@ export function parseMoment(field: string, text: string, zone?: string): number 
   const [year, month, day, hour, minute, second] = [part(1), part(2), part(3), part(4), part(5), part(6)];
   const millisecond = Number((match[7] ?? '').padEnd(3, '0').slice(0, 3));
 
-  // A date that does not exist (30 February, 24:00) comes out of the calendar as another one.
+  // Date.UTC converts a date that does not exist (30 February, 24:00) to another one.
   const inUtc = new Date(Date.UTC(year, month - 1, day, hour, minute, second, millisecond));
   const isReal =
     inUtc.getUTCFullYear() === year &&
@@ -34,7 +34,7 @@ export function parseMoment(field: string, text: string, zone?: string): number 
   const offset = match[8];
   let atMs: number;
   if (offset !== undefined) atMs = inUtc.getTime() - parseOffset(field, offset) * 60_000;
-  // Before 1970 offsets have seconds, which no date here needs.
+  // Before 1970, offsets may have seconds; such dates are not needed.
   else if (zone !== undefined && year >= 1970) atMs = fromLocalTime(inUtc.getTime(), zone);
   else atMs = new Date(year, month - 1, day, hour, minute, second, millisecond).getTime();
   if (atMs > lastMs) throw broken(field, 'must not be after 9999-12-31T23:59:59Z');

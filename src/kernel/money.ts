@@ -12,7 +12,7 @@ const decimalPattern = /^(0|[1-9]\d{0,9})(?:\.(\d{1,2}))?$/;
 /** Lei as a JSON number or string, from 0.01 to 9,999,999,999.99 with at most two places; undefined for anything else. */
 export function parseAmount(value: unknown): Bani | undefined {
   if (typeof value !== 'number' && typeof value !== 'string') return undefined;
-  // A number's shortest text is what the sender wrote: one that the parser had to round comes here as the text that was sent.
+  // The shortest text of a number is what the sender wrote: a number that the parser would round arrives here as its source text.
   const match = decimalPattern.exec(String(value));
   if (!match) return undefined;
   const bani = Number(match[1]) * 100 + Number((match[2] ?? '').padEnd(2, '0'));
@@ -21,7 +21,7 @@ export function parseAmount(value: unknown): Bani | undefined {
 
 const decimalTextPattern = /^-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/;
 
-/** A decimal as JSON number or text [D145], as the number that is exactly it; undefined for anything else. */
+/** A decimal, sent as a JSON number or text [D145], as an exactly equal number; undefined for anything else. */
 export function parseDecimalNumber(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
   if (typeof value !== 'string' || !decimalTextPattern.test(value)) return undefined;
@@ -29,7 +29,7 @@ export function parseDecimalNumber(value: unknown): number | undefined {
   return isSameNumber(number, value) ? number : undefined;
 }
 
-/** The rule that parseAmount holds to, for error messages. */
+/** The rule of parseAmount, for error messages. */
 export const amountRule = 'must be a decimal from 0.01 to 9999999999.99 with at most two places';
 
 /** "12.05": exact text in lei. */

@@ -1,5 +1,5 @@
-// How often a network may guess wrong. IPv4 counts by address. IPv6 counts by /64, /56 and /48 at once, because one customer may hold any
-// of them: each wider network has twice the allowance of the narrower one.
+// The limit of wrong guesses per network. IPv4 counts by address. IPv6 counts by /64, /56 and /48 at once, because one customer may have
+// any of them: each wider network has twice the allowance of the narrower one.
 import ipaddr from 'ipaddr.js';
 import type { Clock } from './clock.ts';
 import { createRateLimiter } from './rate-limiter.ts';
@@ -19,7 +19,7 @@ export interface NetworkLimit {
 
 const prefixes = [64, 56, 48];
 
-/** From the narrowest to the widest. `network` is what networkOf gives. */
+/** From the narrowest to the widest. `network`: a result of networkOf. */
 function widened(network: string): string[] {
   if (!ipaddr.IPv6.isValid(network)) return [network];
   return prefixes.map((bits) => `${ipaddr.IPv6.networkAddressFromCIDR(`${network}/${bits}`).toString()}/${bits}`);

@@ -1,18 +1,18 @@
-// What an address is: its network, for counting, and whether it leads back to this machine. For counting, an IPv4 address itself, and of IPv6 the /64, because one customer holds a whole one.
-// Written in one way, so that an address cannot count twice by being spelt twice.
+// Properties of an address: its network, for rate limits, and whether it is a loopback address. The network of an IPv4 address is the
+// address, that of IPv6 the /64, because one customer has a whole one. Normalised, so that another spelling does not count separately.
 import ipaddr from 'ipaddr.js';
 
-/** Callers come again and again from a few addresses; over this all are forgotten at once. */
+/** A cache: most callers use a few addresses. When it is full, it is emptied. */
 const maxKnown = 1_000;
 const known = new Map<string, string>();
 
-/** `address` as a socket or a proxy tells it; some proxies write the port too. */
+/** `address`: from a socket or a proxy; some proxies append the port. */
 export function networkOf(address: string): string {
   const before = known.get(address);
   if (before !== undefined) return before;
   const network = readNetwork(address);
   if (known.size >= maxKnown) known.clear();
-  // What a proxy passes on may be long.
+  // A forwarded address may be long.
   if (address.length <= 64) known.set(address, network);
   return network;
 }
@@ -31,7 +31,7 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
 }
 
-/** 0.0.0.0 and ::, however written: every address of this machine to listen on, and none to dial. */
+/** 0.0.0.0 and ::, in any spelling: valid for listening (all addresses of this machine), not for connecting. */
 export function isUnspecified(host: string): boolean {
   return ipaddr.isValid(host) && ipaddr.process(host).range() === 'unspecified';
 }

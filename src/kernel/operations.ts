@@ -1,7 +1,7 @@
-// The operation catalogue: every operation that moves money or writes fiscal memory, and what the rest of the product has to know about it.
-// Nothing else decides by an operation's name what kind of operation it is: the ledger, the cabinet and the device's side read this table.
+// The operation catalogue: every operation that moves money or writes fiscal memory, with its properties. No other code decides by an
+// operation's name what kind it is: the ledger, the cabinet and the virtual devices read this table.
 
-/** What a done operation does to the payment that it refers to. */
+/** The effect of a done operation on its payment. */
 export type EffectOnPayment = 'close' | 'void' | 'refund';
 
 export type ReportForm = 'text' | 'number' | 'numberOrText' | 'yesNo' | 'object';
@@ -13,18 +13,18 @@ const byRegisterMs = 20_000;
 const cashReport = { documentNumber: 'numberOrText', cashInDrawer: 'number' } as const;
 
 export interface Operation {
-  /** Which module a key must open to ask for it or about it. */
+  /** The module that an API key must open to start or query it. */
   mode: 'POS' | 'Fiscal';
   device: 'terminal' | 'register';
-  /** It charges a card: done, it opens a document, which locks the terminal until it is closed or voided [D14]. */
+  /** It charges a card: when done, it opens a document that locks the terminal until it is closed or voided [D14]. */
   isPayment?: boolean;
   /** Of an operation that refers to a payment. */
   effect?: EffectOnPayment;
-  /** It only closes the device's day: what was done on the device since is not in it. */
+  /** It closes the device's day and does nothing else. */
   closesDay?: boolean;
-  /** How long its device has to answer, where the call does not say otherwise. */
+  /** Time limit for the device's answer, unless the call sets another. */
   answerWithinMs: number;
-  /** What the report of a `done` must hold, and in which form. */
+  /** The required fields of a report of `done`, and their types. */
   report: Readonly<Record<string, ReportForm>>;
   /** It prints a fiscal receipt. */
   prints?: boolean;
@@ -63,12 +63,12 @@ export type OperationName = keyof typeof operations;
 
 export const operationNames = Object.keys(operations) as OperationName[];
 
-/** Of a name that may be none: a device's journal, or a command that moves nothing. */
+/** For a name that may be unknown: from a device's journal, or of a command that moves nothing. */
 export function operationNamed(name: string): Partial<Operation> {
   return Object.hasOwn(operations, name) ? operations[name as OperationName] : {};
 }
 
-/** Of the catalogue's entry for a name that was read from the database. */
+/** For a name that was read from the database. */
 export function operationOf(name: OperationName): Operation {
   return operations[name];
 }
@@ -82,7 +82,7 @@ export function takesMoneyBack({ effect }: Partial<Operation>): boolean {
   return effect === 'refund' || effect === 'void';
 }
 
-/** It moves money on a card: a payment, or what takes its money back. */
+/** It moves money on a card: a payment, refund or void. */
 export function movesCardMoney(operation: Partial<Operation>): boolean {
   return operation.isPayment === true || takesMoneyBack(operation);
 }
@@ -92,7 +92,7 @@ export function takesMoneyOut(operation: Partial<Operation>): boolean {
   return takesMoneyBack(operation) || operation.cash === 'out';
 }
 
-/** What a row of the ledger says of its operation, for statements and indexes. */
+/** The columns of a command's row that describe its operation, for statements and indexes. */
 export function kindOf(name: OperationName): { mode: Operation['mode']; is_payment: number; closes_day: number } {
   const { mode, isPayment, closesDay } = operationOf(name);
   return { mode, is_payment: isPayment ? 1 : 0, closes_day: closesDay ? 1 : 0 };

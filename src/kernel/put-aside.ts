@@ -1,5 +1,5 @@
-// What failed by itself and would fail again: for a while it is left out, each time for longer, so that it neither stands before the others of a
-// round nor fills the log. Only in this process: another one, or the next, finds out by itself.
+// Back-off per item: an item that failed and would fail again is skipped for a while, each time for longer, so that it neither blocks the
+// others of a round nor fills the log. In memory of this process only.
 import { growingPauseMs, type PauseRange } from './backoff.ts';
 import type { Clock } from './clock.ts';
 
@@ -18,7 +18,7 @@ export class PutAside {
     this.#pauses = pauses;
   }
 
-  /** It has failed, once more perhaps. For how long it is left out now. */
+  /** The item has failed. Returns how long it is skipped now. */
   add(id: string): number {
     this.#forgetOld();
     const failures = (this.#all.get(id)?.failures ?? 0) + 1;
@@ -31,12 +31,12 @@ export class PutAside {
     return (this.#all.get(id)?.untilMs ?? Number.NEGATIVE_INFINITY) > this.#clock.elapsed();
   }
 
-  /** How many are left out now: a look that asks for so many more finds what stands behind them. */
+  /** How many are skipped now: a query with a limit larger by this number still finds the others. */
   get count(): number {
     return this.#all.keys().reduce((count, id) => count + Number(this.has(id)), 0);
   }
 
-  /** Whatever was tried again has failed within the longest pause, or is done. */
+  /** An item that did not fail again within the longest pause is done. */
   #forgetOld(): void {
     const nowMs = this.#clock.elapsed();
     for (const [id, { untilMs }] of this.#all) if (untilMs + this.#pauses.maxMs < nowMs) this.#all.delete(id);

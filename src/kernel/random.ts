@@ -1,4 +1,4 @@
-// Chance as a value: ids, secrets and jitter come from a Random that is passed in.
+// Randomness as a dependency: ids, secrets and jitter come from a Random that is passed in.
 
 export interface Random {
   /** A version 4 UUID in lower case. */

@@ -1,17 +1,17 @@
-// Token buckets: each name may do `burst` things at once and `perS` a second in the long run.
-// Always holds: at most `maxCount` names are kept, and each call looks at a handful of them at most, however many there are.
+// Token buckets by name: each name may use `burst` tokens at once and `perS` per second in the long run.
+// Invariants: at most `maxCount` names are kept, and each call examines only a few of them, however many there are.
 import type { Clock } from './clock.ts';
 import { GatewayError } from './error-codes.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 export interface RateLimiter {
-  /** Takes one token. Undefined if there was one, otherwise the whole seconds until there is one again. */
+  /** Takes one token. Undefined: there was one; otherwise the whole seconds until there is one again. */
   take(name: string): number | undefined;
-  /** As take, but without taking. */
+  /** Like take, but takes nothing. */
   peek(name: string): number | undefined;
-  /** Whether nothing that was taken is missing any more. */
+  /** Whether all tokens are refilled. */
   isFull(name: string): boolean;
-  /** Takes one token or throws Too_Many_Requests with that sentence. */
+  /** Takes one token, or throws Too_Many_Requests with this message. */
   require(name: string, sentence: string): void;
 }
 
@@ -22,16 +22,16 @@ export interface RateLimiterOptions {
   maxCount?: number;
 }
 
-/** Buckets looked at when there is no room for another: enough to let go of full ones faster than new ones come. */
+/** Buckets examined when the map is full: enough to delete full ones faster than new ones come. */
 const lookedAt = 8;
 
 export function createRateLimiter({ maxCount = 20_000, ...rate }: RateLimiterOptions): RateLimiter {
-  // The order is that of the last touch: those at the front are the likeliest to be full again, which is the same as none.
+  // In the order of the last use: those at the front are most likely full again, and a full bucket need not be kept.
   const buckets = new Map<string, TokenBucket>();
 
   function makeRoom(): void {
     for (const [at, [name, bucket]] of [...buckets.entries().take(lookedAt)].entries()) {
-      // The very oldest goes in any case, so that memory stays bounded.
+      // The oldest is always deleted, so that memory stays bounded.
       if (at === 0 || bucket.isFull()) buckets.delete(name);
     }
   }

@@ -1,16 +1,16 @@
-// What a receipt comes to: each line exactly, half a ban rounded away from zero, and how its total is shared out among the payments.
-// Undefined where the numbers make no amount; such a receipt is passed on all the same, and the register says what is wrong with it.
+// The sums of a receipt: each line computed exactly, half a ban rounded away from zero, and the total split by payments.
+// Undefined if the numbers make no valid amount; such a receipt is forwarded anyway, and the register reports the error.
 import { type Bani, maxAmountBani, parseAmount } from './money.ts';
 import { cashPaymentCode, isCardPayment, type Receipt } from './receipt.ts';
 
 export interface ReceiptSums {
   totalBani: Bani;
-  /** What stays in the drawer: change is taken off. */
+  /** The cash that stays in the drawer: without the change. */
   cashBani: Bani;
   cardBani: Bani;
 }
 
-/** The sum of the lines, whatever it comes to; undefined where a line makes no amount. */
+/** The sum of the lines, of any size; undefined if a line makes no valid amount. */
 export function sumOfLines(receipt: Receipt): Bani | undefined {
   if (!Array.isArray(receipt.Items)) return undefined;
   let totalBani = 0;
@@ -35,14 +35,14 @@ export function receiptSums(receipt: Receipt): ReceiptSums | undefined {
     else if (code === cashPaymentCode) sums.cashBani += amountBani;
     leftBani -= amountBani;
   }
-  // Only cash can be given back.
+  // Change is given in cash only.
   const changeBani = Math.max(0, -leftBani);
   return { ...sums, cashBani: Math.max(0, sums.cashBani - changeBani) };
 }
 
-/** A payment without an amount covers what those before it left: nothing, once they came to more than the total. */
+/** A payment without an amount covers the rest after the earlier ones: nothing if they exceed the total. */
 function paidBani(amount: unknown, leftBani: Bani): Bani | undefined {
-  // ERPs write null for what is not there, and 0 for a way of paying that was not used.
+  // ERPs send null for a missing amount, and 0 for a payment method that was not used.
   if (amount === undefined || amount === null) return Math.max(0, leftBani);
   return amount === 0 ? 0 : parseAmount(amount);
 }
@@ -52,10 +52,10 @@ interface Decimal {
   places: number;
 }
 
-/** A JavaScript number has up to 22 places before it is written with an exponent; three tenths added up have 17. */
+/** JavaScript writes up to 22 places before it uses an exponent; 0.1 + 0.1 + 0.1 has 17. */
 const decimalPattern = /^(-?)(\d{1,15})(?:\.(\d{1,22}))?(?:e([+-]?\d{1,2}))?$/i;
 
-/** A decimal as it was written, exactly; 0.1 is one tenth. */
+/** The exact decimal value of the text; 0.1 is one tenth. */
 function parseDecimal(value: unknown): Decimal | undefined {
   if (typeof value !== 'number' && typeof value !== 'string') return undefined;
   const match = decimalPattern.exec(String(value));

@@ -1,12 +1,12 @@
-// A receipt as an ERP sends it [D24]: the known fields are checked, all others are kept and passed on.
-// Invoices store it and registers print it, so both read the same rules here.
+// A receipt from an ERP [D24]: the known fields are checked, all others are kept and forwarded.
+// Invoices store it and registers print it, by the same rules.
 import { invalidRequest } from './error-codes.ts';
 import { parseDecimalNumber } from './money.ts';
 
 export type Receipt = Readonly<Record<string, unknown>>;
 
 export const receiptLimits = {
-  /** Of the whole receipt as JSON: it is stored, and sent to a register, as one text. */
+  /** The whole receipt as JSON: it is stored and sent to a register as one text. */
   bytes: 256 * 1024,
   items: 1000,
   payments: 100,
@@ -14,7 +14,7 @@ export const receiptLimits = {
   name: 1000,
   /** Characters of the receipt's number and of its unique id. */
   identifier: 128,
-  /** Lei of one unit, either way: the largest amount there is. */
+  /** Lei of one unit, positive or negative: the largest possible amount. */
   price: 9_999_999_999.99,
   quantity: 1_000_000_000,
   paymentCode: 999_999_999,
@@ -25,8 +25,8 @@ const cardPaymentCodes: ReadonlySet<number> = new Set([1, 2, 7, 1000]);
 export const cashPaymentCode = 0;
 
 /**
- * The receipt, if it keeps every rule; otherwise errorCode 40 with the place and the rule. Quantities, prices and amounts that came as texts
- * are numbers in it [D145]: registers need not know both forms.
+ * Returns the receipt, or throws errorCode 40 with the field and the rule. Quantities, prices and amounts that came as texts become numbers
+ * [D145], so that registers need not handle both.
  */
 export function checkReceipt(sent: unknown, options: { needsPayments: boolean }): Receipt {
   if (!isObject(sent)) throw invalidRequest('Receipt must be an object.');
@@ -36,7 +36,7 @@ export function checkReceipt(sent: unknown, options: { needsPayments: boolean })
   }
   checkIdentifier(value.Number, 'Receipt.Number');
   checkIdentifier(value.Uid, 'Receipt.Uid');
-  // A name that got lost must not become a receipt that is printed as often as it is sent [D145].
+  // An empty Uid is probably a lost one: without a Uid, each repeat would print another receipt [D145].
   if (value.Uid === '') throw invalidRequest('Receipt.Uid must not be empty; leave it out if there is none.');
   checkItems(value.Items);
   checkPayments(value.Payments, options.needsPayments);
@@ -44,7 +44,7 @@ export function checkReceipt(sent: unknown, options: { needsPayments: boolean })
   return value;
 }
 
-/** Of each line and payment the fields that are decimals; an empty Amount is absent. */
+/** Converts the decimal fields of each line and payment; an empty Amount is removed. */
 function withNumbers(receipt: Record<string, unknown>): Record<string, unknown> {
   const { Items: items, Payments: payments } = receipt;
   return {
@@ -68,7 +68,7 @@ function withoutEmptyAmount(payment: unknown): unknown {
   return others;
 }
 
-/** A number that the JSON parser had to change (a code of twenty digits, 1e999) would be passed on as another one: it has to come as a text. */
+/** A number that the JSON parser rounds (a code of twenty digits, 1e999) would be forwarded changed: it must be sent as a text. */
 function checkNumbers(value: unknown, place: string): void {
   if (typeof value === 'number') {
     if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
@@ -81,7 +81,7 @@ function checkNumbers(value: unknown, place: string): void {
   }
 }
 
-/** The codes of a checked receipt's payments, in their order. */
+/** The payment codes of a checked receipt, in order. */
 export function paymentCodesOf(receipt: Receipt): number[] {
   const payments = Array.isArray(receipt.Payments) ? receipt.Payments : [];
   return payments.flatMap((payment) => (isObject(payment) ? (parsePaymentCode(payment.PaymentCode) ?? []) : []));
@@ -126,7 +126,7 @@ function checkItems(items: unknown): void {
     if (!isNumber(item.Quantity) || item.Quantity <= 0 || item.Quantity > receiptLimits.quantity) {
       throw invalidRequest(`${place}.Quantity must be a decimal over 0, at most ${receiptLimits.quantity}.`);
     }
-    // A discount stands on the receipt as a line with a negative price.
+    // A discount is a line with a negative price.
     if (!isNumber(item.Price) || Math.abs(item.Price) > receiptLimits.price) {
       throw invalidRequest(`${place}.Price must be a decimal from -${receiptLimits.price} to ${receiptLimits.price}.`);
     }
@@ -153,7 +153,7 @@ function checkPayments(payments: unknown, isNeeded: boolean): void {
   }
 }
 
-/** A card payment that was made on a terminal is named by its documentNr; what the register gets to know of it, the gateway writes [D146]. */
+/** A card payment on a terminal is named by its documentNr; only the gateway writes the `paid` data for the register [D146]. */
 function checkPaidBefore({ PaymentCode, documentNr, paid }: Record<string, unknown>, place: string): void {
   if (paid !== undefined) throw invalidRequest(`${place}.paid is written by the gateway; name the card payment by documentNr.`);
   if (documentNr === undefined || documentNr === null || !isCardPayment(parsePaymentCode(PaymentCode) ?? -1)) return;
@@ -174,14 +174,14 @@ function parsePaymentCode(value: unknown): number | undefined {
 }
 
 /**
- * Characters are counted as the API document's maxLength counts them: a pair of surrogates is one. No character has more than two units,
- * so that only a text between the bound and twice the bound has to be counted.
+ * Counts characters like maxLength of JSON Schema: a surrogate pair is one. No character has more than two units, so only a text between
+ * the limit and twice the limit must be counted.
  */
 export function isLongerThan(text: string, maxCharacters: number): boolean {
   return text.length > maxCharacters && (text.length > 2 * maxCharacters || Array.from(text).length > maxCharacters);
 }
 
-/** No control characters and no half of a surrogate pair: both databases keep it as it is, and a log line shows it as it is. */
+/** No control characters and no lone surrogates: both databases store it, and a log line shows it, unchanged. */
 export function isPlainText(text: string): boolean {
   return text.isWellFormed() && !/\p{Cc}/u.test(text);
 }

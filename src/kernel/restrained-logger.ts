@@ -1,6 +1,5 @@
-// A logger for events that unauthenticated clients can cause: a bounded number of lines a minute; the first line of a later minute says how
-// many were left out.
-// Otherwise a client that only connects often enough fills the disk, and hides its other actions among those lines.
+// A rate-limited logger for events that unauthenticated clients can cause: a bounded number of lines per minute; the next line after that
+// has the number of omitted ones. Otherwise a client could fill the disk by connecting often, and hide its other actions among those lines.
 import type { Clock } from './clock.ts';
 import type { Logger } from './logger.ts';
 

@@ -1,11 +1,11 @@
-// Work that comes round again: one round at a time, the next a period after the last has ended. A round that fails is logged and the next one
-// tries again: the database may be away for a while. Stopping waits for the round under way.
+// Periodic work: one round at a time, the next starts a period after the last has ended. A failed round is logged, and the next one tries
+// again, because the database may be down for a while. Stopping waits for the running round.
 import { type Cancel, type Clock, every } from './clock.ts';
 import type { Logger } from './logger.ts';
 
 export interface Rounds {
   start(): void;
-  /** Resolves when the round that is under way has ended. */
+  /** Resolves when the running round has ended. */
   stop(): Promise<void>;
 }
 
@@ -14,7 +14,7 @@ export interface RoundsOptions {
   logger: Logger;
   periodMs: number;
   work(): Promise<unknown>;
-  /** What the log says when a round fails. */
+  /** The log message of a failed round. */
   complaint: string;
 }
 

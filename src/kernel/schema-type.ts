@@ -1,6 +1,6 @@
-// The builders of schemas: what they return is plain JSON Schema, typed as TypeBox types it, so `Static` tells the type of what a schema
-// lets through. TypeBox itself is not loaded: these few of its builders are all that is used, and its nearly four hundred files would be a
-// tenth of a start and of the memory at rest. A test compares each builder with TypeBox's own.
+// Builders for JSON Schema, with TypeBox's types, so that `Static` derives the type of a valid value. TypeBox itself is not loaded: only
+// these builders are used, and its nearly four hundred files would take a tenth of the start time and of the memory. A test compares each
+// builder with TypeBox's own.
 import type TypeBox from 'typebox';
 
 type Builders = Pick<
@@ -22,7 +22,7 @@ type Builders = Pick<
 
 type Schema = Record<string, unknown>;
 
-/** Where an object reads which of its properties may be missing; not listed, so that it is in no document. */
+/** Marks an optional property; not enumerable, so that it appears in no document. */
 const optional = '~optional';
 
 const plain =

@@ -1,2 +1,2 @@
-/** The program cannot start, and a person can mend it: the message says what is wrong and what to do, so no stack is shown. */
+/** The program cannot start, and a person can fix it: the message says what is wrong and what to do, so no stack is shown. */
 export class StartRefused extends Error {}

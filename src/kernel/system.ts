@@ -1,4 +1,4 @@
-// The real clock and the real randomness: the one place that reaches for them.
+// The real clock and the real randomness; no other code uses the system's.
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Clock } from './clock.ts';
 import type { Random } from './random.ts';
@@ -12,7 +12,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** After what this turn of the event loop has brought in from sockets, threads and files; no time passes. */
+/** Runs `action` after the input that this turn of the event loop has read from sockets, threads and files. */
 export function atTurnsEnd(action: () => void): void {
   setImmediate(action);
 }

@@ -1,4 +1,4 @@
-// Local time of a place, by the time zone data of Node. Pure; times are milliseconds since 1970, a local time is written as if it were UTC.
+// Local time in a time zone, by Node's time zone data. Pure; times are milliseconds since 1970, a local time is written as if it were UTC.
 
 export function isTimeZone(zone: string): boolean {
   try {
@@ -9,15 +9,15 @@ export function isTimeZone(zone: string): boolean {
   }
 }
 
-/** When the clocks of that zone show this local time. An hour that they skip counts by the offset before the change. */
+/** Converts a local time of the zone. A local time that a clock change skips counts by the offset before the change. */
 export function fromLocalTime(localMs: number, zone: string): number {
   const format = offsetFormat(zone);
-  // Twice, because the first guess may lie across a change of the clock.
+  // Twice, because the first guess may be on the other side of a clock change.
   const guess = localMs - offsetAt(localMs, format);
   return localMs - offsetAt(guess, format);
 }
 
-/** ISO 8601 with the offset that the zone has then; in UTC where the local year would have five digits. */
+/** ISO 8601 with the zone's offset at that time; in UTC if the local year would have five digits. */
 export function isoTimeIn(zone: string, atMs: number): string {
   const offsetMs = offsetAt(atMs, offsetFormat(zone));
   const local = new Date(atMs + offsetMs).toISOString();

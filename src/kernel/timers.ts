@@ -1,4 +1,4 @@
-// Timers that belong together and end together.
+// A group of timers that are stopped together.
 import type { Cancel, Clock } from './clock.ts';
 
 export class Timers {
@@ -23,7 +23,7 @@ export class Timers {
     return cancel;
   }
 
-  /** From here on none of them does anything, also not those that are set later. */
+  /** Cancels all timers; timers that are set later never run. */
   stop(): void {
     this.#isStopped = true;
     for (const cancel of this.#cancels) cancel();

@@ -1,5 +1,5 @@
-// A token bucket: `burst` things at once and `perS` a second in the long run. A thing may cost more than one token, up to the whole bucket.
-// All limits of a rate are made of it: by name in rate-limiter.ts, of messages in link/intake.ts, of what a socket is read in link/channels.
+// A token bucket: `burst` events at once and `perS` per second in the long run. An event may cost several tokens, up to the whole bucket.
+// All rate limits use it: by name in rate-limiter.ts, for messages in link/intake.ts, for bytes read from a socket in link/channels.
 import type { Clock } from './clock.ts';
 
 export interface Rate {
@@ -19,28 +19,28 @@ export class TokenBucket {
     this.#atMs = rate.clock.elapsed();
   }
 
-  /** Takes the tokens if they are there. */
+  /** Takes the tokens if there are enough. */
   take(cost = 1): boolean {
     if (this.waitMs(cost) > 0) return false;
     this.#tokens -= Math.min(cost, this.#rate.burst);
     return true;
   }
 
-  /** For what has been done already: takes tokens that are not there too, a whole bucket at most. Returns how long until none is owed. */
+  /** For work that is already done: the bucket may go negative, by its size at most. Returns the time until it is positive again. */
   overdraw(cost: number): number {
     this.#refill();
     this.#tokens = Math.max(-this.#rate.burst, this.#tokens - cost);
     return this.waitMs(0);
   }
 
-  /** How long until they are there; 0: now. */
+  /** Time until there are enough tokens; 0: now. */
   waitMs(cost = 1): number {
     this.#refill();
     const { burst, perS } = this.#rate;
     return Math.max(0, Math.ceil(((Math.min(cost, burst) - this.#tokens) / perS) * 1000));
   }
 
-  /** Nothing that was taken is missing any more. */
+  /** All tokens are refilled. */
   isFull(): boolean {
     this.#refill();
     return this.#tokens >= this.#rate.burst;

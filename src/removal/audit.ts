@@ -1,4 +1,4 @@
-// Audit entries that are older than they are kept [D66]. They leave nothing behind: no call can repeat one.
+// Removes audit entries after the retention time [D66]. They leave no tombstone: no call can repeat one.
 import type { Database, Queries } from '../database/database.ts';
 import { type Aged, oldestAllowed, type Removable } from './page.ts';
 

@@ -1,12 +1,12 @@
-// Settled commands that are no longer needed [D66]. What they were sent and what they answered goes, with the timeline; the row stays, small:
-// merchant, device, call, documentNr, Receipt.Uid, content hash, amount, the bank's numbers and how it ended; of a report also whether it was
-// a Z, since the day of the next one begins there [D85].
+// Removes settled commands after the retention time [D66]. Arguments, report and timeline are deleted; the row stays as a tombstone:
+// merchant, device, call, documentNr, Receipt.Uid, content hash, amount, the bank's numbers and the outcome; of a fiscal report also
+// whether it was a Z, because the day of the next one begins there [D85].
 //
-// Why the row stays where it is: its number is claimed before, while and after it is made small, so a repeat that comes in that very moment
-// finds it in one of its two forms, on both engines.
+// The tombstone is the same row, so its number stays claimed all the time: a repeat at that moment finds the row before or after the
+// removal, on both engines.
 //
-// One transaction a command. Dying before its commit leaves the command whole; dying after it leaves it small: there is nothing in between.
-// Done twice (two instances, a commit whose answer was lost), the second finds `removed_at` and changes nothing.
+// One transaction per command: if the process dies before the commit, the command is complete; after it, a tombstone.
+// A second removal (two instances, a commit whose answer was lost) finds `removed_at` and changes nothing.
 import { type ExpressionBuilder, sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
@@ -19,7 +19,7 @@ import { type Aged, oldestAllowed, type Removable } from './page.ts';
 
 export const removableCommands: Removable = { what: 'commands', page, filter: (queries, ids) => stillRemovable(queries, ids), remove };
 
-/** Kept ones that were settled longer ago, whatever else speaks against removing them: reading on is what counts here. */
+/** Commands that were settled longer ago, without further conditions, so that the next page continues after them. */
 async function page(queries: Queries, keepDays: number, after: Aged | undefined, limit: number): Promise<Aged[]> {
   return await queries
     .selectFrom('settlements')
@@ -34,7 +34,7 @@ async function page(queries: Queries, keepDays: number, after: Aged | undefined,
     .execute();
 }
 
-/** Those that nothing kept still needs: no operator has to look at them, and nothing refers to them. */
+/** Commands that are not needed any more: they are not on the review list, and no kept row refers to them. */
 async function stillRemovable(queries: Queries, ids: readonly string[]): Promise<string[]> {
   const rows = await queries
     .selectFrom('commands as c')
@@ -44,7 +44,7 @@ async function stillRemovable(queries: Queries, ids: readonly string[]): Promise
     .where('c.state', 'in', ['done', 'refused', 'never'])
     .where((row) => row.or([row('c.document_state', 'is', null), row('c.document_state', '!=', 'open')]))
     .where((row) => row.or([row('c.review_since', 'is', null), row('c.reviewed_at', 'is not', null)]))
-    // Its number stays taken, and answers about it stay true [D129].
+    // Its number stays claimed, and answers about it stay correct [D129].
     .where('c.state', '!=', 'disputed')
     .where(({ not, exists }) => not(exists(pendingCallback)))
     .where(({ not, exists }) => not(exists(keptFollower)))
@@ -70,7 +70,7 @@ function keptFollower({ selectFrom }: OfCommand) {
     .where('follower.removed_at', 'is', null);
 }
 
-/** [D19] An invoice that can still be paid: after a refused payment its number must stay free for another try. */
+/** [D19] An invoice that can still be paid: after a refused payment, its number must stay free for another attempt. */
 function openInvoice({ selectFrom }: OfCommand) {
   return selectFrom('invoices')
     .select('invoices.oid')
@@ -96,11 +96,11 @@ async function wasTriedAgain(queries: Queries, command: Command): Promise<boolea
 
 async function remove({ engine, transaction }: Database, id: string): Promise<boolean> {
   return await transaction(async (queries) => {
-    // The lock first, in a statement of its own: a refund of this payment holds it while it is being written, and only a look
-    // that begins after the lock was had sees that refund. Under the lock a newer one waits, and then finds the payment removed.
+    // Locks first, in a separate statement: a refund of this payment has the lock while it is being written, and only a query that begins
+    // after the lock is acquired sees that refund. A newer refund waits for the lock, and then finds the payment removed.
     const command = await lockCommand(engine, queries, id);
     if ((await stillRemovable(queries, [id])).length === 0) return false;
-    // From now on its number stays taken. What was tried again since keeps it for itself, or is removed later.
+    // From now on its number stays claimed. If it was tried again since, the later attempt has the number, or is removed later.
     if (command.state !== 'done' && !(await wasTriedAgain(queries, command))) await reclaimNumbers(queries, command);
     await releaseContent(queries, command);
     await confirmDecision(queries, command);

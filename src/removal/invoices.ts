@@ -1,9 +1,9 @@
-// Ended invoices that are no longer needed [D66]. The receipt, the callback address and the history go; the row stays, small: merchant, state,
-// how it was paid, the receipt's Number and Uid, and the hash of the rest. So Status stays true, a doubled Payd is still answered 0,
-// and a payment that comes too late still finds the invoice and lands on the orphan board.
+// Removes ended invoices after the retention time [D66]. The receipt, the callback address and the history are deleted; the row stays as a
+// tombstone: merchant, state, payment, the receipt's Number and Uid, and the hash of the receipt. So Status stays correct, a repeated Payd
+// is still answered 0, and a late payment still finds the invoice and goes on the orphan board.
 //
-// One transaction an invoice. Dying before its commit leaves the invoice whole; dying after it leaves it small.
-// Done twice, the second finds `removed_at` and changes nothing.
+// One transaction per invoice: if the process dies before the commit, the invoice is complete; after it, a tombstone.
+// A second removal finds `removed_at` and changes nothing.
 import { createHash } from 'node:crypto';
 import { type ExpressionBuilder, sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
@@ -52,7 +52,7 @@ function pendingCallback({ selectFrom }: OfInvoice) {
     .where('callbacks.state', '=', 'pending');
 }
 
-/** [D19] A card payment of it, or what was done about that. */
+/** [D19] Its card payment, or an operation on that. */
 function keptCommand({ selectFrom }: OfInvoice) {
   return selectFrom('commands')
     .select('commands.id')
@@ -61,14 +61,14 @@ function keptCommand({ selectFrom }: OfInvoice) {
     .where('commands.removed_at', 'is', null);
 }
 
-/** Money that this invoice could not take: an operator who looks into it needs the whole history. */
+/** A payment that this invoice could not accept: the operator needs the whole history to resolve it. */
 function orphan({ selectFrom }: OfInvoice) {
   return selectFrom('orphan_payments as o').select('o.id').whereRef('o.oid', '=', 'i.oid').where(isStillOrphan);
 }
 
 async function remove({ engine, transaction }: Database, oid: string): Promise<boolean> {
   return await transaction(async (queries) => {
-    // The lock first, in a statement of its own: a refused payment that is being written for this invoice holds it too.
+    // Locks first, in a separate statement: a refused payment that is being written for this invoice has the lock, too.
     const invoice = await lockRows(engine, queries.selectFrom('invoices').select('receipt').where('oid', '=', oid)).executeTakeFirst();
     if (!invoice || (await stillRemovable(queries, [oid])).length === 0) return false;
     await queries.deleteFrom('invoice_events').where('oid', '=', oid).execute();
@@ -89,7 +89,7 @@ async function remove({ engine, transaction }: Database, oid: string): Promise<b
   });
 }
 
-/** What people call the receipt by: a few characters each, by the rules that it was accepted under. */
+/** Number and Uid of the receipt; their length was checked when it was accepted. */
 function namesOf(receipt: string): string {
   const { Number: number, Uid: uid } = JSON.parse(receipt) as { Number?: unknown; Uid?: unknown };
   return JSON.stringify({ Number: number ?? undefined, Uid: uid ?? undefined });

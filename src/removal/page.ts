@@ -1,10 +1,10 @@
-// What every kind of removable thing has in common: it is read in pages from the oldest on, looked at, and removed one by one.
+// The interface of every kind of removable record: read in pages, oldest first, then checked and removed one by one.
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
 
 const dayMs = 24 * 3_600_000;
 
-/** A thing with the time that its age counts from; both together say how far the reading has come. */
+/** A record with the start of its age; both together are the cursor of the pages. */
 export interface Aged {
   id: string;
   atMs: number;
@@ -12,15 +12,15 @@ export interface Aged {
 
 export interface Removable {
   what: string;
-  /** The next ones that are old enough, after the last one that was read. Short, however many of those before must be kept. */
+  /** The next records that are old enough, after the cursor. Fast, however many earlier ones must be kept. */
   page(queries: Queries, keepDays: number, after: Aged | undefined, limit: number): Promise<Aged[]>;
-  /** Those of them that nothing kept still needs. */
+  /** Those that no kept record needs. */
   filter(queries: Queries, ids: readonly string[]): Promise<string[]>;
-  /** In one transaction that looks again; false when it must stay, or was removed already. */
+  /** In one transaction that checks again; false: it must stay, or was removed already. */
   remove(database: Database, id: string): Promise<boolean>;
 }
 
-/** By the database's clock, asked once a statement so that an index on times can be searched. */
+/** By the database's clock, evaluated once per statement so that an index on times can be used. */
 export function oldestAllowed(keepDays: number): RawBuilder<number> {
   return sql<number>`(select now_ms() - ${sql.lit(keepDays * dayMs)})`;
 }

@@ -1,10 +1,10 @@
-// Removes what has been kept long enough, in the background [D66]: a page of the oldest, a short transaction for each thing, a pause, the next page.
-// No call waits for it, and it holds no lock beyond one thing. Without a setting nothing is ever removed.
+// Removes records after their retention time, in the background [D66]: a page of the oldest, a short transaction for each record, a pause,
+// the next page. No call waits for it, and it locks one record at a time. Without a setting, nothing is ever removed.
 //
-// Nothing brings it back, so a clock that jumped must not do it: while the database's clock and this machine's are apart, nothing is removed.
+// A removal cannot be undone, so a clock jump must not cause one: while the database's clock and this machine's differ, nothing is removed.
 //
-// One instance at a time has the turn. If it dies in the middle, what it removed is removed, the turn runs out within a minute
-// and any instance begins again from the oldest that is left.
+// One instance at a time has the turn. If it dies, its removals so far are committed, the turn expires within a minute, and any instance
+// starts again from the oldest record.
 import type { Database } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { isDatabaseDown } from '../database/errors.ts';
@@ -26,7 +26,7 @@ export interface Keeping {
 
 export interface Removal {
   start(): void;
-  /** Resolves when the thing that is being removed is done. */
+  /** Resolves when the current removal is done. */
   stop(): Promise<void>;
 }
 
@@ -39,14 +39,14 @@ interface Deps {
 }
 
 const lookEveryMs = 60_000;
-/** From the end of one round to the next one, by whichever instance. */
+/** From the end of one round to the next one, by any instance. */
 const roundEveryMs = 3_600_000;
 /** More than a page takes. */
 const turnMs = 60_000;
 /** More than two maintained clocks differ. */
 const clocksApartMs = 3_600_000;
 const pageSize = 50;
-/** A first round over years of sales must leave the disk to the tills. */
+/** The first round over years of sales must not slow down the tills. */
 const pauseMs = 250;
 
 export function createRemoval({ database, clock, logger, instanceId, keeping }: Deps): Removal {
@@ -61,7 +61,7 @@ export function createRemoval({ database, clock, logger, instanceId, keeping }: 
   let isStopped = false;
   let endPause: () => void = () => {};
 
-  /** If it fails, the turn runs out, and the next round finds the same things. */
+  /** If it fails, the turn expires, and the next round finds the same records. */
   async function look(): Promise<void> {
     if (!(await takeTurn(database.queries, turn, turnMs)) || !(await areClocksTogether())) return;
     for (const [kind, keepDays] of kinds) {
@@ -74,11 +74,11 @@ export function createRemoval({ database, clock, logger, instanceId, keeping }: 
     const row = await database.queries.selectNoFrom(nowMs.as('now')).executeTakeFirstOrThrow();
     const apartMs = Math.abs(row.now - clock.now());
     if (apartMs < clocksApartMs) return true;
-    logger.error({ apartMs }, 'the clocks of the database and of this machine are apart: nothing that was kept is removed');
+    logger.error({ apartMs }, 'the clocks of the database and of this machine differ, so no old records are removed');
     return false;
   }
 
-  /** False when the round is not ours any more. */
+  /** False: this instance has lost the turn, or is stopping. */
   async function removeAll(kind: Removable, keepDays: number): Promise<boolean> {
     let count = 0;
     for (let last: Aged | undefined; ; ) {
@@ -99,7 +99,7 @@ export function createRemoval({ database, clock, logger, instanceId, keeping }: 
       if (page.length < pageSize) break;
       await pause();
     }
-    if (count > 0) logger.info({ what: kind.what, count, keepDays }, 'what had been kept long enough was removed');
+    if (count > 0) logger.info({ what: kind.what, count, keepDays }, 'records past their retention time were removed');
     return true;
   }
 
@@ -108,8 +108,8 @@ export function createRemoval({ database, clock, logger, instanceId, keeping }: 
       return await kind.remove(database, id);
     } catch (error) {
       if (isDatabaseDown(error)) throw error;
-      // One that cannot be removed must not keep all that come after it.
-      logger.error({ err: error, what: kind.what, id }, 'something that has been kept long enough could not be removed');
+      // A record that cannot be removed must not block those after it.
+      logger.error({ err: error, what: kind.what, id }, 'a record past its retention time could not be removed');
       return false;
     }
   }
@@ -124,7 +124,7 @@ export function createRemoval({ database, clock, logger, instanceId, keeping }: 
     });
   }
 
-  const complaint = 'what has been kept long enough could not be removed; it is tried again';
+  const complaint = 'records past their retention time could not be removed; the removal will be retried';
   const rounds = createRounds({ clock, logger, periodMs: lookEveryMs, work: look, complaint });
 
   return {

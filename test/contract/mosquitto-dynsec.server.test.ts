@@ -208,10 +208,10 @@ describe('pairing with Mosquitto', () => {
       const startedAt = performance.now();
       await expect(pair(cut, pairingCode)).rejects.toMatchObject({
         httpStatus: 503,
-        message: "Mosquitto did not take the change of the device's login. The pairing code is still good: try again.",
+        message: "Mosquitto did not take the change of the device's login. The pairing code is still valid: try again.",
       });
       await expect(cut.newSecret('ana', id)).rejects.toMatchObject({
-        message: expect.stringMatching(/login\. Ask for a new secret again\.$/),
+        message: expect.stringMatching(/login\. Request a new secret again\.$/),
       });
       expect(performance.now() - startedAt).toBeLessThan(5_000);
     }

@@ -55,7 +55,7 @@ describe('one gateway for one file', () => {
     const options: OpenOptions = { ...place.options, role: 'gateway', clock: systemClock, logger: quietLogger };
     const child = startChild(place.options);
     await once(child.stdout ?? expect.fail(), 'data');
-    await expect(openDatabase(options)).rejects.toThrow(new RegExp(`in use by process ${child.pid} on .* since 20\\d\\d-.*Z: stop`));
+    await expect(openDatabase(options)).rejects.toThrow(new RegExp(`in use by process ${child.pid} on .* since 20\\d\\d-.*Z. Stop`));
     const reader = await openDatabase({ ...options, role: 'reader' });
     expect((await reader.queries.selectFrom('audit_log').select('id').limit(1).execute()).length).toBe(1);
     await reader.close();

@@ -51,7 +51,7 @@ it('is not reported when the database can be written: the line is written unchan
   state.isAway = true;
   outages.logger.error({ err: down }, 'a payment could not be settled');
   await clock.advance(0);
-  expect(seen().at(-1)).toMatchObject({ level: 'error', message: expect.stringContaining('is away') });
+  expect(seen().at(-1)).toMatchObject({ level: 'error', message: expect.stringContaining('is down') });
 });
 
 it('does not replace lines about a locked row or other errors', async () => {

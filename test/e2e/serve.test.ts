@@ -32,7 +32,7 @@ describe('serve', () => {
     [
       'a file as data directory',
       { TILLGATE_DATA_DIR: fileURLToPath(import.meta.url) },
-      /^TILLGATE_DATA_DIR: .*is there already and is no directory.*EEXIST/,
+      /^TILLGATE_DATA_DIR: .*exists already and is not a directory.*EEXIST/,
     ],
   ])('refuses %s', slowTest, async (_what, settings, sentence) => {
     const dataDir = temporaryDirectory();
