@@ -79,7 +79,7 @@ describe('the doctor', () => {
   it('sees a database file that is none, not in WAL, too old or too new', async () => {
     const broken = temporaryDirectory();
     writeFileSync(join(broken, 'tillgate.db'), 'no database at all'.repeat(1_000));
-    expect((await examine({ TILLGATE_DATA_DIR: broken })).of('database')).toEqual(bad(/none of SQLite.*restore/));
+    expect((await examine({ TILLGATE_DATA_DIR: broken })).of('database')).toEqual(bad(/not an SQLite file.*restore/));
 
     const dataDir = temporaryDirectory();
     const older = mkdtempSync(join(tmpdir(), 'tillgate-migrations-'));
@@ -199,7 +199,7 @@ describe('the certificate', () => {
     put('nothing', selfSigned.key);
     expect(await look([])).toEqual(bad(/holds no certificate/));
     const { of } = await examine({ TILLGATE_TLS_CERT: '/nowhere.pem', TILLGATE_TLS_KEY: '/nowhere.key' });
-    expect(of('certificate')).toEqual(bad(/\/nowhere\.pem is not there/));
+    expect(of('certificate')).toEqual(bad(/\/nowhere\.pem does not exist/));
   });
 });
 

@@ -28,7 +28,7 @@ it.each<[string, () => string, RegExp]>([
     () => urlWith({ username: user, pathname: `/${name}` }),
     /permission denied for schema public\. Make the user .* the owner/,
   ],
-  ['a database that is not there', () => urlWith({ pathname: '/nowhere' }), /database "nowhere" does not exist\. Make it \(createdb\)/],
+  ['a database that is not there', () => urlWith({ pathname: '/nowhere' }), /database "nowhere" does not exist\. Create it \(createdb\)/],
   ['a user that is not there', () => urlWith({ username: 'nobody' }), /role "nobody" does not exist.*Check the user/],
 ])('refuses %s', { timeout: 2 * patienceMs }, async (_what, url, sentence) => {
   const settings = await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory(), TILLGATE_DATABASE_URL: url() });
