@@ -62,14 +62,14 @@ const sameAs: Record<string, string> = {
 
 const ownRoot = 'If your own authority signed it, set NODE_EXTRA_CA_CERTS to its root certificate';
 const certificateSentences: Record<string, Sentence> = {
-  CERT_HAS_EXPIRED: () => 'The server’s certificate has expired: renew it there',
-  CERT_NOT_YET_VALID: () => 'The server’s certificate is not valid yet: check the clocks of both machines',
-  CERT_REVOKED: () => 'The server’s certificate was revoked: install a new one there',
-  DEPTH_ZERO_SELF_SIGNED_CERT: () => `The server’s certificate is self-signed, and not trusted here. ${ownRoot}`,
+  CERT_HAS_EXPIRED: () => 'The certificate of the server has expired: renew it there',
+  CERT_NOT_YET_VALID: () => 'The certificate of the server is not valid yet: check the clocks of both machines',
+  CERT_REVOKED: () => 'The certificate of the server was revoked: install a new one there',
+  DEPTH_ZERO_SELF_SIGNED_CERT: () => `The certificate of the server is self-signed, and not trusted here. ${ownRoot}`,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: () =>
-    `The authority that signed the server’s certificate is not trusted here, or the server does not send its whole chain. ${ownRoot}`,
+    `The authority that signed the certificate of the server is not trusted here, or the server does not send its whole chain. ${ownRoot}`,
   ERR_TLS_CERT_ALTNAME_INVALID: ({ message }) =>
-    `The server’s certificate is for another name (${message.replace(/^.*?altnames: /s, '')}): connect by one of its names`,
+    `The certificate of the server is for another name (${message.replace(/^.*?altnames: /s, '')}): connect by one of its names`,
   EPROTO: () => 'The server does not use TLS at this port: check the port, or use the address without TLS',
   ERR_OSSL_X509_KEY_VALUES_MISMATCH: () => 'Certificate and key do not match: use the key of this certificate',
   ERR_OSSL_PEM_NO_START_LINE: () => 'The file contains no certificate or key in PEM ("-----BEGIN ...")',
