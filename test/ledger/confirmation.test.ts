@@ -1,4 +1,5 @@
 // Which device must confirm an unconfirmed decision before the same operation goes out again, and when the decision stands without that [D129].
+import type { KyselyPlugin } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import type { CommandRequest } from '../../src/ledger/calls/call.ts';
@@ -14,6 +15,8 @@ let deviceId: string;
 let journalNow: string | undefined;
 let answers: boolean[];
 let asked: string[];
+/** That it has sent to the database. */
+let statements: number;
 
 beforeEach(async () => {
   database = await memoryDatabase(createVirtualClock());
@@ -40,7 +43,15 @@ function createHearer(): () => Promise<number | undefined> {
     },
   };
   const request = { merchantId, deviceId, name: 'Pay', documentNr: 'd', journalId: 'stored' } as CommandRequest;
-  const hearing = createConfirmation({ database, link, recall });
+  const counting: KyselyPlugin = {
+    transformQuery({ node }) {
+      statements += 1;
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  };
+  statements = 0;
+  const hearing = createConfirmation({ database: { queries: database.queries.withPlugin(counting) }, link, recall });
   return () => hearing.confirmWithDevice(request);
 }
 const confirmWithDevice = () => createHearer()();
@@ -48,6 +59,7 @@ const confirmWithDevice = () => createHearer()();
 it('asks no device where nothing was decided', async () => {
   expect(await confirmWithDevice()).toBeUndefined();
   expect(asked).toEqual([]);
+  expect(statements, 'one look at the device').toBe(1);
 });
 
 it('asks about each, the oldest first, and returns until when all decisions are confirmed', async () => {

@@ -6,7 +6,7 @@ import { claimKey, findKey, releaseKey } from '../../src/access/idempotency.ts';
 import type { Queries } from '../../src/database/database.ts';
 import type { CommandRequest } from '../../src/ledger/calls/call.ts';
 import { createFirstCommits, type FirstCommits } from '../../src/ledger/calls/first-commit.ts';
-import { releaseNumbers } from '../../src/ledger/claims.ts';
+import { findByContent, releaseNumbers } from '../../src/ledger/claims.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import { createInsertGroup } from '../../src/ledger/insert-batch.ts';
 import { closeDocument, findCommand } from '../../src/ledger/store.ts';
@@ -64,6 +64,7 @@ describe.each(engines)('on %s', (engine) => {
     const other = await seedDevice(database.queries, merchantId);
     return (await seedCommand(database.queries, merchantId, other.id, { name: 'Refund', ...overrides })).id;
   };
+  const knownByContent = async () => (await findByContent(database.queries, { merchantId, deviceId, requestHash: 'asked' }))?.id;
   const claim = (subjectId: string, requestHash = 'asked') =>
     claimKey(database.queries, { merchantId, key: 'k', requestHash, subjectKind: 'command', subjectId });
 
@@ -124,7 +125,10 @@ describe.each(engines)('on %s', (engine) => {
       expect(await count()).toBe(1);
       // But for a caller who is known to have it.
       note = 'received';
-      expect(await commits.begin(request(unnamed), randomUUID())).toMatchObject({ state: 'sent' });
+      const begun = await commits.begin(request(unnamed), randomUUID());
+      expect(begun).toMatchObject({ state: 'sent' });
+      // From now on a repeat finds this one.
+      expect(await knownByContent()).toBe(begun?.id);
     });
 
     it('or is disputed since is what this one repeats, also if its caller has what it was settled as', async () => {
@@ -139,6 +143,7 @@ describe.each(engines)('on %s', (engine) => {
       const { id } = await seedEnded(database.queries);
       const guard = async () => {};
       expect(await commits.begin(request({ requestHash: 'asked', guard }), randomUUID())).toMatchObject({ state: 'sent' });
+      expect(await knownByContent(), 'its caller may still ask').toBe(id);
       await database.queries.updateTable('commands').set({ request_hash: null }).where('id', '=', id).execute();
       expect(await commits.begin(request({ ...unnamed, guard }), randomUUID())).toBeUndefined();
     });
@@ -311,6 +316,14 @@ describe.each(engines)('on %s', (engine) => {
       expect(await again(second as Command, randomUUID(), close)).toBeUndefined();
       expect(await read((second as Command).id)).toMatchObject({ state: 'sent', reissuedAs: null });
       expect([await count(), await keyStandsFor()]).toEqual([3, second?.id]);
+    });
+
+    it('and that a key names leaves an equal one to its caller, who lacks the outcome', async () => {
+      const ended = { name: 'Refund', request_hash: 'asked', state: 'refused', settled_by: 'answer', settled_at: Date.now() } as const;
+      const { id } = await seedCommand(database.queries, merchantId, deviceId, ended);
+      const keyed = { requestHash: 'asked' };
+      expect(await again(await begun(keyed), randomUUID(), keyed)).toMatchObject({ state: 'sent' });
+      expect(await knownByContent()).toBe(id);
     });
 
     it('and has neither number nor key is sent all the same', async () => {

@@ -3,14 +3,18 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { createInsertGroup, type InsertedCommand } from '../../src/ledger/insert-batch.ts';
+import { findCommand } from '../../src/ledger/store.ts';
 import { memoryDatabase } from '../support/engines.ts';
-import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { seedCommand, seedDevice, seedInvoice, seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 let database: Database;
 let merchantId: string;
 /** Inserts of commands. */
 let statements: number;
+/** What they consist of on SQLite, where a statement writes one table. */
+let parts: number;
+let states: (string | undefined)[];
 
 beforeEach(async () => {
   database = await memoryDatabase(createVirtualClock());
@@ -25,15 +29,19 @@ async function command(overrides: Partial<InsertedCommand> = {}): Promise<Insert
 }
 
 async function statementsFor(...commands: InsertedCommand[]): Promise<number> {
-  statements = 0;
+  [statements, parts] = [0, 0];
   const inOneGo: Database['inOneGo'] = (all) => {
     statements += 1;
+    parts += all.length;
     return database.inOneGo?.(all) ?? expect.fail();
   };
   const group = createInsertGroup({ ...database, inOneGo, soon: (begin) => void setImmediate(begin) });
-  await Promise.all(commands.map((each) => group.add(each)));
+  states = (await Promise.all(commands.map((each) => group.add(each)))).map((each) => each?.state);
   return statements;
 }
+const idempotency = { key: 'k', requestHash: 'asked' };
+const claimed = async () =>
+  (await database.queries.selectFrom('claims').select(['kind', 'command_id']).orderBy('kind').execute()).map((row) => Object.values(row));
 
 it('commands that share nothing are one statement', async () => {
   const [one, other] = [await command({ documentNr: 'a', receiptUid: 'a' }), await command({ documentNr: 'b', receiptUid: 'b' })];
@@ -57,7 +65,6 @@ it('those that share a key are one after the other: together, the second would f
     return database.inOneGo?.(statements) ?? expect.fail();
   };
   const group = createInsertGroup({ ...database, inOneGo, soon: (begin) => void setImmediate(begin) });
-  const idempotency = { key: 'k', requestHash: 'asked' };
   const both = [await command({ idempotency }), await command({ idempotency })];
   const [first, second] = await Promise.all(both.map((each) => group.add(each)));
   expect([first?.state, second, commits]).toEqual(['sent', undefined, 2]);
@@ -78,4 +85,44 @@ it.each([
   expect(await statementsFor(await command(half), await command(half))).toBe(2);
   const third = long('x'.repeat(400_000));
   expect(await statementsFor(await command(third), await command(third))).toBe(1);
+});
+
+it.each<[string, Partial<InsertedCommand>, number]>([
+  ['nothing', {}, 2],
+  ['a documentNr', { claims: { document: 'a' } }, 3],
+  ['a Receipt.Uid', { claims: { receipt: 'a' } }, 3],
+  ['its content', { requestHash: 'h' }, 3],
+  ['a key', { idempotency }, 3],
+])('a statement for one that takes %s writes nothing else', async (_what, takes, expected) => {
+  await statementsFor(await command(takes));
+  expect([states, parts]).toEqual([['sent'], expected]);
+});
+
+it('each takes its own number, content or key beside others that take none, and the next one with it alone is left out', async () => {
+  const takers = () =>
+    Promise.all([command({ claims: { document: 'd' } }), command({ claims: { receipt: 'r' } }), command({ idempotency }), command()]);
+  const [document, receipt, keyed, plain] = await takers();
+  const known = await command({ requestHash: 'h' });
+  expect(await statementsFor(document, receipt, keyed, plain, known)).toBe(1);
+  expect(await claimed()).toEqual([
+    ['content', known.id],
+    ['document', document.id],
+    ['receipt', receipt.id],
+  ]);
+  expect(await database.queries.selectFrom('idempotency_keys').select('subject_id').execute()).toEqual([{ subject_id: keyed.id }]);
+  // By the same statement: what is left out costs the others no second one.
+  expect(await statementsFor(...(await takers()))).toBe(1);
+  expect(states).toEqual([undefined, undefined, undefined, 'sent']);
+});
+
+it('one whose documentNr is the OID of an invoice is left out, and one that closes the document it names is not', async () => {
+  const { oid } = await seedInvoice(database.queries, merchantId);
+  const { id: deviceId } = await seedDevice(database.queries, merchantId);
+  const paid = { state: 'done', settled_at: 1, settled_by: 'answer', document_state: 'open', document_nr: 'd', operation_id: '7' } as const;
+  const { id } = await seedCommand(database.queries, merchantId, deviceId, paid);
+  const closing = await command({ name: 'CloseDoc', deviceId, documentNr: 'd', operationId: '7', beside: 'the document it names' });
+  const paying = await command({ name: 'Pay', documentNr: oid, isOfNoInvoice: true });
+  expect(await statementsFor(await command(), paying, closing)).toBe(1);
+  expect(states).toEqual(['sent', undefined, 'sent']);
+  expect((await findCommand(database.queries, closing.id))?.targetId).toBe(id);
 });

@@ -127,7 +127,7 @@ const failing = (reason: Error) => () => Promise.reject(reason);
 const found = (one: Command, by: Earlier['by'] = 'number') => ({ command: one, by });
 
 it('a call that repeats nothing and takes the longer way is no repeat', async () => {
-  expect(await ledger.run(call(), planned())).toMatchObject({ command: { id: 'new' }, isRepeated: false });
+  expect(await ledger.run(call(), planned())).toMatchObject({ command: { id: 'new' }, isEarlier: false, isRepeated: false });
 });
 
 describe('a call that nothing can stand beside', () => {
@@ -183,6 +183,8 @@ describe('a call that repeats nothing', () => {
     await expect(ledger.run(call(), planned({ beside: 'its document', targetId: 'another' }))).rejects.toMatchObject({
       errorName: 'Device_Busy',
     });
+    // A refund of a payment whose document is open, for example.
+    await expect(ledger.run(call(), planned({ targetId: id }))).rejects.toMatchObject({ errorName: 'Device_Busy' });
     expect(ran).toEqual([]);
     expect(await ledger.run(call(), planned({ beside: 'its document', targetId: id }))).toMatchObject({ command: { id: 'new' } });
   });
@@ -356,7 +358,7 @@ describe('a no', () => {
     async (_why, meet) => {
       since = async () => found(command('second'));
       meet();
-      expect(await no('refused')).toMatchObject({ command: { id: 'second', state: 'sent' }, isRepeated: false });
+      expect(await no('refused')).toMatchObject({ command: { id: 'second', state: 'sent' }, isEarlier: true, isRepeated: false });
     },
   );
 

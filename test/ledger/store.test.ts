@@ -4,7 +4,7 @@ import type { KyselyPlugin } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Queries } from '../../src/database/database.ts';
 import type { Command } from '../../src/ledger/command.ts';
-import { findHolder, lastDecisionOn } from '../../src/ledger/device-lock.ts';
+import { documentNow, findHolder, lastDecisionOn } from '../../src/ledger/device-lock.ts';
 import * as reviews from '../../src/ledger/review-store.ts';
 import * as store from '../../src/ledger/store.ts';
 import * as sweeps from '../../src/ledger/sweep-store.ts';
@@ -114,6 +114,9 @@ describe.each(engines)('on %s', (engine) => {
       const closing = await seedCommand(database.queries, merchantId, deviceId, { name: 'CloseDoc', target_id: payment.id });
       expect(await holder()).toMatchObject({ id: closing.id });
       expect(await lastDecisionOn(database.queries, 'no device')).toBeUndefined();
+      // The CloseDoc turns out not to be made, a second time: the document is open, as it was left the first time.
+      const lock = { commandId: null, documentId: payment.id, decidedAtMs: null };
+      expect(await documentNow(database.queries, lock, await read(payment.id))).toBe('open');
     });
   });
 

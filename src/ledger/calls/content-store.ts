@@ -74,9 +74,8 @@ async function hasSoldSince(queries: Queries, close: Command): Promise<boolean> 
  */
 export async function findEqual(queries: Queries, content: Content): Promise<Equal | undefined> {
   const command = await findByContent(queries, content);
-  if (command?.state === 'disputed') return { command, isInstanceLiving: false };
   if (!command || (await undelivered(queries, { id: command.id })).length === 0) return undefined;
-  if (isClose(command) && (await hasSoldSince(queries, command))) return undefined;
+  if (command.state !== 'disputed' && isClose(command) && (await hasSoldSince(queries, command))) return undefined;
   return { command, isInstanceLiving: (await livingInstance(queries, { id: command.instanceId })).length > 0 };
 }
 

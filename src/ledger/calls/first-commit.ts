@@ -106,12 +106,7 @@ export function createFirstCommits({ database, link, instanceId, outcomeDelivery
         // Another gateway settled it, or an abort was requested: it is not issued again.
         if (settled?.abortRequestedAtMs !== null) throw new LostRace();
         const { idempotency, ...again } = freshCommand(request, id);
-        // The first insert may have found the target by itself.
-        const found =
-          again.beside === 'the document it names'
-            ? ({ beside: 'its open document', targetId: settled.targetId ?? undefined } as const)
-            : {};
-        const fresh = { ...again, ...found, isOutcomeMissed: again.isOutcomeMissed || settled.outcomeMissedAtMs !== null };
+        const fresh = { ...again, isOutcomeMissed: again.isOutcomeMissed || settled.outcomeMissedAtMs !== null };
         const command = await insertWithin(database.engine, queries, fresh);
         if (!command) throw new LostRace();
         if (!idempotency) await claimContent(queries, command);
