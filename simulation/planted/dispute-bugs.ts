@@ -62,8 +62,8 @@ export const disputeBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: ledger,
-        find: "isDone && operationOf(settled.name).effect === 'close')",
-        instead: "isDone && operationOf(settled.name).effect === 'close' && settled.state === 'disputed')",
+        find: "isDone && !wasDenied && operationOf(settled.name).effect === 'close')",
+        instead: "isDone && wasDenied && operationOf(settled.name).effect === 'close')",
       },
     ],
     tests: disputes,

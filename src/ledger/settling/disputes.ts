@@ -104,7 +104,8 @@ export function createDisputes({ database, logger, timeline, changeState }: Deps
       // A removed command has no data left to resolve a dispute.
       if (comparison === 'flag' || settled.removedAtMs !== null) return flag(settled, finding, contradiction);
       const isDone = finding.outcome === 'done';
-      if (isDone && operationOf(settled.name).effect === 'close') {
+      const wasDenied = settled.state === 'disputed' && settled.disputedFrom === 'done';
+      if (isDone && !wasDenied && operationOf(settled.name).effect === 'close') {
         const update = (on: Queries) => closeAfterAll(database.engine, on, settled, finding, by);
         return (await changeState({ command: settled, to: 'done', update })) ?? latestOf(queries, settled);
       }
