@@ -2,7 +2,7 @@
 // the simulation on it until it breaks a guarantee, and if it does not, the tests that should find it. Prints the table, the bugs that cost
 // money first; fails if one of those is not caught by the simulation, or any by nothing. The table is written bug by bug, so that the
 // results of an interrupted run are kept.
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,17 +18,19 @@ const { values } = parseArgs({
     days: { type: 'string', default: '100' },
     'other-days': { type: 'string' },
     'trading-minutes': { type: 'string', default: '20' },
+    workers: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
     write: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 if (values.help) {
-  console.log(`npm run planted-bugs -- [--only TEXT] [--days N] [--other-days N] [--trading-minutes N] [--write]
+  console.log(`npm run planted-bugs -- [--only TEXT] [--days N] [--other-days N] [--trading-minutes N] [--workers N] [--write]
   --only TEXT          bugs whose name has this text in it (all)
   --days N             shop-days to catch each in (100)
   --other-days N       the same for bugs without a double charge, lost money or a locked device (as --days)
   --trading-minutes N  how long the shop of such a day is open (20)
+  --workers N          bugs that are tried at once (1)
   --write              puts the verdicts into the table of docs/reliability.md`);
   process.exit(0);
 }
@@ -60,13 +62,24 @@ function copyOf(bug?: PlantedBug): string {
 
 const otherDays = values['other-days'] ?? values.days;
 
-function simulate(copy: string, days: string): Pick<Verdict, 'day' | 'sentence'> {
-  const options = ['--days', days, '--trading-minutes', values['trading-minutes'], '--stop-at-first', '--no-shrink', '--short'];
-  const { stdout, stderr, status } = spawnSync(process.execPath, ['--max-semi-space-size=64', 'simulation/main.ts', ...options], {
-    cwd: copy,
-    encoding: 'utf8',
+interface Ended {
+  isSuccess: boolean;
+  stdout: string;
+  stderr: string;
+}
+
+function runNode(args: string[], cwd: string): Promise<Ended> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd, maxBuffer: 2 ** 28 }, (error, stdout, stderr) =>
+      resolve({ isSuccess: !error, stdout, stderr }),
+    );
   });
-  if (status === 0) return {};
+}
+
+async function simulate(copy: string, days: string): Promise<Pick<Verdict, 'day' | 'sentence'>> {
+  const options = ['--days', days, '--trading-minutes', values['trading-minutes'], '--stop-at-first', '--no-shrink', '--short'];
+  const { stdout, stderr, isSuccess } = await runNode(['--max-semi-space-size=64', 'simulation/main.ts', ...options], copy);
+  if (isSuccess) return {};
   // A crash before a day has ended is caught as well: such code would never reach a shop.
   const day = Number(/^(\d+) shop-days in/m.exec(stdout)?.[1] ?? 1);
   const sentence = /promises:\n {2}\S+ (.*)/.exec(stdout)?.[1] ?? /^\w*Error.*$/m.exec(stderr)?.[0];
@@ -74,18 +87,18 @@ function simulate(copy: string, days: string): Pick<Verdict, 'day' | 'sentence'>
   return { day, sentence };
 }
 
-function test(copy: string, tests: readonly string[]): string | undefined {
+async function test(copy: string, tests: readonly string[]): Promise<string | undefined> {
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-  const { status } = spawnSync(process.execPath, [vitest, 'run', '--maxWorkers=1', ...tests], { cwd: copy, encoding: 'utf8' });
-  return status === 0 ? undefined : tests.join(', ');
+  const { isSuccess } = await runNode([vitest, 'run', '--maxWorkers=1', ...tests], copy);
+  return isSuccess ? undefined : tests.join(', ');
 }
 
 /** A day that breaks without any bug would count every bug as caught. */
-function checkDays(): void {
+async function checkDays(): Promise<void> {
   const copy = copyOf();
   try {
     const days = String(Math.max(Number(values.days), Number(otherDays)));
-    const { day, sentence } = simulate(copy, days);
+    const { day, sentence } = await simulate(copy, days);
     if (day !== undefined) throw new Error(`Day ${day} breaks without any planted bug: ${sentence}`);
     console.log(`${days} days hold without any planted bug.\n`);
   } finally {
@@ -93,28 +106,33 @@ function checkDays(): void {
   }
 }
 
-const sound = new Set<string>();
+const sound = new Map<string, Promise<void>>();
 
 /** Tests that fail without any bug prove nothing. */
-function checkSound(tests: readonly string[]): void {
-  if (sound.has(tests.join())) return;
+function checkSound(tests: readonly string[]): Promise<void> {
+  const names = tests.join();
+  const checked = sound.get(names) ?? checkTests(tests);
+  sound.set(names, checked);
+  return checked;
+}
+
+async function checkTests(tests: readonly string[]): Promise<void> {
   const copy = copyOf();
   try {
-    if (test(copy, tests) !== undefined) throw new Error(`${tests.join(', ')} fails without any planted bug.`);
-    sound.add(tests.join());
+    if ((await test(copy, tests)) !== undefined) throw new Error(`${tests.join(', ')} fails without any planted bug.`);
   } finally {
     rmSync(copy, { recursive: true });
   }
 }
 
-function judge(bug: PlantedBug): Verdict {
+async function judge(bug: PlantedBug): Promise<Verdict> {
   const copy = copyOf(bug);
   try {
-    const found = simulate(copy, costsMoney(bug) ? values.days : otherDays);
+    const found = await simulate(copy, costsMoney(bug) ? values.days : otherDays);
     if (found.day !== undefined || !bug.tests) return { bug, ...found };
-    const tests = test(copy, bug.tests);
+    const tests = await test(copy, bug.tests);
     if (tests === undefined) return { bug };
-    checkSound(bug.tests);
+    await checkSound(bug.tests);
     return { bug, tests };
   } finally {
     rmSync(copy, { recursive: true });
@@ -137,17 +155,21 @@ const run = {
   days: { money: values.days, others: otherDays, minutes: values['trading-minutes'] },
 };
 const verdicts: Verdict[] = [];
-checkDays();
+await checkDays();
 console.log(head);
-for (const bug of chosen) {
-  const verdict = judge(bug);
-  verdicts.push(verdict);
-  console.log(rowOf(verdict));
-  if (!values.write) continue;
-  const page = join(root, 'docs/reliability.md');
-  const note = noteOf(run, plantedBugs.length, verdicts.length);
-  writeFileSync(page, withRows(readFileSync(page, 'utf8'), plantedBugs, verdicts, note));
+const waiting = [...chosen];
+async function judgeNext(): Promise<void> {
+  for (let bug = waiting.shift(); bug; bug = waiting.shift()) {
+    const verdict = await judge(bug);
+    verdicts.push(verdict);
+    console.log(rowOf(verdict));
+    if (!values.write) continue;
+    const page = join(root, 'docs/reliability.md');
+    const note = noteOf(run, plantedBugs.length, verdicts.length);
+    writeFileSync(page, withRows(readFileSync(page, 'utf8'), plantedBugs, verdicts, note));
+  }
 }
+await Promise.all(Array.from({ length: Number(values.workers) }, judgeNext));
 const bySimulation = verdicts.filter(({ day }) => day !== undefined).length;
 const byTests = verdicts.filter(({ tests }) => tests !== undefined).length;
 console.log(

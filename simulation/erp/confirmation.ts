@@ -35,11 +35,14 @@ export function createConfirmation({ shop, caller, pause, between, chance, askSt
   return async (asking: Asking, decided: Answer, oid: string): Promise<Answer | undefined> => {
     const { name, ends, call, how } = asking;
     const untilMs = shop.clock.elapsed() + confirmedWithinMs;
+    /** A repeat that was not answered may have begun a new attempt, about which the OID of the first says nothing. */
+    let isUnanswered = false;
     while (shop.clock.elapsed() < untilMs) {
       await pause(between(2_000, 30_000));
       const wasDisputed = isDisputed(oid);
-      const isRepeat = how.isUnnamed !== true && chance(0.4);
-      const now = isRepeat ? await caller.ask(name, call, { asked: how.asked }) : await askStatus(name, oid);
+      const isRepeat: boolean = isUnanswered || (how.isUnnamed !== true && chance(0.4));
+      const now: Answer = isRepeat ? await caller.ask(name, call, { asked: how.asked }) : await askStatus(name, oid);
+      if (isRepeat) isUnanswered = now.code === undefined;
       if (now.code === 0 && wasDisputed && isDisputed(oid)) shop.violated(`${name} was answered 0, and ${oid} is disputed`);
       const isEnd = now.code !== undefined && ends.includes(now.code);
       if (now.oid !== undefined && now.oid !== oid) return isEnd ? now : insistAgain(asking);
