@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { wasRemoved } from '../../src/ledger/answers.ts';
-import { findByContent, releaseContent } from '../../src/ledger/claims.ts';
+import { findByContent, findClaimant, releaseContent } from '../../src/ledger/claims.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import { newestUnder } from '../../src/ledger/operation-status.ts';
 import { requireKept } from '../../src/ledger/removed.ts';
@@ -90,4 +90,36 @@ it('is not found by its content any more; a newer one with the same content is',
   expect(await known()).toBe(newer.id);
   await forget(newer);
   expect(await known()).toBeUndefined();
+});
+
+describe('a number that what was refused still has, because another attempt’s dispute passed it on in that moment', () => {
+  const holder = async () => (await findClaimant(database.queries, merchantId, 'document', 'n'))?.id;
+  const leftWithNumber = async () => {
+    const { id } = await seed({ ...refused, document_nr: 'n' });
+    const claim = { merchant_id: merchantId, kind: 'document', value: 'n', command_id: id } as const;
+    await database.queries.insertInto('claims').values(claim).execute();
+    return id;
+  };
+  const look = (transaction = database.transaction) => findHolderOfNumber({ ...database, transaction }, merchantId, 'document', 'n');
+
+  it('is free for the next attempt', async () => {
+    await leftWithNumber();
+    expect(await look()).toBeUndefined();
+    expect(await holder()).toBeUndefined();
+  });
+
+  it('stays taken if that one is disputed itself before its device’s lock is had', async () => {
+    const id = await leftWithNumber();
+    const dispute = { state: 'disputed', disputed_from: 'refused', review_since: 1, review_reason: 'so' } as const;
+    await look(async (work) => {
+      await database.queries.updateTable('commands').set(dispute).where('id', '=', id).execute();
+      return database.transaction(work);
+    });
+    expect(await holder()).toBe(id);
+  });
+
+  it('is that of one that is open or done', async () => {
+    const { id } = await seed({ state: 'done', settled_at: 1, settled_by: 'answer', document_state: 'closed', document_nr: 'n' });
+    expect(await look()).toMatchObject({ id });
+  });
 });
