@@ -78,7 +78,9 @@ describe('the acceptance by a device', () => {
   it('is skipped once if another transaction holds the row, waited for the next time, and not written again', async () => {
     const ids = [await passedOver(), await command(), await passedOver()];
     for (const id of ids) acceptances.note(id);
-    await clock.advance(500);
+    await clock.advance(250);
+    expect(statements).toEqual([250]);
+    await clock.advance(250);
     const made = statements.length;
     await clock.advance(60_000);
     expect([statements.length - made, clock.pending]).toEqual([0, 0]);
@@ -91,7 +93,10 @@ describe('the acceptance by a device', () => {
     await clock.advance(250);
     acceptances.note(ids[0] ?? '');
     acceptances.note(await passedOver());
-    await clock.advance(500);
+    await clock.advance(250);
+    // Both together once more, and then the one that was passed over, which was written before.
+    expect(statements).toEqual([250, 500, 500, 500]);
+    await clock.advance(250);
     expect(clock.pending).toBe(0);
   });
 
@@ -130,6 +135,12 @@ describe('the acceptance by a device', () => {
     await clock.advance(60_000);
     expect(contradicting).toEqual([ids[0]]);
   });
+});
+
+it('what is known to be accepted, although it was settled as never, contradicts nothing once more', async () => {
+  acceptances.note(await command({ state: 'never', settled_at: 1, settled_by: 'recall', accepted_at: 5 }));
+  await clock.advance(60_000);
+  expect(contradicting).toEqual([]);
 });
 
 describe('before a never is accepted', () => {

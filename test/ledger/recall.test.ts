@@ -44,7 +44,7 @@ beforeEach(async () => {
         new Promise((resolve) => {
           questions.push({ deviceId: asked, asked: question, answer: resolve });
         }),
-      presence: { of: () => liveOn && { liveOn } },
+      presence: { of: () => liveOn && { liveOn }, isLiveAnywhere: () => liveOn !== undefined },
     },
     settlements: {
       accepted: (id: string) => said.push(['accepted', id]),
@@ -206,6 +206,11 @@ describe('a device without a journal', () => {
     expect(said).toEqual([]);
   });
 
+  it('that refuses to say is no device with another last transaction', async () => {
+    await lastTransaction({ ...answer(), outcome: 'refused' });
+    expect(steps()[1]).toEqual(told('unusable refused'));
+  });
+
   it('that does not answer, or whose command is on the list already, changes nothing', async () => {
     expect(await lastTransaction(undefined)).toMatchObject({ reviewSinceMs: null });
     questions = [];
@@ -244,6 +249,26 @@ describe('a person who asks about an open command', () => {
     expect(questions.map(({ asked }) => asked.name)).toEqual(['LastTransaction']);
     questions[0]?.answer();
     await asking;
+  });
+});
+
+describe('a device that is asked before an operator decides', () => {
+  it('says that it is at it, or how it ended; one that is away is not asked', async () => {
+    const open = await command();
+    for (const [word, found] of [
+      [answer({ state: 'running' }), 'running'],
+      [final, { id: open.id, state: 'done', settledBy: 'recall' }],
+      [undefined, undefined],
+    ] as const) {
+      const asking = recall.whatNow(open);
+      await clock.settle();
+      questions.at(-1)?.answer(word);
+      if (typeof found === 'object') expect(await asking).toMatchObject(found);
+      else expect(await asking).toBe(found);
+    }
+    liveOn = undefined;
+    expect(await recall.whatNow(open)).toBeUndefined();
+    expect(questions).toHaveLength(3);
   });
 });
 

@@ -73,6 +73,7 @@ const decided = { ...refused, by: 'person', outcome: undefined } as const;
 it.each<[string, () => Promise<SettledCommand>, number]>([
   ['a refund that was made', async () => done(await open()), 3],
   ['a CloseDoc', async () => done(await open({ name: 'CloseDoc', target_id: (await open(paid)).id })), 4],
+  ['a refund of a payment whose document is open', async () => done(await open({ target_id: (await open(paid)).id })), 3],
   ['a payment that was made', async () => done(await payment('n'), { operationId: '7' }), 4],
   ['a payment that was refused', async () => done(await payment('n'), refused), 5],
   ['a refund that an operator decided', async () => done(await open({ answer_by: 0 }), decided), 4],
@@ -88,6 +89,12 @@ it('each gives back its own number, is found by its bank number, or stays to be 
   expect(await queries.selectFrom('claims').select(['value', 'command_id']).execute()).toEqual([{ value: 'made', command_id: made.id }]);
   expect(await queries.selectFrom('bank_operations').select('payment_id').execute()).toEqual([{ payment_id: made.id }]);
   expect(await queries.selectFrom('decisions').select('command_id').execute()).toEqual([{ command_id: decision.id }]);
+});
+
+it('a CloseDoc that was refused leaves the document open', async () => {
+  const { id } = await open(paid);
+  await settle(done(await open({ name: 'CloseDoc', target_id: id }), refused));
+  expect((await findCommand(database.queries, id))?.documentState).toBe('open');
 });
 
 it('those whose statement fails for one of them are settled each by itself', async () => {
