@@ -147,6 +147,73 @@ describe('a decision', () => {
     await expect(decide(settled.id, seen, alongside)).rejects.toThrow('The command is settled already: refused by answer.');
     expect([told.length, events]).toEqual([1, [{ commandId: settled.id, step: 'review closed', detail: 'ana: done, In the list.' }]]);
     await expect(reviewOf().decide(settled.id, seen)).rejects.toThrow('settled already');
+    await database.queries.updateTable('commands').set({ reviewed_at: null }).execute();
+    expect(await decide(settled.id, seen)).toMatchObject({ state: 'refused', reviewedAtMs: clock.now() });
+  });
+});
+
+describe('the resolution of a dispute', () => {
+  let given: object | undefined;
+  /** As the ledger is given it: another operation has its number by now, or it is not disputed any more. */
+  const resolve = async (
+    row: object,
+    decision: { state: 'done' | 'refused'; operationId?: string; rrn?: string },
+    { isDisplaced = false, isOver = false } = {},
+  ) => {
+    const disputed = await command({ settled_at: 1, settled_by: 'person', disputed_from: 'refused', ...row, state: 'disputed' });
+    const review = createReview({
+      database,
+      kinds: { Pay: { reportOfDecision: (_command, found) => ({ found }) } },
+      timeline,
+      recall: { whatNow: async () => undefined },
+      settlements: {
+        async resolve(of: Command, resolution: object) {
+          given = resolution;
+          return isOver ? undefined : { command: of, isDisplaced };
+        },
+      } as never,
+    });
+    return review.decide(disputed.id, { reason: 'In the list.', actor: 'ana', closesReview: true, ...decision });
+  };
+  const numbers = { operation_id: '7', rrn: '8' };
+
+  it.each<[string, object, Parameters<typeof resolve>[1], object]>([
+    ['executed keeps what the device reported', { outcome: 'done', ...numbers }, { state: 'done' }, { report: undefined }],
+    ['not executed keeps how the device refused it', { outcome: 'refused' }, { state: 'refused' }, { report: undefined }],
+    ['not executed drops what an operator gave instead', { disputed_from: 'done' }, { state: 'refused' }, { report: null }],
+    [
+      'executed has the numbers that were known before',
+      { disputed_from: 'done', outcome: 'never', ...numbers },
+      { state: 'done' },
+      { report: '{"found":{"operationId":"7","rrn":"8"}}' },
+    ],
+    [
+      'executed has the numbers that the operator gives now',
+      { disputed_from: 'done', outcome: 'never', ...numbers },
+      { state: 'done', operationId: '1', rrn: '2' },
+      { report: '{"found":{"operationId":"1","rrn":"2"}}', operationId: '1', rrn: '2' },
+    ],
+    ['executed, of what the device only was at', {}, { state: 'done' }, { report: '{"found":{}}' }],
+    ['executed, of what is no payment', { name: 'MoneyIn' }, { state: 'done' }, { report: null, isPayment: false }],
+  ])('as %s', async (_what, row, decision, expected) => {
+    await resolve(row, decision);
+    const { state, ...own } = decision;
+    expect(given).toEqual({
+      ...{ isPayment: true, operationId: undefined, rrn: undefined },
+      ...own,
+      state,
+      reason: 'In the list.',
+      ...expected,
+    });
+  });
+
+  it('is in the timeline, with what could not be given back; one that came too late is not', async () => {
+    const { id } = await resolve({}, { state: 'done' }, { isDisplaced: true });
+    expect(events).toEqual([
+      { commandId: id, step: 'review closed', detail: 'ana: done, In the list. Another operation holds its number.' },
+    ]);
+    await expect(resolve({}, { state: 'done' }, { isOver: true })).rejects.toThrow('The command is disputed.');
+    expect(events).toHaveLength(1);
   });
 });
 
