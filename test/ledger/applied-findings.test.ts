@@ -1,0 +1,76 @@
+// What a device's answer makes of an open command, with the slice's own checks in the test's hand: settled, or on the review list.
+import { beforeEach, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import type { Finding } from '../../src/ledger/rules.ts';
+import { createSettleGroup } from '../../src/ledger/settle-batch.ts';
+import { createSettlements, type Settlements } from '../../src/ledger/settling/settlement.ts';
+import { findCommand } from '../../src/ledger/store.ts';
+import { memoryDatabase } from '../support/engines.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { quietLogger } from '../support/quiet-logger.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+let database: Database;
+let settlements: Settlements;
+let merchantId: string;
+let doubt: string | undefined;
+let doubted: object[];
+
+beforeEach(async () => {
+  const clock = createVirtualClock(1_000_000);
+  database = await memoryDatabase(clock);
+  merchantId = (await seedMerchant(database.queries)).id;
+  doubt = undefined;
+  doubted = [];
+  settlements = createSettlements({
+    database,
+    clock,
+    logger: quietLogger,
+    timeline: { add() {}, addCounted() {}, flush: async () => {} },
+    kinds: {
+      Pay: {
+        doubt(_command, report) {
+          doubted.push(report);
+          return doubt;
+        },
+        extract: ({ operationId }) => ({ operationId: typeof operationId === 'string' ? operationId : 'none reported' }),
+      },
+    },
+    settleGroup: createSettleGroup(database),
+  });
+});
+
+async function open(overrides: object = {}): Promise<Command> {
+  const { id: deviceId } = await seedDevice(database.queries, merchantId);
+  const { id } = await seedCommand(database.queries, merchantId, deviceId, { journal_id: 'j', ...overrides });
+  return (await findCommand(database.queries, id)) as Command;
+}
+const says = (outcome: Finding['outcome'], report?: Finding['report']): Finding => ({
+  ...{ outcome, report, reason: undefined, journalId: 'j', wasAccepted: false },
+});
+
+it('a report that its slice doubts is for an operator, and is settled by none', async () => {
+  doubt = 'Another amount.';
+  const now = await settlements.apply(await open(), says('done', { operationId: '7' }), 'answer');
+  expect(now).toMatchObject({ state: 'unknown', reviewReason: 'Another amount.', operationId: null, endedUnknownAtMs: 1_000_000 });
+  expect(doubted).toEqual([{ operationId: '7' }]);
+});
+
+it('one that it does not doubt settles it, with the number that later calls look for; a missing report is an empty one', async () => {
+  const reported = says('done', { operationId: '7' });
+  expect(await settlements.apply(await open(), reported, 'answer')).toMatchObject({ state: 'done', operationId: '7', settledBy: 'answer' });
+  expect(await settlements.apply(await open(), says('done'), 'recall')).toMatchObject({ state: 'done', operationId: 'none reported' });
+  expect(doubted.at(-1)).toEqual({});
+});
+
+it('a refusal is no report of what was done: nothing is doubted, and no number taken from it', async () => {
+  doubt = 'Another amount.';
+  const now = await settlements.apply(await open(), says('refused', { operationId: '7' }), 'answer');
+  expect(now).toMatchObject({ state: 'refused', operationId: null, report: '{"operationId":"7"}', reviewReason: null });
+  expect(doubted).toEqual([]);
+});
+
+it('what no slice says anything about is settled as the device says', async () => {
+  expect(await settlements.apply(await open({ name: 'MoneyIn' }), says('done', {}), 'answer')).toMatchObject({ state: 'done' });
+});
