@@ -1,7 +1,7 @@
-// From the headers of a request to its handler: it is counted, its body comes in, its caller is judged, and it gets a slot [D8] [D62].
-// The slot is that of the merchant whose key it was or, without a credential, of an anonymous caller, and is given back when the request is over:
-// when its response is closed and the work on it has ended. Probes of the operator's tools need no slot, so that they see an overload too.
-// A request whose credential is being checked holds none.
+// The steps of a request before its handler: it is counted, its body is read, its caller is authenticated, and it takes a slot [D8] [D62].
+// The slot belongs to the merchant of the key or, without a credential, to the anonymous callers. It is released when the response is
+// closed and the handler has ended. Health probes and scrapes need no slot, so that they work during an overload. A request whose
+// credential is being checked holds none.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
@@ -36,11 +36,11 @@ export interface AdmissionDeps extends AccessOptions {
 export interface Admission {
   /** Adds its hooks. */
   attach(app: FastifyInstance): void;
-  /** Throws unless a large body comes with a good credential. */
+  /** Throws unless a large body comes with a valid credential. */
   judgeUnparsed(request: FastifyRequest, needed: Access, body: Buffer): Promise<void>;
-  /** The handler is through with this request, however it went. */
+  /** The handler of this request has ended, with or without an error. */
   workEnded(request: FastifyRequest): void;
-  /** Resolves when nothing is under way any more, or after the bound. */
+  /** Resolves when no request is in flight, or after the bound. */
   drained(withinMs: number): Promise<void>;
 }
 
@@ -78,15 +78,15 @@ export function createAdmission(deps: AdmissionDeps): Admission {
 
   function takeAnonymousSlot(request: FastifyRequest): AnonymousSlot {
     const slot = anonymousSlots.take(networkOf(request.ip), () => request.raw.socket.destroy());
-    if (slot === undefined) throw overloaded('Too many requests without a key are under way.');
+    if (slot === undefined) throw overloaded('Too many requests without a key are in flight.');
     return slot;
   }
 
-  /** Who it is is known, as far as it ever will be. Throws if there is no slot. */
+  /** Runs after authentication. Throws if there is no slot. */
   function admit(request: FastifyRequest): void {
     const owner = ownerOf(request);
     if (owner !== undefined) unauthenticated.loggedIn(request.raw.socket);
-    // Probes need none, nor does what stays open for hours.
+    // Probes and long-lived streams need no slot.
     if (flights.of(request) === undefined || isProbe(request)) return;
     slotOf.set(request, owner === undefined ? takeAnonymousSlot(request) : takeSlot(owner));
   }
@@ -101,18 +101,18 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     next();
   }
 
-  /** The headers are in. */
+  /** The headers have arrived. */
   function onRequest(request: FastifyRequest, reply: FastifyReply, next: () => void): void {
     if (request.routeOptions.config.isLongLived !== true) begin(request, reply);
     const refusal = whyNot();
     if (refusal !== undefined && !isProbe(request)) throw refusal;
     checkQuery(request.query);
-    // Nothing is stored under such a name, so nothing is there; a hidden path stays hidden by the same answer.
+    // No stored name holds such a text. The answer is that of an unknown path, so that hidden paths stay hidden.
     if (Object.values(request.params ?? {}).some((text) => textFault(String(text)) !== undefined)) throw noSuchPath();
     next();
   }
 
-  /** The body is in. */
+  /** The body has arrived. */
   function preValidation(request: FastifyRequest, _reply: FastifyReply, next: Next): void {
     isWorkedOn.set(request, true);
     unauthenticated.busy(request.raw.socket, true);
@@ -122,7 +122,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     else line.judge(request, access.judge(request, needed), (error) => (error === undefined ? admitNext(request, next) : next(error)));
   }
 
-  /** The answer is made; a handler that sent it itself only ends when it is read. */
+  /** The answer is ready. A handler that sends its own answer ends only when the client has read it. */
   function onSend(request: FastifyRequest, _reply: FastifyReply, _payload: unknown, next: Next): void {
     if (isWorkedOn.of(request) === true) {
       isWorkedOn.set(request, false);
@@ -155,7 +155,7 @@ function isProbeRoute(basePath: string, route: string): boolean {
 }
 
 const full = 'The gateway is overloaded.';
-const overShare = 'This merchant has as many requests under way as its share allows.';
+const overShare = 'This merchant has as many requests in flight as its share allows.';
 
 function overloaded(reason: string): GatewayError {
   return new GatewayError('Too_Many_Requests', reason, { retryAfterS: 1 });

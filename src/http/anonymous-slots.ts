@@ -1,30 +1,30 @@
-// The slots of requests whose caller has shown no credential [D62]: files, the API document, sign-in, pairing, the picture of a QR, an
-// invoice without a key. They are slots of their own, a quarter as many as for authenticated callers, so that anonymous callers, however
-// many and from however many addresses, never take a slot from a till; and an address has a share of them.
-// A slot is held until its answer is read: that bounds what unread answers cost. A caller cannot block others by not reading, though: where
-// a slot is needed, an answer that was made and is not read yet is cut, first of the same address, then of the one with the most of them.
-// The worst caller, with 5,000 slots, holds 1,250 answers unread on as many connections. Files are shared between answers and sent in
-// pieces of 64 KiB, so that is some 0.3 MB for each connection with TLS (measured; 1.8 MB if a file went out whole), 360 MB in all. It loses
-// one for every new anonymous caller; those keep theirs while it renews its own, because it cuts its own. Only work that takes its time holds a
-// slot for good: sign-in has its own bounds (tries.ts), and the rest are short questions to the database.
+// The slots of requests without a credential [D62]: files, the API document, sign-in, pairing, QR pictures, invoices without a key.
+// They are a separate pool, a quarter of the size of that for authenticated callers, so that anonymous callers, however many and from
+// however many addresses, never take a slot from a till. Each address has a share of the pool.
+// A slot is held until the client has read its answer, which bounds the memory of unread answers. A client that does not read cannot block
+// others: if a slot is needed, the oldest unread answer is cut, first of the same address, then of the address with the most of them.
+// Worst case with 5,000 slots: one caller holds 1,250 unread answers on as many connections. Answers share the file buffers and are sent in
+// chunks of 64 KiB: some 0.3 MB per connection with TLS (measured; 1.8 MB with whole files), 360 MB in all. That caller loses one connection
+// to each new anonymous caller, and opening more cuts its own. Only a running handler cannot be cut: sign-in has its own bounds (tries.ts), and
+// the other handlers are short database queries.
 import type { Clock } from '../kernel/clock.ts';
 import { createRequestSlots, type Owner, type Slot } from './request-slots.ts';
 
 export interface AnonymousSlotsOptions {
   clock: Clock;
-  /** Of requests of those who are known. */
+  /** Slots for authenticated requests. */
   places: number;
-  /** Of the anonymous slots, for one address. */
+  /** The share of one address in the anonymous slots. */
   sharePercent: number;
 }
 
 export interface AnonymousSlot extends Slot {
-  /** Its answer is made, though perhaps not read. */
+  /** The answer is ready, but perhaps not read yet. */
   answered(): void;
 }
 
 export interface AnonymousSlots {
-  /** Undefined: there is none for this address now. `cut`: ends its connection, when its answer has to make room. */
+  /** Undefined: no slot for this address now. `cut` closes the connection if its unread answer has to make room. */
   take(network: string, cut: () => void): AnonymousSlot | undefined;
 }
 
@@ -32,7 +32,7 @@ interface Unread extends Slot {
   cut(): void;
 }
 
-/** In a small gateway, so many that the files of a page are not in each other's way. */
+/** Enough in a small gateway to load the files of a page in parallel. */
 const fewest = 20;
 
 function countOf(places: number): number {
@@ -41,7 +41,7 @@ function countOf(places: number): number {
 
 export function createAnonymousSlots({ clock, places, sharePercent }: AnonymousSlotsOptions): AnonymousSlots {
   const slots = createRequestSlots({ clock, count: countOf(places), defaultSharePercent: sharePercent });
-  /** Answers that are made and not read, by address, in the order in which they were made. */
+  /** Unread answers by address, oldest first. */
   const unread = new Map<string, Set<Unread>>();
 
   function largest(): Set<Unread> | undefined {
@@ -50,7 +50,7 @@ export function createAnonymousSlots({ clock, places, sharePercent }: AnonymousS
     return found;
   }
 
-  /** Others' answers are cut only for an address that has less than its share. */
+  /** Answers of other addresses are cut only for an address below its share. */
   function makeRoom(owner: Owner): boolean {
     const [oldest] = unread.get(owner.name) ?? (slots.isBelowShare(owner) ? largest() : undefined) ?? [];
     if (oldest === undefined) return false;

@@ -1,4 +1,4 @@
-// What every answer has: the envelope [D4 to D7], and headers that say how it may be used. A failure is answered here, whatever threw it.
+// The envelope [D4 to D7] and the common headers of every answer. Every failure is answered here, whatever threw it.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { errorCodes, GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -7,7 +7,7 @@ import { factsOf, type RequestFacts } from './request-facts.ts';
 import { logCrash } from './request-log.ts';
 import { aboutThisRequest } from './this-request.ts';
 
-/** A year, for this host alone: what else lives under the domain is not ours to decide. */
+/** A year, for this host alone: other hosts of the domain are not ours to decide on. */
 const httpsOnly = 'max-age=31536000';
 
 function setCommonHeaders(reply: FastifyReply, request: FastifyRequest): void {
@@ -25,10 +25,10 @@ export function answerFailure(logger: Logger, thrown: unknown, request: FastifyR
   if (error.errorName === 'Internal_error' && !(thrown instanceof GatewayError)) logCrash(logger, request, thrown);
   setCommonHeaders(reply, request);
   if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS));
-  // Fastify would close at once, and the reset could reach a client that is still writing before the answer does.
+  // Fastify would close at once, and a client that is still writing could receive the reset before the answer.
   // The rest of the body is read and dropped instead; the request time-out bounds it.
   if (error.httpStatus === 413) reply.removeHeader('connection');
-  // A body that was cut may go on coming for ever.
+  // The client may never stop sending a body that was cut.
   if (error.httpStatus === 408) reply.header('connection', 'close');
   if (error.httpStatus === 401) reply.header('www-authenticate', 'Bearer');
   const body = failureBody(error, aboutThisRequest(error.errorName, request.routeOptions.config.access));
@@ -44,7 +44,7 @@ function noteOid(facts: RequestFacts, fields: object | undefined): void {
 export function answerInEnvelope(app: FastifyInstance, isLast: () => boolean): void {
   app.setSerializerCompiler(() => (body) => JSON.stringify(body));
 
-  // With `next` and not a promise: nothing here has to be waited for.
+  // `next` and not a promise: the hook is synchronous.
   app.addHook('preSerialization', (request, _reply, payload: unknown, next) => {
     const facts = factsOf(request);
     if (facts.errorCode !== undefined) return next(null, payload);
@@ -56,7 +56,7 @@ export function answerInEnvelope(app: FastifyInstance, isLast: () => boolean): v
   });
 
   app.addHook('onSend', (request, reply, payload, next) => {
-    // Pictures and pages have no envelope to count by.
+    // Pictures and pages have no envelope, but metrics count them as successes.
     factsOf(request).errorCode ??= errorCodes.NoError.code;
     setCommonHeaders(reply, request);
     if (isLast()) reply.header('connection', 'close');

@@ -1,8 +1,8 @@
 // Who may call what [D8 to D11]. Every route declares its access; a route without one is refused at start.
-// The credential is judged after the body is parsed and before any other field is looked at: 10 or 11 comes before 40. The credential of
-// a large body is judged before it is parsed [D160].
-// Keys, device secrets and tokens have 122 bits and more: they cannot be guessed, so wrong ones are not counted against an address,
-// behind which others may sit. What they may cost is bounded where they are looked up [D62].
+// The credential is checked after the body is parsed and before any other field: 10 or 11 comes before 40. With a large body the
+// credential is checked before the body is parsed [D160].
+// Keys, device secrets and tokens have at least 122 bits and cannot be guessed. So wrong ones are not counted against an address, which
+// several callers may share; the look-up bounds their cost [D62].
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Caller, DeviceCaller, Module } from '../kernel/callers.ts';
@@ -27,15 +27,15 @@ export type Access =
   | { kind: 'metrics' }
   | { kind: 'open' };
 
-/** A row of the cabinet's table of calls. */
+/** A row of the table in cabinet/roles.ts. */
 export interface CabinetAccess {
   kind: 'cabinet';
-  /** The operationId, by which the table is kept. */
+  /** The operationId: the key of the table. */
   call: string;
   who: readonly Role[] | 'public';
-  /** Only shortly after the password or a one-time code was given. */
+  /** Allowed only shortly after the user entered the password or a one-time code. */
   isConfirmed: boolean;
-  /** Also open to operators who have yet to set up the one-time codes that this gateway asks of them. */
+  /** Also open to operators who have not yet set up the one-time codes that this gateway requires. */
   isBeforeTotp?: boolean;
 }
 
@@ -44,7 +44,7 @@ export function keyFor(...modules: [Module, ...Module[]]): Access {
   return { kind: 'key', modules };
 }
 
-/** Absent is accepted unless `isRequired`; present, it must be good; a device's own Basic credential counts as well [D10]. */
+/** The key may be absent unless `isRequired`; if present it must be valid. The Basic credential of a device is accepted as well [D10]. */
 export function optionalKey(module: Module, isRequired: boolean): Access {
   return { kind: 'optionalKey', module, isRequired };
 }
@@ -52,10 +52,10 @@ export function optionalKey(module: Module, isRequired: boolean): Access {
 /** The admin token, or one that opens nothing else. */
 export const metricsOnly: Access = { kind: 'metrics' };
 export const open: Access = { kind: 'open' };
-/** A signed-in user, or the admin token: for pages that are no call of the cabinet's. */
+/** A signed-in user, or the admin token: for pages outside the cabinet's API. */
 export const signedIn: Access = { kind: 'cabinet', call: 'readApiReference', who: ['operator', 'merchant', 'viewer'], isConfirmed: false };
 
-/** Only bodies up to that size: a caller need not show a credential, or shows it in a place that no large body is sent to. */
+/** Such routes need no credential, or receive it where no large body is sent. */
 export function takesSmallBodiesOnly(access: Access): boolean {
   return access.kind === 'cabinet' ? access.who === 'public' : access.kind !== 'key';
 }
@@ -65,11 +65,11 @@ declare module 'fastify' {
     access?: Access;
     /** An event stream: it is neither counted as a request in flight nor waited for when the gateway stops. */
     isLongLived?: boolean;
-    /** Its successes are logged at debug: probes, scrapes and the questions of brokers. */
+    /** Successes are logged at debug: probes, scrapes and the login checks of brokers. */
     logsSuccessAtDebug?: boolean;
-    /** A page or what it loads: the Host header must name one of our hosts. The cabinet's API is so without saying it. */
+    /** A page or its resources: the Host header must name one of our hosts. The cabinet's API is always checked. */
     isForBrowsers?: boolean;
-    /** Answers for every path below its own that no other route has: it makes no path a known one. */
+    /** Answers every otherwise unknown path below its own; such a path still counts as unknown. */
     isFallback?: boolean;
   }
 }
@@ -77,31 +77,31 @@ declare module 'fastify' {
 export interface AccessOptions extends RequestRatesOptions {
   findCaller: (apiKey: string) => Promise<Caller | undefined>;
   findDevice: (deviceId: string, secret: string) => Promise<DeviceCaller | undefined>;
-  /** A request came with this key. */
+  /** Called for every request with this key. */
   onKeyUsed?: ((keyId: string) => void) | undefined;
   isAdminToken: (token: string) => boolean;
   isMetricsToken?: ((token: string) => boolean) | undefined;
-  /** A wrong admin token came from this address (a network of it). */
+  /** A wrong admin token was sent from this address (its network). */
   onFailedLogin?: ((failed: { address: string }) => void) | undefined;
-  /** The person behind the token of a session cookie. Asked when there is no bearer token. */
+  /** The user of a session token from the cookie. Called only without a bearer token. */
   findSession?: ((token: string, isInUse: boolean) => Promise<Viewer | undefined>) | undefined;
   /** Part of the cookies' names and paths. */
   basePath: string;
-  /** {base_url} as others call it: its host is ours as well, whatever a proxy makes of the header Host. */
+  /** The public {base_url}: its host counts as ours, even if a proxy rewrites the header Host. */
   publicUrl?: string | undefined;
 }
 
 export interface AccessJudge {
   /** The body is parsed. */
   judge(request: FastifyRequest, access: Access): Promise<void>;
-  /** The body is in and large: throws unless a good credential comes with it. `judge` does not count the request again. */
+  /** For a large body: throws unless a valid credential comes with it. `judge` does not count the request again. */
   judgeUnparsed(request: FastifyRequest, access: Access, body: Buffer): Promise<void>;
 }
 
 interface Identity {
   caller?: Caller;
   device?: DeviceCaller;
-  /** A program beside the gateway. */
+  /** A helper program, such as a broker's authentication plug-in. */
   helper?: string;
 }
 
@@ -110,7 +110,7 @@ const identities = createNotes<FastifyRequest, Identity>();
 /** The key's owner, on routes with `keyFor`. */
 export function callerOf(request: FastifyRequest): Caller {
   const caller = identities.of(request)?.caller;
-  if (caller === undefined) throw new Error('callerOf on a route that lets requests in without a key');
+  if (caller === undefined) throw new Error('callerOf on a route that accepts requests without a key');
   return caller;
 }
 
@@ -127,13 +127,13 @@ export function knownAs(request: FastifyRequest, helper: string): void {
   identities.set(request, { helper });
 }
 
-/** Pages need few places, and for a moment. */
+/** Pages need few slots, for a short time. */
 const peoplesPercent = 20;
 
 /**
- * Whose slot the request takes; undefined without a credential. A device's requests are its merchant's; the people of a
- * merchant count apart from it, so that they can look at what floods it, but together: with a share each, two of them who read no
- * answers would take every slot.
+ * The owner of the slot that the request takes; undefined without a credential. Requests of a device count for its merchant. The users
+ * of a merchant count apart from its keys, so that they can still use the cabinet during a flood of calls. They share one bound: with
+ * one each, a few users who do not read their answers would take every slot.
  */
 export function ownerOf(request: FastifyRequest): Owner | undefined {
   const { caller, device, helper } = identities.of(request) ?? {};
@@ -161,8 +161,8 @@ interface PresentedKey {
 
 /**
  * The key as presented: the field of the query (GET) or of the body (POST) first, then the header [D9]. Empty counts as absent.
- * The field is taken out, so that later code cannot store or log the key along with the rest; so is the same key under a
- * misspelt name. Another misspelt one stays, for `readErpFields` to refuse [D144].
+ * The field is removed, so that later code cannot store or log the key; so is a misspelt field with the same key. A misspelt field
+ * with another value stays, and `readErpFields` refuses it [D144].
  */
 function takeKey(request: FastifyRequest): PresentedKey {
   const source = (request.method === 'GET' ? request.query : request.body) as Record<string, unknown> | null | undefined;
@@ -188,7 +188,7 @@ function credentialIn(header: string | undefined, scheme: 'basic' | 'bearer'): s
   return name?.toLowerCase() === scheme ? (value ?? '') : undefined;
 }
 
-/** DeviceID and secret from HTTP Basic, or undefined if the text is none. */
+/** DeviceID and secret from HTTP Basic; undefined if the text is malformed. */
 function parseBasic(encoded: string): { deviceId: string; secret: string } | undefined {
   const text = Buffer.from(encoded, 'base64').toString('utf8');
   const colon = text.indexOf(':');
@@ -196,7 +196,7 @@ function parseBasic(encoded: string): { deviceId: string; secret: string } | und
   return deviceId === undefined ? undefined : { deviceId, secret: text.slice(colon + 1) };
 }
 
-/** For a WebSocket, whose request never becomes one of Fastify's. */
+/** For WebSockets: an upgrade request does not pass through Fastify. */
 export function createUpgradeLogin(findDevice: AccessOptions['findDevice']): (authorization: string | undefined) => Promise<DeviceCaller> {
   return async (authorization) => {
     const encoded = credentialIn(authorization, 'basic');
@@ -247,11 +247,11 @@ export function createAccessJudge(options: AccessOptions): AccessJudge {
     const token = readCookie(request, options, 'session');
     if (token === undefined || options.findSession === undefined) return undefined;
     factsOf(request).presentedSecrets.push(token);
-    // A page without input for minutes says so: what it reads by itself does not keep the session alive.
+    // A page without user input for minutes sends this header: its polling must not keep the session alive.
     return options.findSession(token, request.headers['x-tillgate-idle'] !== '1');
   }
 
-  /** Who they are comes first, then where the call comes from, what they may, and whether they were asked lately. */
+  /** Checks in this order: the user, the origin of the call, the role, and a recent confirmation. */
   async function judgeViewer(request: FastifyRequest, { who, isConfirmed, isBeforeTotp }: CabinetAccess): Promise<void> {
     const viewer = await findViewer(request);
     if (viewer === undefined && who !== 'public') throw notSignedIn('Sign in to the cabinet, or send the admin token as Bearer.');
@@ -304,7 +304,7 @@ export function createAccessJudge(options: AccessOptions): AccessJudge {
     const encoded = credentialIn(request.headers.authorization, 'basic');
     if (encoded !== undefined) {
       const device = await findDevice(options, rates, request, encoded);
-      // Generated clients send every credential that they know a scheme for: beside a good key a wrong one does no harm [D147].
+      // Generated clients send a credential for every scheme: a wrong one is ignored beside a valid key [D147].
       if (device === undefined && identity.caller === undefined) throw wrongCredential();
       if (device !== undefined) identity.device = device;
     }

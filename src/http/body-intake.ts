@@ -1,6 +1,6 @@
-// Bodies that are still coming [D62]. They take no slot for requests, and what they hold is bounded: so many of one address (over that
-// its oldest is cut and the new one let in), and so many bytes in all (over that the slowest are cut). A body that is cut is answered
-// 408 and its connection closed; the request has begun nothing.
+// Bodies that are still arriving [D62]. They hold no request slot. Two bounds apply: a number per address (beyond it the oldest body of the
+// address is cut for the new one) and the bytes of all bodies (beyond it the slowest are cut). A request whose body is cut is answered 408
+// and its connection is closed; the request has done nothing.
 import type { Readable } from 'node:stream';
 import type { Clock } from '../kernel/clock.ts';
 import type { GatewayError } from '../kernel/error-codes.ts';
@@ -23,18 +23,18 @@ export interface BodyIntake {
 interface Unfinished {
   address: string;
   bytes: number;
-  /** Bytes of the last seconds, fading; `fadedAtMs` is when it was last worked out. */
+  /** Bytes of the last seconds, with exponential decay; last computed at `fadedAtMs`. */
   recentBytes: number;
   fadedAtMs: number;
   end(outcome: GatewayError | Buffer): void;
 }
 
 const fadesWithinMs = 2_000;
-/** A body that has just begun counts as quick, until it has had the time to show it. */
+/** A new body counts as fast for its first seconds. */
 const creditBytes = 64 * 1024;
-/** What an unfinished body costs besides its bytes. */
+/** Memory of an unfinished body besides its bytes. */
 const overheadBytes = 2_048;
-/** Cut down to this part of the bound, so that one look at all of them makes room for many. */
+/** Bodies are cut down to this part of the bound, so that one scan makes room for many. */
 const cutDownTo = 0.9;
 
 const mebibyte = 1024 * 1024;
@@ -121,7 +121,7 @@ export function createBodyIntake(options: IntakeOptions): BodyIntake {
             payload.off('data', onData).off('end', onEnd).off('close', onClose);
             if (Buffer.isBuffer(outcome)) resolve(outcome);
             else {
-              // What still comes is dropped, so that a client that writes on can read the answer.
+              // The rest of the body is read and dropped, so that a client that is still writing can read the answer.
               payload.resume();
               reject(outcome);
             }
@@ -138,7 +138,7 @@ export function createBodyIntake(options: IntakeOptions): BodyIntake {
         const onEnd = () => body.end(contentLength !== undefined && contentLength !== body.bytes ? wrongLength() : whole(chunks));
         const onClose = () => body.end(brokenOff());
         payload.on('data', onData).on('end', onEnd).on('close', onClose);
-        // Stays for good: a connection may break after the body was cut.
+        // Never removed: the connection may break after the body was cut.
         payload.on('error', onClose);
         add(body);
       });
@@ -146,7 +146,7 @@ export function createBodyIntake(options: IntakeOptions): BodyIntake {
   };
 }
 
-/** Nearly every body comes in one piece. */
+/** Nearly every body is a single chunk. */
 function whole(chunks: readonly Buffer[]): Buffer {
   const [only] = chunks;
   return chunks.length === 1 && only ? only : Buffer.concat(chunks);

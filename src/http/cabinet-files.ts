@@ -1,6 +1,6 @@
-// The cabinet's files: what `npm run web` built into web/dist, read once into memory and served from there, already compressed.
-// Every page path answers the same index; names with a hash in them never change, so browsers keep those for good.
-// The policy lets a page load from this origin and nowhere else, and run no script and no style that is not a file [D79].
+// The cabinet's files: `npm run web` builds them, compressed, into web/dist. They are read once and served from memory.
+// Every page path answers the same index. Files with a hash in their name never change, so browsers cache them for good.
+// The content security policy allows only this origin, and no inline scripts or styles [D79].
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -11,9 +11,9 @@ import { sendInPieces } from './in-pieces.ts';
 export interface CabinetFilesDeps {
   basePath: string;
   logger: Logger;
-  /** Answers as if there were no such route: for the API's own unknown paths, and for callers that are no browser. */
+  /** Answers as an unknown path does: for unknown paths of the API, and for callers other than browsers. */
   refuseUnknown: (request: FastifyRequest, reply: FastifyReply) => never;
-  /** Where the build lies; tests have their own. */
+  /** The directory of the build; tests use their own. */
   directory?: URL | undefined;
 }
 
@@ -42,7 +42,7 @@ const built = new URL('../../web/dist/', import.meta.url);
 const notBuilt = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Tillgate</title>
 <h1>The cabinet is not built</h1><p>Run <code>npm run web</code> in Tillgate's directory and start the gateway again. The API works without it.</p></html>`;
 
-/** All files under the directory by their path in it; a body that was compressed beforehand stands beside its plain one. */
+/** All files under the directory by relative path, each with its precompressed body if there is one. */
 export async function readCabinetFiles(directory: URL, basePath: string): Promise<Map<string, CabinetFile>> {
   const names = await readdir(directory, { recursive: true }).catch(() => []);
   const files = new Map<string, CabinetFile>();
@@ -61,7 +61,7 @@ export async function readCabinetFiles(directory: URL, basePath: string): Promis
   return files;
 }
 
-/** Where the sources lie beside the build and one of them was written later. By dates: close enough for a line in the log. */
+/** Whether a source file beside the build is newer than the build. Compares dates, which is accurate enough for a warning. */
 async function isStale(directory: URL): Promise<boolean> {
   try {
     const builtAtMs = (await stat(new URL('sources.sha256', directory))).mtimeMs;
@@ -76,7 +76,7 @@ async function isStale(directory: URL): Promise<boolean> {
   }
 }
 
-/** The build knows no base path: its relative addresses are made absolute, so that they hold at every depth of page path. */
+/** Makes the relative URLs of the build absolute, with the base path, so that they work at every depth of page path. */
 function placed(html: string, basePath: string): string {
   return html.replaceAll(/(src|href)="\.\//g, `$1="${basePath}/cabinet/`).replace(/data-base-path="[^"]*"/, `data-base-path="${basePath}"`);
 }
@@ -86,7 +86,7 @@ export function registerCabinetFiles(app: FastifyInstance, { basePath, logger, r
   let reading: Promise<Map<string, CabinetFile>> | undefined;
 
   async function read(): Promise<Map<string, CabinetFile>> {
-    if (await isStale(directory)) logger.warn({}, 'the cabinet is shown as it was built, and its sources are newer: npm run web');
+    if (await isStale(directory)) logger.warn({}, 'the built cabinet is older than its sources: run npm run web');
     return readCabinetFiles(directory, basePath);
   }
 
@@ -111,7 +111,7 @@ export function registerCabinetFiles(app: FastifyInstance, { basePath, logger, r
     const files = await reading;
     const file = files.get(path);
     if (file) return send(request, reply, file, path.startsWith('assets/'));
-    // A missing file must not be answered with a page: a browser would take it for a broken script.
+    // A missing file must not be answered with a page, which a browser would run as a broken script.
     if (posix.extname(path) !== '') refuseUnknown(request, reply);
     const index = files.get('index.html') ?? { type: types['html'] ?? '', plain: Buffer.from(notBuilt) };
     return send(request, reply, index, false);
@@ -120,7 +120,7 @@ export function registerCabinetFiles(app: FastifyInstance, { basePath, logger, r
   app.get('/cabinet', fallback, serve);
   app.get('/cabinet/*', fallback, serve);
 
-  // {base_url} leads a browser to the cabinet; other callers get that there is no such path.
+  // At {base_url} a browser gets the cabinet; for other callers the path is unknown.
   app.get('/', fallback, (request, reply) => {
     if (!request.headers.accept?.includes('text/html')) refuseUnknown(request, reply);
     return reply.header('vary', 'accept').redirect(`${basePath}/cabinet`, 302);

@@ -1,9 +1,9 @@
-// The callbacks of a call as the API document describes them: what Tillgate sends to the address in CallbackURI. docs/callbacks.md says more.
+// The callbacks of a call in the API document: the requests that Tillgate sends to CallbackURI. Details: docs/callbacks.md.
 
 const header = (name: string, description: string, type: 'string' | 'integer' = 'string') =>
   ({ name, in: 'header', required: true, description, schema: { type } }) as const;
 
-/** In the components of the document, because each callback has them. */
+/** Components of the document: every callback has these headers. */
 export const callbackHeaders = {
   WebhookId: header('webhook-id', 'Id of the callback, the same on every try: handle each id once.'),
   WebhookTimestamp: header('webhook-timestamp', 'Seconds since 1970 at this try.', 'integer'),
@@ -20,7 +20,7 @@ export const callbackHeaders = {
 
 const retried = { description: 'Failed, as is no answer within 15 s: it is tried again after 1 min, 5 min, 30 min, 1 h and 6 h.' };
 
-/** `x-callbacks` of a route, which becomes `callbacks` in the document: @fastify/swagger would drop parameters and texts. */
+/** `x-callbacks` of a route becomes `callbacks` in the document: @fastify/swagger would drop its parameters and descriptions. */
 function callbacksOf(name: string, summary: string, description: string): object {
   const get = {
     summary,

@@ -1,5 +1,5 @@
-// What happens on a socket before or beside a request: malformed HTTP, time-outs, odd Expect, CONNECT.
-// Node answers these itself without an envelope, or not at all; here each gets one [D7] and the socket is closed.
+// Failures on a socket outside a request: malformed HTTP, time-outs, an unknown Expect, CONNECT.
+// Node answers them without an envelope, or not at all. Here each gets an envelope [D7] and the socket is closed.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -29,10 +29,10 @@ function failureOf(code: string | undefined): GatewayError {
   }
 }
 
-/** Ten thousand slow connections may be due in one moment; who is served in between must not wait for all of them. */
+/** Ten thousand slow connections may time out at once; other requests must not wait for all of them. */
 const cutsPerTurn = 50;
 
-/** One piece of work after the other, so many in a turn of the event loop. */
+/** A queue that runs at most `perTurn` pieces of work per turn of the event loop. */
 function createTurns(clock: Clock, perTurn: number): (work: () => void) => void {
   const waiting: (() => void)[] = [];
 
@@ -76,8 +76,8 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
     if (exchange !== undefined && !exchange.response.closed) {
       const { request, response } = exchange;
       if (request.complete && !response.writableFinished) {
-        // Garbage behind a good request whose answer is still due. Written now, the complaint would be read as the
-        // answer of a payment that is under way; so the answer goes out as it should and closes the connection.
+        // Malformed data after a valid request whose answer is still due. If the error were written now, the client would read it as the
+        // answer to its running payment. So the real answer is sent, and then the connection is closed.
         response.shouldKeepAlive = false;
         return;
       }
@@ -86,7 +86,7 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
         return;
       }
     } else if (exchange !== undefined && !exchange.request.complete) {
-      // Answered early, and the rest of the body never came in good order.
+      // The request was answered early, and the rest of its body is malformed.
       socket.destroy();
       return;
     }
@@ -97,7 +97,7 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
     refuse,
 
     clientError(error, socket) {
-      // Called again for every further piece of garbage, without end, so it waits for no turn.
+      // Node calls this again for every malformed chunk, without bound, so it is not queued.
       if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') {
         judge(error, socket);
         return;
@@ -106,8 +106,8 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
       const wasComplete = before?.request.complete;
       takeTurn(() => {
         const last = lastExchange.of(socket);
-        // A request that was too slow may be whole before its turn comes: it is answered like any other. Node watches it no more, so half of
-        // one is not enough.
+        // A slow request may have arrived completely by the time it is dequeued: it is then answered as usual. Node no longer applies its
+        // time-out, so an incomplete one is cut.
         const cameInAfterAll = last?.request.complete === true && (last !== before || wasComplete !== true);
         if (!cameInAfterAll && socket.writable) judge(error, socket);
       });
@@ -116,9 +116,8 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
     attach(server, stalledAnswerMs) {
       server.prependListener('request', begin);
       server.setTimeout(stalledAnswerMs, (socket) => {
-        // Nothing has moved for a while. Either the client does not read its answer, or it has had one and is idle.
-        // A client that waits for the answer to a payment is neither, however long that takes; and one that has not
-        // yet brought a whole request gets its 408 from the time-outs for that.
+        // No data for a while: the client does not read its answer, or the connection is idle after one. A client that waits for the answer
+        // to a payment is neither, however long that takes. An incomplete request is answered 408 by Node's request time-outs.
         if (socket.writableLength > 0 || openExchanges.of(socket) === 0) socket.destroy();
       });
       server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
@@ -130,8 +129,8 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
           response.appendHeader(line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2));
         response.writeHead(error.httpStatus).end(body);
       });
-      // A client that speaks plain HTTP to the TLS port would only see its connection end. Node has no public way to the bare socket; where
-      // there is none the connection ends as before.
+      // Without this, a client that sends plain HTTP to the TLS port would only see its connection close. Node has no public access to the raw
+      // socket; if `_parent` is absent the connection just closes.
       server.on('tlsClientError', (error: Error & { code?: string }, { _parent: bare }: { _parent?: Duplex }) => {
         if (error.code === 'ERR_SSL_HTTP_REQUEST' && bare?.writable)
           refuse(bare, protocolFailure(400, 'This port speaks HTTPS: the URL must begin with https://.'));

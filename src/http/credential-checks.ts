@@ -1,6 +1,6 @@
-// Requests whose credential is being looked up [D62]. They hold no slot, so that a flood of wrong credentials takes none. So
-// many are judged at once, and one more turns away the one that has waited longest: a key that was good lately is judged in no time,
-// whatever waits. Always holds: each gets its outcome once.
+// Requests whose credential is being looked up [D62]. They hold no slot, so that a flood of wrong credentials takes none. Their number is
+// bounded: one more refuses the request that has waited longest. A recently valid key is cached and therefore not affected.
+// Invariant: each request gets exactly one outcome.
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../kernel/error-codes.ts';
 
@@ -13,7 +13,7 @@ export interface CredentialChecks {
 }
 
 export function createCredentialChecks(max: number): CredentialChecks {
-  /** In the order of their arrival. */
+  /** Oldest first. */
   const waiting = new Map<FastifyRequest, Next>();
 
   function turnAwayLongest(): void {

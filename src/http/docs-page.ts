@@ -1,5 +1,5 @@
-// The readable API reference: Swagger UI, whose files `npm run web` copied to web/reference, served from here under a strict policy that lets
-// the page load nothing from elsewhere. Two pages: what an ERP calls, which stays quick on a phone, and the cabinet's calls.
+// The API reference: Swagger UI, whose files `npm run web` copies to web/reference, under a content security policy that allows only this
+// origin. Two pages: the calls of an ERP (small enough for a phone) and the calls of the cabinet.
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Access } from './authentication.ts';
@@ -20,7 +20,7 @@ const pages = [
   ['/docs/cabinet', 'cabinet.json', isForCabinet],
 ] as const;
 
-// Swagger UI draws its icons from data: URLs in its style sheet; all else comes from this origin.
+// Swagger UI has its icons as data: URLs in its style sheet; everything else is loaded from this origin.
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -43,7 +43,7 @@ const page = (base: string, document: string) => `<!doctype html>
 </html>
 `;
 
-// No routes here link to each other, so Swagger UI's column of links would only say so in every row.
+// No route declares links, so Swagger UI's column of links would be empty in every row.
 const pageStyle = `body { margin: 0; }
 nav { font: 14px sans-serif; padding: 14px 20px 0; max-width: 1460px; margin: 0 auto; box-sizing: border-box; }
 nav a { margin-right: 18px; color: #2158a8; }
@@ -85,9 +85,9 @@ const startScript = `const reference = SwaggerUIBundle({
 export interface DocsPageDeps {
   basePath: string;
   describe: () => Promise<ApiDocument>;
-  /** Asked at each visit; the same object while nothing has changed: a sandbox has its key only after the server listens. */
+  /** Called at each visit, because a sandbox has its key only after the server listens. Returns the same object while it is unchanged. */
   demo: () => Demo;
-  /** Of the pages and of the document itself. */
+  /** Access to the pages and to the document. */
   access: Access;
 }
 
@@ -113,11 +113,11 @@ export function registerDocsPage(app: FastifyInstance, { basePath, describe, dem
     const html = Buffer.from(page(basePath, file));
     app.get(path, hidden, (_request, reply) => send(reply, 'text/html; charset=utf-8', html));
     let kept: { demo: Demo; text: Buffer } | undefined;
-    // A page of another site cannot read it, though a sandbox's key is in it: no header lets it, and the Host header must be ours.
+    // It may hold the key of a sandbox. Pages of other sites cannot read it: no CORS header allows them, and the Host header must be ours.
     app.get(`/docs/${file}`, hidden, async (_request, reply) => {
       const whole = await describe();
       const given = demo();
-      // Made once and for all, but for a sandbox, which has its key a moment later.
+      // Built once; again when a sandbox gets its key.
       if (kept?.demo !== given) kept = { demo: given, text: Buffer.from(withDemo(partOf(whole, isWanted), given)) };
       return send(reply.header('cache-control', 'no-store'), 'application/json; charset=utf-8', kept.text);
     });

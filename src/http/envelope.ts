@@ -1,4 +1,4 @@
-// The envelope that every response wears [D4 to D7]. This file alone turns error names into numbers.
+// The envelope of every response [D4 to D7]. Only this file turns error names into numbers.
 // A success is errorCode 0 and an empty errorMessage; a failure is the error's name and a sentence, with a colon between.
 import { errorCodes, GatewayError } from '../kernel/error-codes.ts';
 import { http } from '../kernel/node-http.ts';
@@ -14,7 +14,7 @@ export function successBody(fields: object): Envelope {
   return { errorCode: errorCodes.NoError.code, errorMessage: '', ...fields };
 }
 
-/** `addition`: a further sentence, about this request. */
+/** `addition`: a second sentence, about this request. */
 export function failureBody(error: GatewayError, addition?: string): Envelope {
   const sentences = addition === undefined ? error.message : `${error.message} ${addition}`;
   const body: Envelope = { errorCode: errorCodes[error.errorName].code, errorMessage: `${error.errorName}: ${sentences}` };
@@ -25,13 +25,13 @@ export function protocolFailure(httpStatus: number, sentence: string, cause?: un
   return new GatewayError('Invalid_Request', sentence, { httpStatus, cause });
 }
 
-/** In one place, because a path that hides must answer as one that does not exist. */
+/** One function, because a hidden path must answer exactly as an unknown one. */
 export function noSuchPath(missingBasePath?: string): GatewayError {
   const hint = missingBasePath === undefined ? '' : ` All paths begin with ${missingBasePath}.`;
   return protocolFailure(404, `There is no such path.${hint}`);
 }
 
-// Fastify's own errors, in sentences of ours. What is not listed keeps its status and gets a general sentence.
+// Our sentences for Fastify's errors. An error that is not listed keeps its status and gets a general sentence.
 const sentencesByCode: Record<string, string> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The header Content-Type must be application/json.',
   FST_ERR_CTP_BODY_TOO_LARGE: 'The body must not be larger than 1 MiB.',
@@ -41,7 +41,7 @@ const sentencesByCode: Record<string, string> = {
   ECONNRESET: 'The connection ended before the whole request had come.',
 };
 
-/** Any thrown thing as an outcome that may be shown to a caller; what is not known to be harmless becomes Internal_error. */
+/** Any thrown value as an error that may be shown to a caller; unknown errors become Internal_error. */
 export function toGatewayError(error: unknown, requestId: string): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof Error) {
@@ -56,7 +56,7 @@ export function toGatewayError(error: unknown, requestId: string): GatewayError 
   });
 }
 
-/** A whole HTTP response as text, for the failures that Node reports before there is a request to reply to. */
+/** A complete HTTP response as text, for failures that Node reports before there is a request object. */
 export function rawResponse(error: GatewayError, extraHeaders: readonly string[] = []): string {
   const body = JSON.stringify(failureBody(error));
   return [

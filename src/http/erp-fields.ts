@@ -1,12 +1,12 @@
-// The fields of an ERP's call before its schema is looked at, by one rule for all calls. A name that differs from a known field only in
-// letter case, "_" or "-" is refused instead of ignored [D144]: `documentNR` would be a payment without a number. An optional field that is
-// null or empty counts as absent [D145].
+// Checks the field names of an ERP's call before the schema, by one rule for all calls. A name that differs from a known field only in
+// letter case, "_" or "-" is refused instead of ignored [D144]: with `documentNR` a payment would have no number. An optional field that
+// is null or empty counts as absent [D145].
 import type { FastifyRequest } from 'fastify';
 import { canonicalJson } from '../kernel/canonical-json.ts';
 import { invalidRequest } from '../kernel/error-codes.ts';
 import { shortName } from './json-body.ts';
 
-/** Names that make a repeat harmless: one that got lost must not become a call without a name [D145]. */
+/** Fields that make a repeat harmless: an empty one is an error and not an absent one [D145]. */
 const neverEmpty: ReadonlySet<string> = new Set(['documentNr', 'ReceiptUid', 'IdempotencyKey']);
 
 interface KnownFields {
@@ -16,12 +16,12 @@ interface KnownFields {
 
 const knownFields = new WeakMap<object, KnownFields>();
 
-/** What two spellings of one name have in common. */
+/** The normal form of a name: equal for all its spellings. */
 export function foldName(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, '');
 }
 
-/** Throws errorCode 40 for a likely typo; takes out what counts as absent. For routes with a key, once that is judged [D8]. */
+/** Throws errorCode 40 for a likely typo; removes fields that count as absent. For routes with a key, after the key is checked [D8]. */
 export function readErpFields(request: FastifyRequest): void {
   const { body, querystring } = (request.routeOptions.schema ?? {}) as { body?: unknown; querystring?: unknown };
   readPart(request.query, querystring);

@@ -1,6 +1,6 @@
-// Which host names a browser may call the cabinet, its API, the Playground and the API reference by [D153].
-// DNS rebinding: a web page on a name of its own makes that name resolve to this machine and then reads our answers as its own origin.
-// The Host header still carries the foreign name, so these routes refuse every name that is not ours. An IP literal cannot be rebound.
+// The host names under which browsers may call the cabinet, its API, the Playground and the API reference [D153].
+// DNS rebinding: a foreign web page lets its own host name resolve to this machine and then reads our answers as its own origin.
+// The Host header still has the foreign name, so these routes refuse every name that is not ours. An IP address cannot be rebound.
 import type { FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import { isLoopback, isUnspecified } from '../kernel/network-of.ts';
@@ -20,7 +20,7 @@ function nameIn(header: string | undefined): string | undefined {
   return (match?.[1] ?? match?.[2])?.toLowerCase();
 }
 
-/** Throws 421 unless the request names one of our hosts. The header as the client or the proxy sent it counts, no X-Forwarded-Host. */
+/** Throws 421 unless the Host header, as it was received, names one of our hosts. X-Forwarded-Host is ignored. */
 export function createHostCheck({ host, publicUrl, hosts = [] }: OwnHosts): (request: FastifyRequest) => void {
   const names = new Set([host.toLowerCase(), ...hosts]);
   const publicName = publicUrl === undefined ? undefined : nameIn(new URL(publicUrl).host);

@@ -1,4 +1,4 @@
-// What makes a repeated POST recognisable [D13, D58]: the header Idempotency-Key and a hash of what was asked.
+// Repeated POSTs are recognised by the header Idempotency-Key and a hash of the request [D13, D58].
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { asPairs, canonicalJson } from '../kernel/canonical-json.ts';
@@ -17,7 +17,7 @@ export function idempotencyKeyOf(request: FastifyRequest): string | undefined {
   return value;
 }
 
-/** SHA-256, in hex, of the route and the body, whatever the order of its fields. The key is left out: it may be rotated between two tries. */
+/** SHA-256, in hex, of the route and the body, independent of field order. The API key is left out: it may be rotated between two tries. */
 export function requestHash(request: FastifyRequest): string {
   const { body } = request;
   const fields = body !== null && typeof body === 'object' ? { ...body, APIKey: undefined } : body;
@@ -25,7 +25,7 @@ export function requestHash(request: FastifyRequest): string {
   return hash('sha256', `[${JSON.stringify(route)},${canonicalJson(fields, asPairs)}]`);
 }
 
-/** What the ledger needs to recognise a repeat; undefined when the caller sent no key. */
+/** The idempotency key and the request hash; undefined if the caller sent no key. */
 export function idempotencyOf(request: FastifyRequest): { key: string; requestHash: string } | undefined {
   const key = idempotencyKeyOf(request);
   return key === undefined ? undefined : { key, requestHash: requestHash(request) };
@@ -33,12 +33,12 @@ export function idempotencyOf(request: FastifyRequest): { key: string; requestHa
 
 export interface Recognition {
   idempotency: { key: string; requestHash: string } | undefined;
-  /** Worked out where it is asked for: most calls are known by a number. */
+  /** Computed on demand: most calls are recognised by a number. */
   hashRequest: () => string;
   recipient: Recipient;
 }
 
-/** By what the ledger recognises a repeat of this call, with or without a key, and who waits for its answer. */
+/** Input of the ledger: how to recognise a repeat of this call, with or without a key, and the caller that waits for the answer. */
 export function recognitionOf(request: FastifyRequest, reply: FastifyReply): Recognition {
   const idempotency = idempotencyOf(request);
   return { idempotency, hashRequest: () => idempotency?.requestHash ?? requestHash(request), recipient: recipientOf(reply) };

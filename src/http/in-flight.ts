@@ -1,5 +1,5 @@
-// Requests that are under way. One is over when its response is closed and the work on it has ended: a client that
-// hangs up does not end the payment it asked for. Used for the overload bound, the request log and a graceful stop.
+// Requests in flight. A request is over when its response is closed and its handler has ended: a client that hangs up does not end
+// the payment that it asked for. Used for the overload bound, the request log and a graceful stop.
 import type { Clock } from '../kernel/clock.ts';
 
 export interface Flight {
@@ -11,7 +11,7 @@ export interface Flight {
 export interface InFlight {
   readonly count: number;
   begin(onOver: () => void): Flight;
-  /** Resolves when nothing is under way any more, or after the bound. */
+  /** Resolves when no request is in flight, or after the bound. */
   drained(withinMs: number): Promise<void>;
 }
 

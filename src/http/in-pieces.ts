@@ -1,5 +1,5 @@
-// A file of any length, sent piece by piece as it is read. The file itself is one buffer for all who ask; but TLS and the queue of a socket
-// would hold the whole of it once more for each connection that does not read [D62]. So an unread answer costs a piece.
+// Sends a file in chunks, as fast as the client reads. All answers share the file's buffer, but TLS and the write queue of the socket would
+// copy the whole file for each connection that does not read [D62]. In chunks, an unread answer costs the memory of one chunk.
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 

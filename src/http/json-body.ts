@@ -1,6 +1,6 @@
-// Reads a JSON body, and refuses early what would hurt later: too deep, too many values, endless numbers, broken UTF-8,
-// texts that a database cannot hold (U+0000, half a surrogate pair) and names that reach for prototypes.
-// Always holds: the time grows with the length of the body and no faster, whatever stands in it; the caller has no checked key yet.
+// Parses a JSON body. Refuses deep nesting, too many values, very long numbers, invalid UTF-8, texts that a database cannot store
+// (U+0000, half a surrogate pair) and names for prototype pollution.
+// Invariant: time is linear in the length of the body, whatever it contains, because the caller's key is not checked yet.
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { isSameNumber } from '../kernel/exact-json.ts';
 import { measureShape, numbersIn, repeatedName } from '../kernel/json-shape.ts';
@@ -10,7 +10,7 @@ export interface JsonCaps {
   maxValues: number;
 }
 
-/** Far more than any number needs, and short enough that whatever reads one may take its time. */
+/** More than any number needs, and short enough for parsers that are not linear. */
 const maxNumberLength = 64;
 
 function checkShape(bytes: Uint8Array, caps: JsonCaps): void {
@@ -59,20 +59,20 @@ function checkContent(value: unknown, path: string): void {
 }
 
 /**
- * Nothing that `checkContent` refuses is written without one of these: a bare U+0000 is no JSON, half a surrogate pair is no UTF-8, and
- * the letters of a name may be escaped. Nearly every body has none of them and need not be walked through.
+ * Every body that `checkContent` refuses matches this: U+0000 and half a surrogate pair are valid JSON in UTF-8 only as escapes, and the
+ * letters of a name may be escaped. Nearly every body matches nothing and skips the walk.
  */
 const mayBeRefused = /\\u|__proto__|constructor/;
 
-/** A number of up to so many characters passes through the parser unchanged. */
+/** The parser does not round a number of up to this many characters. */
 const maxHeldLength = 15;
-/** Far more than any call has amounts. */
+/** More than the amounts of any call. */
 const maxLongNumbers = 100;
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /**
- * An outermost field whose number the parser would round becomes the text that was sent: 10.1000000000000000001 is no amount, and must not
- * become one [D12]. All amounts are outermost fields; further in, a price that some ERP computed in floating point is its own affair [D24].
+ * Quotes a number of a top-level field that the parser would round, so that it arrives as text: 10.1000000000000000001 is no amount and must
+ * not become one [D12]. All amounts are top-level fields. A nested price that an ERP computed in floating point may be rounded [D24].
  */
 function quoteRoundedNumbers(text: string): string {
   let quoted = '';
@@ -92,11 +92,11 @@ function quoteRoundedNumbers(text: string): string {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Undefined for an empty body: whether one is needed is the schema's business, after the key's [D8]. */
+/** Undefined for an empty body: the schema decides later, after the key check, whether a body is required [D8]. */
 export function parseJsonBody(bytes: Buffer, caps: JsonCaps): unknown {
   let text: string;
   try {
-    // A byte order mark, which some ERP clients send, is dropped by the decoder.
+    // The decoder drops a byte order mark, which some ERP clients send.
     text = utf8.decode(bytes);
   } catch {
     throw invalidRequest('The body must be UTF-8.');
@@ -117,7 +117,7 @@ export function parseJsonBody(bytes: Buffer, caps: JsonCaps): unknown {
   return value;
 }
 
-/** Query texts go to the same places as body texts. */
+/** Query texts are stored and shown like body texts. */
 export function checkQuery(query: unknown): void {
   for (const [name, value] of Object.entries((query ?? {}) as Record<string, unknown>)) {
     for (const text of [name, ...(Array.isArray(value) ? value : [value])]) {

@@ -1,23 +1,23 @@
-// Bodies that cost something to parse [D160]: only a caller with a good credential may send them, and it is looked for without parsing.
+// Large bodies are expensive to parse [D160]: they need a valid credential, which is searched for before parsing.
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../kernel/callers.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 
-/** A body of so many bytes costs next to nothing to parse, whatever it holds; a larger one needs a good credential first. */
+/** A body up to this size is cheap to parse, whatever it contains. A larger one needs a valid credential first. */
 export const maxAnonymousBodyBytes = 4 * 1024;
 
-/** What a credential was found to be before the body was parsed. */
+/** The credential that was found before the body was parsed. */
 export interface EarlyVerdict {
   key?: string;
   caller?: Caller;
 }
 
-/** A key as any ERP's JSON library writes it: no letter of the name or of a UUID is ever escaped. */
+/** A key as JSON libraries write it: they escape no character of the name or of a UUID. */
 const keyFields = /"APIKey"\s*:\s*"([0-9a-f-]{36})"/gi;
-/** The name may also stand further in, where it is no credential. */
+/** The name may also occur in nested objects, where it is no credential. */
 const maxKeyFields = 3;
 
-/** The first good key of the header or the body: which of them counts is known when the body is parsed. `judge` throws on a bad one. */
+/** The first valid key in the header or the body; parsing decides later which of them counts. `judge` throws on an invalid key. */
 export async function findGoodKey(
   request: FastifyRequest,
   body: Buffer,

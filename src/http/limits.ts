@@ -1,24 +1,24 @@
-// How much the HTTP server accepts from a caller, and for how long [D62].
+// Limits of the HTTP server on sizes, times and numbers [D62].
 import type { JsonCaps } from './json-body.ts';
 
 export interface HttpLimits {
   bodyBytes: number;
   json: JsonCaps;
-  /** All headers must be in by then, and the whole request. Neither bounds how long an answer may take. */
+  /** Time for all headers, and for the whole request, to arrive. Neither bounds the time of the answer. */
   headersTimeoutMs: number;
   requestTimeoutMs: number;
   keepAliveTimeoutMs: number;
-  /** A client that does not read its answer is cut after this long without progress. */
+  /** A client that does not read its answer is disconnected after this long without progress. */
   stalledAnswerMs: number;
   checkIntervalMs: number;
-  /** Slots for requests whose body is in, and the part of them that one merchant or address may take for itself. */
+  /** Slots for requests whose body has arrived, and the share of one merchant or address. */
   requestsInFlight: number;
   merchantSharePercent: number;
   connections: number;
-  /** Of one address: connections that have not logged in, and bodies that are still coming. */
+  /** Per address: connections that have not logged in, and bodies that are still arriving. */
   newcomersPerAddress: number;
   bodiesPerAddress: number;
-  /** Bytes of all bodies that are still coming. */
+  /** Bytes of all bodies that are still arriving. */
   bufferedBytes: number;
 }
 

@@ -1,5 +1,5 @@
 // Prometheus metrics. Each gateway has its own registry, so that two of them in one process (tests) do not collide.
-// A scrape never fails: a source that is away leaves its own metric without a value, and everything else is served.
+// A scrape never fails: if a source is unavailable, its metric has no value and the others are served.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 export type Labels = Record<string, string>;
@@ -10,19 +10,19 @@ export interface Reading {
 
 export interface Metrics {
   observeRequest(method: string, route: string, errorCode: number | undefined, durationMs: number): void;
-  /** A value that is read at each scrape: one number, or one for each combination of labels. */
+  /** A value read at each scrape: one number, or one per combination of labels. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void;
   gauge(name: string, help: string, labels: readonly string[], read: () => Reading[] | Promise<Reading[]>): void;
-  /** The same for what only grows while the process lives; its name ends in `_total`. */
+  /** The same for a value that only grows while the process runs; its name ends in `_total`. */
   counter(name: string, help: string, labels: readonly string[], read: () => Reading[]): void;
   text(): Promise<string>;
   readonly contentType: string;
 }
 
-// From a cached answer to the five minutes of a card payment.
+// From a cached answer to a card payment of five minutes.
 const requestBucketsS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.18, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60, 120, 300];
 
-// Gauges with the name of a counter. The same figures are there by type, as nodejs_active_resources and so on.
+// Gauges with the name of a counter. prom-client exports the same figures by type as well (nodejs_active_resources and so on).
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 export function createMetrics(): Metrics {
@@ -34,7 +34,7 @@ export function createMetrics(): Metrics {
     buckets: requestBucketsS,
     registers: [registry],
   });
-  // The collectors of the process watch the event loop all the time; they start with the first scrape, not in every test.
+  // The process collectors monitor the event loop constantly, so they start with the first scrape, not in every test.
   let isWatchingProcess = false;
 
   function gauge(
@@ -53,7 +53,7 @@ export function createMetrics(): Metrics {
       registers: [registry],
       async collect() {
         const readings = await read().catch(() => undefined);
-        // Only `remove` takes away the value of a metric without labels: `reset` would make it 0, which is a claim.
+        // `remove` deletes the value of a metric without labels; `reset` would set it to 0, which would be wrong.
         if (labelNames.length === 0) this.remove();
         else this.reset();
         for (const { labels, value } of readings ?? []) this.set(labels, value);

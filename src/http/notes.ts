@@ -1,5 +1,5 @@
-// What this room remembers about a request or a socket, stored on the object itself under a private symbol: so no other code
-// writes it by accident, and it ends with the thing. A WeakMap would promise the same, but every collection of garbage looks through it.
+// Data that this room attaches to a request or a socket, stored on the object under a private symbol. No other code writes it by
+// accident, and its lifetime is that of the object. A WeakMap would do the same, but every garbage collection scans it.
 
 export interface Notes<Thing extends object, Note> {
   of(thing: Thing): Note | undefined;

@@ -1,5 +1,5 @@
-// What the document says once instead of at every call: schemas that have a name, the answers that are the same everywhere, and the examples
-// of errors. Always holds: a name stands for one thing; whatever differs under a name that is taken stays where it was, or is a mistake.
+// Components of the API document that the calls share: named schemas, common answers and examples of errors.
+// Invariant: a name has one meaning. A different answer or example under a used name stays in its call; a different schema is an error.
 import { errorCodes } from '../kernel/error-codes.ts';
 import { callbackHeaders } from './callback-schemas.ts';
 
@@ -21,7 +21,7 @@ const responseNames: Record<string, string> = {
   429: 'TooManyRequests',
 };
 
-/** Answers that the server gives before there is a route: every call may get them, and a generated client has a type for them. */
+/** Answers that the server gives before it has found a route: every call may get them, so generated clients need a type for them. */
 const everywhere = {
   503: {
     name: 'Stopping',
@@ -36,7 +36,7 @@ const everywhere = {
   },
 };
 
-/** A copy of the document in which equal things are written once, in `components`. */
+/** A copy of the document with equal parts moved to `components`. */
 export function shareParts(document: ApiDocument): ApiDocument {
   const schemas: Json = {};
   const responses: Json = {};
@@ -61,7 +61,7 @@ export function shareParts(document: ApiDocument): ApiDocument {
   return { ...document, components: { ...document.components, ...found }, paths };
 }
 
-/** The two halves of the document: an ERP's developer reads and generates only the calls of an ERP. */
+/** The two halves of the document: developers of an ERP read and generate only the calls for ERPs. */
 export const isForCabinet = (tags: readonly string[]) => tags.includes('Cabinet');
 export const isForErp = (tags: readonly string[]) => !isForCabinet(tags);
 
@@ -87,7 +87,7 @@ export function partOf(document: ApiDocument, isWanted: (tags: readonly string[]
   return { ...document, tags, components: { securitySchemes: schemes, ...Object.fromEntries(kept) }, paths: paths ?? {} };
 }
 
-/** All that is referred to from here, also by what is referred to. */
+/** All references from here, transitively. */
 function referencesOf(from: unknown, parts: Record<string, Json | undefined>, found = new Set<string>()): Set<string> {
   for (const [, reference = ''] of JSON.stringify(from).matchAll(/"\$ref":"([^"]+)"/g)) {
     if (found.has(reference)) continue;
@@ -98,12 +98,12 @@ function referencesOf(from: unknown, parts: Record<string, Json | undefined>, fo
   return found;
 }
 
-/** The calls of the ERP; the cabinet's and the operator's have their own statuses. */
+/** The calls for ERPs; those of the cabinet and of operator tools have their own statuses. */
 function isOfTheApi(path: string): boolean {
   return /^\/(Device|Invoice)\//.test(path);
 }
 
-/** `x-name`: into the components by that name. `x-document`: what is shown instead of what is checked. Examples are values, not schemas. */
+/** `x-name`: move to the components under that name. `x-document`: a schema to show instead of the one to check. Examples are values, not schemas. */
 function hoistSchemas(value: unknown, schemas: Json): unknown {
   if (Array.isArray(value)) return value.map((item) => hoistSchemas(item, schemas));
   if (typeof value !== 'object' || value === null) return value;
@@ -120,7 +120,7 @@ function hoistSchemas(value: unknown, schemas: Json): unknown {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** In a document `callbacks` belong to the call; a route's schema has them under a name of its own (callback-schemas.ts). */
+/** The document has `callbacks` in the call; a route's schema has them as `x-callbacks` (callback-schemas.ts). */
 function nameCallbacks(operation: Operation, parameters: Json): void {
   const { 'x-callbacks': callbacks } = operation;
   if (callbacks === undefined) return;

@@ -1,6 +1,6 @@
-// The OpenAPI 3.0.3 document, generated from the routes' schemas. Paths in it are relative to the base path,
-// so that the committed document does not change with a gateway's configuration. Made at the first request: what makes it (and the
-// YAML library that comes along) is no part of a gateway's start.
+// The OpenAPI 3.0.3 document, generated from the routes' schemas. Its paths are relative to the base path, so that the committed
+// document does not depend on a gateway's configuration. It is generated at the first request, to keep @fastify/swagger and its YAML
+// library out of the gateway's start.
 import { type FastifyInstance, fastify, type RouteOptions } from 'fastify';
 import { errorCodes } from '../kernel/error-codes.ts';
 import type { Access } from './authentication.ts';
@@ -64,7 +64,7 @@ const description = [
 
 type Security = Record<string, string[]>[];
 
-/** What an ERP uses. The field APIKey, the other way to send a key, stands among the fields; devices read their own page [D147]. */
+/** The security schemes of a call. The field APIKey is described among the fields; devices have their own page [D147]. */
 function securityOf(access: Access | undefined): Security {
   const header = { keyInHeader: [] };
   switch (access?.kind) {
@@ -79,7 +79,7 @@ function securityOf(access: Access | undefined): Security {
   }
 }
 
-/** Must come before the routes: it notes them as they are added. What it returns makes the document of them, once. */
+/** Must be called before routes are added, because it records them. The returned function generates the document, once. */
 export function noteRoutes(app: FastifyInstance, basePath: string): () => Promise<ApiDocument> {
   const routes: RouteOptions[] = [];
   let document: Promise<ApiDocument> | undefined;
@@ -95,7 +95,7 @@ export function noteRoutes(app: FastifyInstance, basePath: string): () => Promis
   };
 }
 
-/** The same routes on a server of paper that does nothing. */
+/** Registers the routes on a second server, without handlers, that never listens. */
 async function describe(routes: readonly RouteOptions[], basePath: string): Promise<ApiDocument> {
   const { default: swagger } = await import('@fastify/swagger');
   const paper = fastify();
@@ -142,7 +142,7 @@ async function describe(routes: readonly RouteOptions[], basePath: string): Prom
   return paper.swagger() as unknown as ApiDocument;
 }
 
-/** The whole document, once all routes are in. */
+/** The whole document, after all routes are registered. */
 export async function describeApi(server: { app: FastifyInstance; describe(): Promise<object> }): Promise<object> {
   await server.app.ready();
   return server.describe();

@@ -1,4 +1,4 @@
-// What an operator's tools ask: is it alive, is it ready, how does it do.
+// Routes for an operator's tools: liveness, readiness and metrics.
 import type { FastifyInstance } from 'fastify';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { Type } from '../kernel/schema-type.ts';
@@ -8,12 +8,12 @@ import { adminAnswers, openAnswers } from './schemas.ts';
 
 export interface OperationOptions {
   metrics: Metrics;
-  /** What works; it throws when nothing does. */
+  /** The modes and channels that work; throws if none does. */
   readiness: () => Promise<Readiness>;
 }
 
 const modes = ['POS', 'QR', 'Fiscal'] as const;
-/** `partly`: one of the two channels to the devices is missing. */
+/** `partly`: one of the two channels to the devices is down. */
 const modeStates = ['up', 'partly', 'down'] as const;
 
 export interface Readiness {

@@ -1,6 +1,6 @@
-// What a command remembers of the call that asked for it: by which key, and the call as it came. It is written with the command's own
-// row, so it costs no statement. The API key is not in it: it was taken out of the body when it was judged. Card numbers are masked, and so
-// is every secret that the caller presented, wherever else it stands [D163].
+// The origin of a command: the caller and the call as received. It is stored in the command's row, so it costs no extra statement. The API
+// key is not in it: the key check removes it from the body. Card numbers are masked, and so is every secret of the caller that occurs
+// elsewhere in the call [D163].
 import type { FastifyRequest } from 'fastify';
 import { maskReport } from '../kernel/card-mask.ts';
 import { mayHoldCardNumber } from '../kernel/card-numbers.ts';
@@ -8,13 +8,13 @@ import { callerOf } from './authentication.ts';
 import { factsOf } from './request-facts.ts';
 
 export interface Origin {
-  /** `key <id>`, or `person <name>` for a step taken in the cabinet. */
+  /** `key <id>`, or `person <name>` for an action in the cabinet. */
   caller: string;
   /** JSON of method, path, body and the Idempotency-Key, if there was one. */
   request: string;
 }
 
-/** `leaveOut`: fields that the command keeps anyway, whole receipts for example. */
+/** `leaveOut`: fields that the command stores anyway, such as the receipt. */
 export function originOf(request: FastifyRequest, ...leaveOut: string[]): Origin {
   return { caller: `key ${callerOf(request).keyId}`, request: describeCall(request, leaveOut) };
 }
@@ -33,7 +33,7 @@ function describeCall(request: FastifyRequest, leaveOut: readonly string[]): str
   return withoutSecrets(mayHoldCardNumber(text) ? write(maskReport(kept)) : text, factsOf(request).presentedSecrets);
 }
 
-/** Shorter ones are no secrets of ours: they would only tear other words apart. */
+/** Shorter texts are no secrets of this gateway; masking them would garble other words. */
 const shortestSecret = 8;
 
 /** In a JSON text; letter case is ignored, as in a UUID. */

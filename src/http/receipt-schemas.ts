@@ -1,5 +1,5 @@
-// A receipt as the API document describes it [D24]. `kernel/receipt.ts` holds the rules; more fields than these are welcome everywhere, as in
-// every schema that does not forbid them; to say so would make some generators forget the fields that are named.
+// A receipt in the API document [D24]. `kernel/receipt.ts` holds the rules. Additional fields are allowed everywhere; the schemas do not
+// declare `additionalProperties`, because some generators would then drop the named fields.
 
 import { receiptLimits } from '../kernel/receipt.ts';
 import { Type } from '../kernel/schema-type.ts';
@@ -54,7 +54,7 @@ export const receiptSchema = named(
   ),
 );
 
-/** Of a register, which needs to know how it is paid. */
+/** Of a register, which requires the payments. */
 export const fiscalReceiptSchema = named(
   'FiscalReceipt',
   Type.Object(

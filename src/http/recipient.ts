@@ -1,13 +1,13 @@
-// The caller that waits for an answer, and whether the answer was delivered: the ledger must know undelivered outcomes [D58].
-// As far as TCP can tell: a caller behind a proxy that keeps its connection, or behind a cable that was cut, counts as connected.
+// The caller that waits for an answer, and whether the answer was delivered: the ledger records undelivered outcomes [D58].
+// Only TCP is observed: a caller behind a proxy that keeps its connection, or behind a cut cable, counts as connected.
 import type { FastifyReply } from 'fastify';
 
 export interface Recipient {
   /** Whether the caller hung up before the whole answer was written out. */
   hasLeft(): boolean;
-  /** Called when the caller hangs up; at once if it has. */
+  /** Calls the listener when the caller hangs up; at once if that has happened. */
   onLeft(listener: () => void): void;
-  /** True once the whole answer was written out to a caller still connected, false once the caller has left without it. Never rejects. */
+  /** Resolves to true when the whole answer was written to a connected caller, to false when the caller left before that. Never rejects. */
   readonly received: Promise<boolean>;
 }
 
@@ -24,7 +24,7 @@ export function recipientOf({ raw }: FastifyReply): Recipient {
       for (const listener of listeners) listener();
     });
   });
-  // The end of the stream is read a turn or two before the connection closes; Node does not answer after it.
+  // The end of the stream is read a turn or two before the connection closes; Node sends no answer after it.
   const hasSaidGoodbye = () => raw.socket?.readableEnded === true && !raw.writableFinished;
   return {
     hasLeft: () => hasLeft || hasSaidGoodbye(),

@@ -1,10 +1,9 @@
-// What the gateway learns about a request on its way: who asks, what was answered. Kept on Fastify's request
-// under a symbol of this room (notes.ts).
+// Data collected while a request is processed: the caller and the answer. Stored on Fastify's request (notes.ts).
 import type { FastifyRequest } from 'fastify';
 import { createNotes } from './notes.ts';
 
 export interface RequestFacts {
-  /** The secrets that the caller presented, so that an error's text can be scrubbed of them before it is logged. */
+  /** The secrets that the caller presented; they are masked in errors before logging. */
   presentedSecrets: string[];
   merchantId?: string;
   errorCode?: number;

@@ -1,6 +1,6 @@
-// The operator's log: one line a request. It holds the route's pattern, never the URL: keys may stand in query strings [D9].
-// What the request speaks of (device, document, operation) is logged where it is a UUID that is no secret of the caller: nothing else that
-// a caller wrote gets into the log.
+// The operator's log: one line per request. It has the route's pattern, never the URL: query strings may contain keys [D9].
+// The device, document and operation of the request are logged if they are UUIDs and no secret of the caller. No other text of the
+// caller is logged.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { maskCardNumbers } from '../kernel/card-numbers.ts';
 import { parseUuid } from '../kernel/ids.ts';
@@ -54,7 +54,7 @@ function ownField(part: unknown, name: string): unknown {
   return part !== null && typeof part === 'object' && Object.hasOwn(part, name) ? (part as Record<string, unknown>)[name] : undefined;
 }
 
-/** A crash, with the text of the error freed from card numbers and from whatever secrets the caller had presented. */
+/** Logs a crash, with card numbers and the caller's secrets masked in the error. */
 export function logCrash(logger: Logger, request: FastifyRequest, error: unknown): void {
   const secrets = factsOf(request).presentedSecrets.filter((secret) => secret.length >= 4);
   const scrub = (text: string) => maskCardNumbers(secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text));

@@ -1,5 +1,5 @@
-// How many requests a second a caller with a good credential may make: by itself, and together with the others of its merchant.
-// Keys, devices and users of one merchant are counted apart, so that a flood of one kind leaves the other two working.
+// Rate limits of authenticated callers: per caller, and for all callers of a merchant together.
+// Keys, devices and users of one merchant are counted apart, so that a flood of one kind does not stop the other two.
 import type { Caller, DeviceCaller } from '../kernel/callers.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createRateLimiter } from '../kernel/rate-limiter.ts';
@@ -7,13 +7,13 @@ import type { Viewer } from './viewer.ts';
 
 export interface RequestRatesOptions {
   clock: Clock;
-  /** Of one key, user or device. */
+  /** For one key, user or device. */
   rateLimitPerS: number;
-  /** Of one merchant: all its keys together, all its devices, and all its users. */
+  /** For one merchant: all its keys together, all its devices, and all its users. */
   merchantRatePerS: number;
 }
 
-/** Each counts one request, and throws Too_Many_Requests when it is one too many. */
+/** Each method counts one request and throws Too_Many_Requests above the limit. */
 export interface RequestRates {
   countKey(caller: Caller): void;
   countDevice(device: DeviceCaller): void;

@@ -1,24 +1,24 @@
-// The slots for requests under way, and whose they are [D62]: a merchant has a share of them, all its keys together; anonymous callers, who have
-// slots of their own (anonymous-slots.ts), have it by address. Always holds: never more slots are taken than there are; an owner gets beyond its
-// share only while a quarter is free and no other owner was refused lately, so that a later owner soon finds its share free.
+// A semaphore for requests in flight with a share per owner [D62]. The owner is a merchant with all its keys or, in the separate pool for
+// anonymous callers (anonymous-slots.ts), an address. Invariants: never more slots are taken than exist; an owner exceeds its share only while
+// a quarter is free and no other owner was refused recently, so that another owner soon finds its share free.
 import type { Clock } from '../kernel/clock.ts';
 
 export interface Owner {
   name: string;
-  /** Of all slots; undefined: the default. */
+  /** Share of all slots; undefined: the default. */
   sharePercent?: number | undefined;
 }
 
 export interface Slot {
-  /** Twice is once. */
+  /** Idempotent. */
   leave(): void;
 }
 
 export interface RequestSlots {
   readonly taken: number;
-  /** Undefined: there is none for this owner now. */
+  /** Undefined: no slot for this owner now. */
   take(owner: Owner): Slot | undefined;
-  /** The owner has less than its share: where it gets none, all are taken. */
+  /** The owner holds less than its share. If such an owner gets no slot, all are taken. */
   isBelowShare(owner: Owner): boolean;
 }
 
@@ -28,9 +28,9 @@ export interface RequestSlotsOptions {
   defaultSharePercent: number;
 }
 
-/** Refused owners are expected to retry within this time: until then no owner borrows. */
+/** Refused owners are expected to retry within this time; until then no other owner exceeds its share. */
 const othersComeBackMs = 10_000;
-/** Beyond the shares, slots are lent up to this part of all. */
+/** Owners may exceed their share up to this part of all slots. */
 const lentUpTo = 0.75;
 
 export interface Wish {
@@ -38,7 +38,7 @@ export interface Wish {
   taken: number;
   count: number;
   sharePercent: number;
-  /** Another owner found no slot lately. */
+  /** Another owner was refused recently. */
   othersWait: boolean;
 }
 
@@ -55,7 +55,7 @@ export function mayTake(wish: Wish): boolean {
 export function createRequestSlots({ clock, count, defaultSharePercent }: RequestSlotsOptions): RequestSlots {
   const takenBy = new Map<string, number>();
   let taken = 0;
-  /** The last two refused owners, by time: enough to know whether it was another one. */
+  /** The last two refused owners: enough to decide whether another owner was refused. */
   let turnedAway: { name: string; atMs: number }[] = [];
 
   function mayHave(owner: Owner): boolean {

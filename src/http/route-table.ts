@@ -1,10 +1,10 @@
-// The routes that exist, so that a known path with a wrong method is 405 with Allow, and not 404.
+// All routes, so that a known path with a wrong method is 405 with Allow, and not 404.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { noSuchPath, protocolFailure } from './envelope.ts';
 
 export interface RouteTable {
   add(methods: readonly string[], pattern: string): void;
-  /** Throws the answer to an unknown path or method. */
+  /** Throws the error for an unknown path or method. */
   refuseUnknown(request: FastifyRequest, reply: FastifyReply): never;
 }
 
@@ -19,7 +19,7 @@ function toExpression(pattern: string): RegExp {
 export function createRouteTable(basePath: string): RouteTable {
   const routes: { expression: RegExp; methods: readonly string[] }[] = [];
 
-  /** The methods that the path answers to; empty if there is no such path. */
+  /** The methods of the path; empty if there is no such path. */
   function methodsFor(path: string): string[] {
     const found = routes.filter(({ expression }) => expression.test(path)).flatMap(({ methods }) => methods);
     return [...new Set(found)].sort();
@@ -33,7 +33,7 @@ export function createRouteTable(basePath: string): RouteTable {
       if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
       const path = request.url.split('?', 1)[0] ?? '';
       const methods = methodsFor(path);
-      // Said of every path outside, whether it exists with the base path or not: which paths are hidden must not show.
+      // Every path outside gets the hint, whether it exists below the base path or not: hidden paths must stay hidden.
       if (methods.length === 0) throw noSuchPath(isUnder(basePath, path) ? undefined : basePath);
       reply.header('allow', methods.join(', '));
       throw protocolFailure(405, `The method must be ${methods.join(' or ')}.`);

@@ -1,5 +1,5 @@
-// Shared pieces of route schemas, and the answers of a route with an example of every outcome.
-// Response schemas only describe: nothing that is sent is filtered or converted by them.
+// Shared parts of route schemas, and the answers of a route with an example of every outcome.
+// Response schemas are documentation only: they do not filter or convert answers.
 import type { Static, TProperties, TSchema } from 'typebox';
 import { type ErrorName, errorCodes, GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
@@ -7,14 +7,14 @@ import { amountRule, type Bani, parseAmount } from '../kernel/money.ts';
 import { Type } from '../kernel/schema-type.ts';
 import { failureBody, successBody } from './envelope.ts';
 
-/** By this name in the components of the API document; a generated client has a type of that name. */
+/** Puts the schema under this name into the components of the API document; generated clients have a type of that name. */
 export function named<Schema extends TSchema>(name: string, schema: Schema): Schema {
   return Object.assign(schema, { 'x-name': name });
 }
 
-// Fields. `x-rule` is the sentence that a caller gets instead of the validator's own.
+// Fields. `x-rule` replaces the validator's own message.
 
-/** Not required in the schema, because the header X-API-Key may carry it; access.ts judges it before the schema is looked at. */
+/** Not required in the schema, because the header X-API-Key may carry the key; authentication.ts checks it before the schema. */
 export const keyField = Type.Optional(
   Type.String({ format: 'uuid', description: 'API key; may be sent in the header X-API-Key instead.' }),
 );
@@ -32,7 +32,7 @@ export function decimalField(description: string, more: object = {}) {
   return Type.Unsafe<number | string>({ anyOf: [{ type: 'number' }, { type: 'string' }], description, ...more });
 }
 
-/** A decimal in MDL [D12]; the schema lets both types pass and `readAmount` holds the rule. */
+/** A decimal in MDL [D12]; the schema accepts both types and `readAmount` applies the rule. */
 export function amountField(description: string) {
   return decimalField(description, { 'x-rule': amountRule });
 }
@@ -41,14 +41,14 @@ export function dateTimeField(description: string) {
   return Type.String({ format: 'date-time', maxLength: 40, description, 'x-rule': 'must be a date and time such as 2030-01-31T12:00:00Z' });
 }
 
-/** Null and an empty text count as absent [D145]: `erp-fields.ts` takes them out before the schema is looked at. */
+/** Null and an empty text count as absent [D145]: `erp-fields.ts` removes them before the schema check. */
 export function optionalField<Schema extends TSchema>(field: Schema) {
-  // OpenAPI 3.0 has `nullable` beside a type only.
+  // OpenAPI 3.0 allows `nullable` only beside a type.
   const anyOf = (field as { anyOf?: object[] }).anyOf?.map((way) => ({ ...way, nullable: true }));
   return Type.Optional(Type.Unsafe<Static<Schema>>({ ...field, ...(anyOf === undefined ? { nullable: true } : { anyOf }) }));
 }
 
-/** `schema.headers` of the POSTs that can be repeated safely [D13]; idempotencyKeyOf judges it. */
+/** `schema.headers` of POSTs that can be repeated safely [D13]; idempotencyKeyOf checks the value. */
 export const idempotencyHeaders = Type.Object({
   'Idempotency-Key': Type.Optional(
     Type.String({
@@ -59,7 +59,7 @@ export const idempotencyHeaders = Type.Object({
   ),
 });
 
-/** Beside `report` in every answer of a ledger command, whatever its errorCode [D61]. */
+/** Fields beside `report` in every answer of a ledger command, with any errorCode [D61]. */
 export const operationFields = {
   OID: Type.String({
     format: 'uuid',
@@ -78,15 +78,15 @@ export const operationFields = {
         'What the operation means now: Open, Done, Closed, Voided, Refunded, Refused, Never or Disputed. Decide by it: with errorCode 22, Closed means paid.',
     }),
   ),
-  Remainder: Type.Optional(Type.Number({ description: 'Of a payment that was refunded in part: what is left of it, in lei.' })),
+  Remainder: Type.Optional(Type.Number({ description: 'Of a payment that was refunded in part: the amount not refunded, in lei.' })),
 };
 
-/** In the document: how long the device has to answer. */
+/** For the document: the time-out of the device. */
 export function deviceTimeout(timeoutMs: number): object {
   return { 'x-device-timeout-s': timeoutMs / 1000 };
 }
 
-/** `report` of a success: the device's answer, whose content is described by a schema of its own. Devices may say more. */
+/** `report` of a success: the device's answer, with a schema for its content. Devices may send more fields. */
 export function reportField(name: string, properties: TProperties) {
   return Type.String({
     description: `The device's answer, a JSON document in a string: ${name}.`,
@@ -115,17 +115,17 @@ const envelopeFields = {
   errorCode: Type.Integer({ description: '0 is success; other values are in the table of errors.' }),
   errorMessage,
 };
-/** So that a type can tell a success from a failure by errorCode. */
+/** Lets generated types tell a success from a failure by errorCode. */
 const successFields = { errorCode: Type.Unsafe<0>({ type: 'integer', enum: [0], description: 'Success.' }), errorMessage };
 const rawReport = Type.Optional(Type.String({ description: "The device's answer, a JSON document in a string." }));
 
 export interface SuccessAnswer {
   description: string;
-  /** Of the success in the API document: then its fields are there unless they are marked optional, and a failure is a type of its own. */
+  /** Name of the success schema in the API document. With a name, fields are required unless marked optional, and a failure is a separate type. */
   name?: string;
-  /** Fields beside errorCode and errorMessage; without a name `report` is among them by itself, and none is certain. */
+  /** Fields beside errorCode and errorMessage. Without a name, `report` is added and no field is required. */
   fields?: TProperties;
-  /** What the handler returns in a typical case; the envelope is added. */
+  /** A typical result of the handler; the envelope is added. */
   example: object;
 }
 
@@ -171,11 +171,11 @@ const failure = named(
     ),
     errorMessage: Type.String({ description: 'The name of the error, a colon and a sentence.' }),
     report: rawReport,
-    OID: Type.Optional(Type.String({ format: 'uuid', description: 'Of the operation that the sentence speaks of.' })),
+    OID: Type.Optional(Type.String({ format: 'uuid', description: 'Id of the operation that the sentence is about.' })),
     Repeated: operationFields.Repeated,
     State: operationFields.State,
     Remainder: operationFields.Remainder,
-    Operation: Type.Optional(Type.String({ description: 'In Device/Operation/Status: the command that the device was given.' })),
+    Operation: Type.Optional(Type.String({ description: 'In Device/Operation/Status: the command that was sent to the device.' })),
   }),
 );
 
@@ -191,19 +191,19 @@ function addErrors(answers: Answers, names: readonly ErrorName[], schema200: TSc
 const statusInCatalogue = (name: ErrorName) => errorCodes[name].httpStatus;
 const everywhere: readonly ErrorName[] = ['Internal_error', 'Error_Connection_Database', 'Invalid_Request', 'Too_Many_Requests'];
 
-/** Only the errors, each with its example, by HTTP status. */
+/** Only the errors, by HTTP status, each with its example. */
 export function errorResponses(...names: ErrorName[]): Answers {
   const answers: Answers = {};
   addErrors(answers, names, failure, statusInCatalogue);
   return answers;
 }
 
-/** `schema.response` of a route with a key: success, the errors that any route has, 10 and 11, and those that are named. */
+/** `schema.response` of a route with a key: success, the errors of every route, 10 and 11, and the given ones. */
 export function answers(success: SuccessAnswer, ...names: ErrorName[]): Answers {
   return describeAnswers(success, ['Invalid_API_Key', 'API_Key_Wrong_Product', ...names], statusInCatalogue);
 }
 
-/** What may go wrong with any command to a terminal or register. */
+/** Possible errors of every command to a terminal or register. */
 export const deviceErrors = [
   'Timeout_or_no_response',
   'Device_Offline',
@@ -247,7 +247,7 @@ function looseAnswer({ fields = {} }: SuccessAnswer, more: Record<string, unknow
   return Type.Object({ ...envelopeFields, report: rawReport, ...optionalFields }, more);
 }
 
-/** `x-certain`: fields that every success has. The types of the cabinet's pages are made by it (scripts/web-types.ts). */
+/** `x-certain`: fields that every success has. scripts/web-types.ts uses it for the types of the cabinet's pages. */
 function certainOf({ fields = {} }: SuccessAnswer): Record<string, unknown> {
   const { required } = Type.Object(fields) as { required?: string[] };
   return required === undefined ? {} : { 'x-certain': required };

@@ -1,5 +1,5 @@
-// The HTTP server: everything around a route's own work. A request passes, in this order: overload check, JSON body,
-// access [D8], schema, handler, envelope [D4 to D7], log line. It knows no slice; slices register their routes on it.
+// The HTTP server: everything around the handlers. A request passes, in this order: overload check, JSON body,
+// access [D8], schema, handler, envelope [D4 to D7], log line. It depends on no slice; slices register their routes on it.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as TcpServer } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
@@ -45,7 +45,7 @@ export interface HttpServerOptions extends AccessOptions {
   port: number;
   /** Begins with a slash and does not end with one, or is empty. */
   basePath: string;
-  /** Further names by which browsers may call it, besides `host`, loopback and the public URL's. */
+  /** Further host names for browsers, besides `host`, loopback and the public URL's. */
   hosts?: readonly string[] | undefined;
   /** PEM texts; with them the server speaks HTTPS only. */
   tls?: { cert: string; key: string } | undefined;
@@ -53,26 +53,26 @@ export interface HttpServerOptions extends AccessOptions {
   clock: Clock;
   random: Random;
   metrics: Metrics;
-  /** Calls back with each device that loses the right to connect, as `findDevice` knows it from then on. */
+  /** Calls back with each device that loses the right to connect, once `findDevice` rejects it. */
   onCutOff: UpgradesDeps['onCutOff'];
-  /** For /health/ready: what works; it throws when nothing does. */
+  /** For /health/ready: the modes and channels that work; throws if none does. */
   readiness: () => Promise<Readiness>;
   /** CIDR ranges of the proxies whose X-Forwarded-For counts. */
   trustedProxies?: readonly string[];
   limits?: Partial<HttpLimits>;
-  /** Who may read /docs and /openapi.json: every caller, or signed-in users of the cabinet. */
+  /** Access to /docs and /openapi.json: every caller, or signed-in users of the cabinet. */
   apiReference?: 'public' | 'cabinet';
-  /** A known user was answered 403: which call they may not make. */
+  /** Called when a signed-in user was answered 403, with the forbidden call. */
   onForbidden?:
     | ((forbidden: { actor: string; userId?: string | undefined; merchantId?: string | undefined; call: string }) => void)
     | undefined;
-  /** What the reference page fills in; only a sandbox has something. */
+  /** Values that the reference page fills in; only in a sandbox. */
   demo?: () => Demo;
-  /** Where the built cabinet lies, if not in web/dist. */
+  /** The directory of the built cabinet, if not web/dist. */
   cabinetDirectory?: URL;
 }
 
-/** Makes `request.body`, `request.query` and `request.params` have the types of their TypeBox schemas. */
+/** Gives `request.body`, `request.query` and `request.params` the types of their TypeBox schemas. */
 export interface TypeBoxProvider extends FastifyTypeProvider {
   validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown;
   serializer: unknown;
@@ -81,24 +81,24 @@ export interface TypeBoxProvider extends FastifyTypeProvider {
 export type RouteApp = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxProvider>;
 
 export interface HttpServer {
-  /** The bare Fastify instance, for `inject` in tests. */
+  /** The Fastify instance, for `inject` in tests. */
   readonly app: FastifyInstance;
-  /** The API document, made of the routes when it is first asked for. */
+  /** The API document, generated from the routes at the first call. */
   describe(): Promise<ApiDocument>;
-  /** Adds routes, with paths relative to the base path. Before `listen` only. */
+  /** Adds routes, with paths relative to the base path. Only before `listen`. */
   routes(register: (app: RouteApp) => void): void;
-  /** Hands over WebSocket requests of devices that logged in, at a path relative to the base path. */
+  /** Sets the handler of WebSocket requests of authenticated devices, at a path relative to the base path. */
   onUpgrade(path: string, handler: UpgradeHandler): void;
   listen(): Promise<{ url: string; port: number }>;
-  /** Connections from now on see this certificate; those that stand go on. */
+  /** New connections get this certificate; open ones continue. */
   renewCertificate(pair: { cert: string; key: string }): void;
   countConnections(): Promise<number>;
   /**
-   * Announces that this instance is about to stop, and serves all the same: `ready` says 503 and every answer ends its connection.
-   * After that time the listener is closed, and what came in before is still served for a moment. Nothing happens if the time is 0.
+   * Announces that this instance is about to stop, and keeps serving: `ready` answers 503 and every answer closes its connection.
+   * Then the listener is closed, and connections that were accepted before are still served briefly. Does nothing if the time is 0.
    */
   drain(announcedMs: number): Promise<void>;
-  /** Accepts nothing new, lets what is under way end within the bound, then cuts what is left. */
+  /** Refuses new requests, waits within the bound for those in flight, then closes all connections. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -121,7 +121,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     onCutOff: options.onCutOff,
     whyNot,
     refuse: connections.refuse,
-    failed: (error) => options.logger.error({ err: error }, 'the login of a device could not be judged'),
+    failed: (error) => options.logger.error({ err: error }, 'the login of a device could not be checked'),
     loggedIn: unauthenticated.loggedIn,
   });
   const routeTable = createRouteTable(basePath);
@@ -181,23 +181,23 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 }
 
 /**
- * Before the listener closes, a proxy may keep its connections for this long, so that it makes no new ones then: one that the system has
- * taken in and this process has not would be reset with its request. Seen: 2 of 5,000 POSTs on a busy machine.
+ * For this long before the listener closes, a proxy may keep its connections, so that it opens no new ones at that moment: a connection that
+ * the kernel has accepted but this process has not would be reset with its request. Measured: 2 of 5,000 POSTs on a busy machine.
  */
 const beforeCloseMs = 1_000;
 
-/** A proxy that connected just before the listener closed has this long to bring its request. */
+/** Time for a proxy that connected just before the listener closed to send its request. */
 const lastArrivalsMs = 1_000;
 
 /**
- * Only the listener: what `close` of an HTTP server ends besides, idle connections, may have a request on its way that would get no answer.
- * Called by a timer, right after the loop has taken in every connection that was waiting; one that is not yet taken in would be reset.
+ * Closes only the listener. `close` of an HTTP server also ends idle connections, which may have a request on the way that would get no
+ * answer. Called by a timer, right after the event loop has accepted every waiting connection; a connection not yet accepted would be reset.
  */
 function closeListener(app: FastifyInstance): void {
   TcpServer.prototype.close.call(app.server);
 }
 
-/** 503 instead of 429 [D57]: a proxy in front takes it as a reason to try another instance. */
+/** 503 instead of 429 [D57]: a proxy in front then tries another instance. */
 function stopping(): GatewayError {
   return new GatewayError('Too_Many_Requests', 'The gateway is stopping.', { httpStatus: 503, retryAfterS: 1 });
 }
@@ -214,7 +214,7 @@ interface AppParts {
   upgrades: Upgrades;
 }
 
-/** Fastify as it is used here: what it would do by itself with odd requests, errors and connections is decided in this room. */
+/** Fastify, with its defaults for malformed requests, errors and connections replaced by this room's. */
 function createApp(options: HttpServerOptions, limits: HttpLimits, { admission, connections, upgrades }: AppParts): FastifyInstance {
   const { logger, random, tls, trustedProxies } = options;
   const nodeOptions = {
@@ -232,7 +232,7 @@ function createApp(options: HttpServerOptions, limits: HttpLimits, { admission, 
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    // The last address that no proxy of ours had: what the first of them saw. Whatever a client wrote itself stands before that.
+    // The last address in X-Forwarded-For that is not one of our proxies. A client can only forge the addresses before it.
     trustProxy: trustedProxies?.length ? [...trustedProxies] : false,
     routerOptions: { caseSensitive: false, ignoreTrailingSlash: true, maxParamLength: 200 },
     clientErrorHandler: connections.clientError,
@@ -254,7 +254,7 @@ function createApp(options: HttpServerOptions, limits: HttpLimits, { admission, 
   return app;
 }
 
-/** A question for the password is no refusal. */
+/** A request for the password or a code is no refusal. */
 function noteForbidden({ onForbidden }: HttpServerOptions, error: unknown, request: FastifyRequest): void {
   const viewer = optionalViewerOf(request);
   if (onForbidden === undefined || viewer === undefined || !(error instanceof GatewayError) || error.httpStatus !== 403) return;
@@ -263,7 +263,7 @@ function noteForbidden({ onForbidden }: HttpServerOptions, error: unknown, reque
   onForbidden({ ...viewer, call: access?.kind === 'cabinet' ? access.call : request.method });
 }
 
-/** Nothing large is parsed for a caller without a good credential [D160]. */
+/** A large body is parsed only for a caller with a valid credential [D160]. */
 function readJsonBodies(app: FastifyInstance, limits: HttpLimits, clock: Clock, admission: Admission): void {
   const intake = createBodyIntake({ clock, ...limits });
   app.removeAllContentTypeParsers();
@@ -280,7 +280,7 @@ function readJsonBodies(app: FastifyInstance, limits: HttpLimits, clock: Clock, 
   });
 }
 
-/** Every route says who may call it, is called by a name of ours if browsers call it, is known to the table, and tells when its work has ended. */
+/** Every route declares its access, checks the Host header if browsers call it, is in the route table, and reports when its handler has ended. */
 function wrapRoutes(
   app: FastifyInstance,
   routeTable: RouteTable,
@@ -289,7 +289,7 @@ function wrapRoutes(
 ): void {
   app.addHook('onRoute', (route: RouteOptions) => {
     if (route.config?.access === undefined) throw new Error(`The route ${route.url} declares no access.`);
-    // What stands in for every unknown path under it says nothing about which paths exist.
+    // A fallback route matches unknown paths, so it does not make a path a known one.
     if (route.config.isFallback !== true) routeTable.add([route.method].flat(), route.url);
     if (route.config.access.kind === 'cabinet' || route.config.isForBrowsers === true) {
       route.onRequest = [route.onRequest ?? []].flat();
@@ -298,7 +298,7 @@ function wrapRoutes(
     const { handler } = route;
     route.handler = async function (request, reply) {
       try {
-        // Nothing returned and nothing sent is a success without fields. What was sent in pieces and cut was sent.
+        // A handler that returned and sent nothing is a success without fields. An answer that was sent in chunks and cut counts as sent.
         return (await handler.call(this, request, reply)) ?? (reply.sent || factsOf(request).errorCode !== undefined ? reply : {});
       } finally {
         admission.workEnded(request);
@@ -329,7 +329,7 @@ function registerOwnRoutes(
 }
 
 async function listen(app: FastifyInstance, { host, port, tls, basePath }: HttpServerOptions): Promise<{ url: string; port: number }> {
-  // For "localhost" Fastify opens a second server, which would lack what `connections` does.
+  // For "localhost" Fastify opens a second server, without the handlers of `connections`.
   await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port });
   const address = app.server.address();
   const listening = typeof address === 'object' && address !== null ? address.port : port;

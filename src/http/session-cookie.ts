@@ -1,18 +1,18 @@
-// The cookies of the cabinet, and the proof that a change comes from the cabinet's own page and from no other site.
-// The cookies cannot be read by scripts and do not travel from other sites (SameSite). With HTTPS their names begin with __Host-, so that
-// no other host and no page without HTTPS can set them. Besides, every change needs a header that a foreign page cannot send without
-// asking first (which this server never grants), and an Origin, where the browser sends one, of our own.
+// The cookies of the cabinet, and its protection against cross-site request forgery.
+// Scripts cannot read the cookies, and other sites cannot send them (SameSite). With HTTPS their names begin with __Host-, so that no other
+// host and no page without HTTPS can set them. Besides, every change needs a header that a foreign page can send only after a CORS
+// preflight, which this server never grants; and the Origin, if the browser sends one, must be ours.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../kernel/error-codes.ts';
 
 const ownHeader = 'x-tillgate-request';
 
-/** session: who is signed in. browser: that a user has signed in here before. */
+/** session: the signed-in user. browser: a user has signed in from this browser before. */
 type Kind = 'session' | 'browser';
 
 export interface CookiePlace {
   basePath: string;
-  /** {base_url} as others call it, if it is configured: HTTPS there means HTTPS in the browser, whatever reaches this process. */
+  /** The public {base_url}, if configured: HTTPS there means HTTPS in the browser, even if this process receives plain HTTP. */
   publicUrl?: string | undefined;
 }
 
@@ -20,12 +20,12 @@ function isSecure(request: FastifyRequest, { publicUrl }: CookiePlace): boolean 
   return request.protocol === 'https' || publicUrl?.startsWith('https:') === true;
 }
 
-/** A __Host- cookie has the path /, so that its name keeps gateways on one host apart. */
+/** A __Host- cookie must have the path /, so the name must keep gateways on one host apart. */
 function nameOf(kind: Kind, request: FastifyRequest, place: CookiePlace): string {
   return isSecure(request, place) ? `__Host-${place.basePath.slice(1) || 'tillgate'}_${kind}` : `tillgate_${kind}`;
 }
 
-/** Its value, or undefined. Two of one name with different values are none: one of them was set by another site. */
+/** The value, or undefined. Two cookies of one name with different values are ignored: another site set one of them. */
 export function readCookie(request: FastifyRequest, place: CookiePlace, kind: Kind): string | undefined {
   const wanted = nameOf(kind, request, place);
   const values = new Set<string>();
@@ -37,7 +37,6 @@ export function readCookie(request: FastifyRequest, place: CookiePlace, kind: Ki
   return values.size === 1 ? value : undefined;
 }
 
-/** Seconds: how long the browser keeps it. */
 export function setCookie(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -53,7 +52,7 @@ export function setCookie(
     'HttpOnly',
     'SameSite=Strict',
   ];
-  // Fastify adds to the cookies that are set already.
+  // Fastify appends to cookies that are already set.
   reply.header('set-cookie', [...parts, ...(isHttps ? ['Secure'] : [])].join('; '));
 }
 
@@ -61,7 +60,7 @@ export function clearCookie(request: FastifyRequest, reply: FastifyReply, place:
   setCookie(request, reply, place, kind, { value: '', lifetimeMs: 0 });
 }
 
-/** Scheme, host and port. Of the public host only the public scheme is ours, whatever reaches this process behind a proxy. */
+/** Compares scheme, host and port. For the public host only the public scheme counts, even if a proxy forwards plain HTTP. */
 function isOwnOrigin(request: FastifyRequest, publicUrl: string | undefined): boolean {
   const { origin } = request.headers;
   if (origin === undefined) return true;
@@ -72,7 +71,7 @@ function isOwnOrigin(request: FastifyRequest, publicUrl: string | undefined): bo
   return given.origin === `${request.protocol}://${request.host.toLowerCase()}`;
 }
 
-/** Throws unless the request can only have come from our own page, or from a program that means it. */
+/** Throws unless the request comes from our own page or from a program other than a browser. */
 export function requireOwnPage(request: FastifyRequest, publicUrl: string | undefined): void {
   const refused = (sentence: string) => new GatewayError('Invalid_Request', sentence, { httpStatus: 403 });
   if (request.headers[ownHeader] !== '1') throw refused(`The header ${ownHeader} must be 1.`);

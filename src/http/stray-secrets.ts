@@ -1,5 +1,5 @@
-// Secrets in fields that the call does not have [D163]: `apiKey` beside the key in the header, a key of another module, a password that an
-// ERP sends along. The call is stored and shown to people without them.
+// Secrets in unknown fields of a call [D163]: `apiKey` beside the key in the header, a key of another module, a password of the ERP.
+// They are masked before the call is stored and shown in the cabinet.
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../kernel/callers.ts';
 import { parseUuid } from '../kernel/ids.ts';
@@ -7,10 +7,10 @@ import { foldName } from './erp-fields.ts';
 import { factsOf } from './request-facts.ts';
 
 const secretName = /apikey|token|secret|passw|authorization|credential/;
-/** Look-ups for one call: an unknown field with a UUID is rare. */
+/** Look-ups per call: an unknown field with a UUID is rare. */
 const maxLookUps = 3;
 
-/** Adds what it finds to the secrets that the caller presented. Looks at the outermost fields that the route's schema does not name. */
+/** Adds secrets in top-level fields that the route's schema does not name to the caller's presented secrets. */
 export async function noteStraySecrets(
   request: FastifyRequest,
   findCaller: (apiKey: string) => Promise<Caller | undefined>,

@@ -1,5 +1,5 @@
-// What a caller must not read into 2, 41 and 503 [D59]: they speak of the request at hand. Its repeat of an earlier one may well have been
-// carried out, and a commit whose answer got lost may have been made. Said here for all routes, so that no sentence can forget it.
+// A sentence for errors 2, 41 and 503 [D59]: they are about this request only. An earlier equal request may have been carried out, and a
+// commit whose answer was lost may have succeeded. Added here for all routes, so that no error message can omit it.
 import type { ErrorName } from '../kernel/error-codes.ts';
 import type { Access } from './authentication.ts';
 
@@ -7,7 +7,7 @@ const sentNothing = 'This request sent no operation to a device; an earlier one 
 const changedNothing = 'This request changed nothing; an earlier one may have.';
 const mayBeWritten = 'It may have been written all the same';
 
-/** A sentence to add to the error's own; undefined where nothing can be misread. */
+/** A sentence to append to the error's own; undefined if none is needed. */
 export function aboutThisRequest(errorName: ErrorName, access: Access | undefined): string | undefined {
   const mode = modeOf(access);
   if (mode === undefined) return undefined;

@@ -1,23 +1,23 @@
-// Connections that have shown no credential yet, by address [D62]. Over the bound of an address its oldest unfinished one is cut and
-// the new one let in; the same for all together when there are nearly as many connections as there may be. A connection whose request
-// is being worked on is never cut here (one whose answer is made and not read is), and one that logged in no longer counts. Proxies that
-// are trusted are not counted: they bring many callers, who are counted one by one behind them.
+// Connections without a valid credential so far, by address [D62]. Above the bound of an address, its oldest idle one is closed for the new
+// one; the same for all addresses together near the bound of all connections. A connection whose request is being handled is never closed
+// here (one with an unread answer is), and a connection that has logged in no longer counts. Trusted proxies are not counted, because
+// their connections carry many callers.
 import { BlockList, isIPv6, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { networkOf } from '../kernel/network-of.ts';
 
 export interface UnauthenticatedConnectionsOptions {
   perAddress: number;
-  /** Of all connections, known or not. */
+  /** Bound of all connections, authenticated or not. */
   inAll: number;
   trustedProxies: readonly string[];
 }
 
 export interface UnauthenticatedConnections {
   attach(server: Server): void;
-  /** A credential was shown on it and was good. */
+  /** A valid credential was sent on the connection. */
   loggedIn(socket: Duplex): void;
-  /** Its request is whole and worked on, or no longer. */
+  /** The handling of a complete request has begun or ended. */
   busy(socket: Duplex, isBusy: boolean): void;
   readonly count: number;
 }
@@ -28,7 +28,7 @@ interface Unauthenticated {
   busyWith: number;
 }
 
-/** Nearly all: what is left is for those who come while others are being cut. */
+/** The rest is for connections that arrive while others are being closed. */
 const nearlyAll = 0.95;
 
 function blockListOf(ranges: readonly string[]): BlockList {
@@ -40,7 +40,7 @@ function blockListOf(ranges: readonly string[]): BlockList {
   return list;
 }
 
-/** HTTPS has two sockets for one connection; both know the other end. */
+/** HTTPS has two socket objects per connection; both have the remote address and port. */
 function nameOf(socket: Duplex): string {
   const { remoteAddress = '', remotePort = 0 } = socket as Socket;
   return `${remoteAddress} ${remotePort}`;
@@ -65,7 +65,7 @@ export function createUnauthenticatedConnections({
     if (neighbours?.size === 0) byNetwork.delete(connection.network);
   }
 
-  /** Maps keep the order of arrival. Those that are worked on are passed over; there are never more of them than slots. */
+  /** A map iterates in insertion order. Busy connections are skipped; their number is bounded by the slots. */
   function cutOldest(unauthenticated: Map<string, Unauthenticated>): void {
     for (const [name, { socket, busyWith }] of unauthenticated) {
       if (busyWith > 0) continue;

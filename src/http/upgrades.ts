@@ -1,5 +1,5 @@
-// WebSocket upgrades: found by their path, judged like any other request and only then handed over [D10]. Who takes over gets a socket
-// whose device is known; every refusal has the envelope, a wrong login is 10 with HTTP 401.
+// WebSocket upgrades: matched by path, authenticated like any other request, and then passed to the handler with the device's id [D10].
+// Every refusal has the envelope; a wrong login is 10 with HTTP 401.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -13,30 +13,30 @@ export interface Upgrade {
   socket: Duplex;
   head: Buffer;
   deviceId: string;
-  /** Answers with the error instead of upgrading, and closes. */
+  /** Answers with the error instead of upgrading, and closes the socket. */
   refuse(error: GatewayError): void;
 }
 
-/** Owns the socket from then on. */
+/** Takes over the socket. */
 export type UpgradeHandler = (upgrade: Upgrade) => void;
 
 export interface UpgradesDeps {
-  /** The device whose credential stands in the headers; throws when it is missing or wrong. */
+  /** The device of the credential in the header; throws if it is missing or wrong. */
   authenticate: (authorization: string | undefined) => Promise<DeviceCaller>;
   /** Calls back with each device that loses the right to connect. */
   onCutOff: (listener: (deviceId: string) => void) => Cancel;
   /** Why upgrades are refused now; undefined while they are accepted. */
   whyNot: () => GatewayError | undefined;
   refuse: (socket: Duplex, error: GatewayError, extraHeaders?: readonly string[]) => void;
-  /** The login could not be judged, for a reason that is not the device's fault. */
+  /** The login could not be checked, for a reason outside the device. */
   failed: (error: unknown) => void;
-  /** The socket belongs to a device from now on. */
+  /** The device on this socket is authenticated. */
   loggedIn: (socket: Duplex) => void;
 }
 
 export interface Upgrades {
   onUpgrade(path: string, handler: UpgradeHandler): void;
-  /** Node asks this for each request with an Upgrade header; the others are served as if they had none. */
+  /** Node calls this for each request with an Upgrade header; if false, the header is ignored. */
   shouldUpgrade(request: IncomingMessage): boolean;
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   end(): void;
@@ -66,7 +66,7 @@ export function createUpgrades({ authenticate, onCutOff, whyNot, refuse, failed,
     const stopListening = onCutOff((deviceId) => cutOff.add(deviceId));
     try {
       const { deviceId } = await authenticate(request.headers.authorization);
-      // The new owner of the socket ends the device's connection when it is disabled, but not one that did not exist yet.
+      // The handler closes the open connection of a disabled device; this one was not open yet.
       if (cutOff.has(deviceId)) throw cutOffMeanwhile();
       const reason = whyNot();
       if (reason !== undefined) throw reason;
@@ -86,7 +86,7 @@ export function createUpgrades({ authenticate, onCutOff, whyNot, refuse, failed,
       handlers.set(path.toLowerCase(), handler);
     },
     shouldUpgrade(request) {
-      // Java's client asks every plain-HTTP server for h2c along with its first POST: that must stay an ordinary request.
+      // Java's HTTP client sends Upgrade: h2c with its first POST to a plain-HTTP server; that must stay an ordinary request.
       return request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket' && handlers.has(pathOf(request));
     },
     upgrade(request, socket, head) {
@@ -116,7 +116,7 @@ function cutOffMeanwhile(): GatewayError {
   return new GatewayError('Internal_error', sentence, { httpStatus: 503, retryAfterS: 1 });
 }
 
-/** There is no status 200 for a refusal here: a client only looks at the number. */
+/** A refused upgrade is never status 200: clients check only the status. */
 function refusalOf(thrown: unknown): GatewayError {
   if (!(thrown instanceof GatewayError)) return new GatewayError('Internal_error', 'The login could not be judged.', { httpStatus: 503 });
   if (thrown.httpStatus !== 200) return thrown;

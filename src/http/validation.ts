@@ -1,13 +1,13 @@
-// Checks requests against their schemas. Bodies are taken as they are: nothing is coerced, defaulted or removed
-// (Fastify's default would take `amount: null` as 0). Query and path texts may become numbers and booleans.
-// A complaint is one sentence that names the field and the rule, and never repeats the value.
+// Checks requests against their schemas. Bodies are not changed: nothing is coerced, defaulted or removed (Fastify would by default
+// convert `amount: null` to 0). Query and path texts may become numbers and booleans.
+// The error is one sentence with the field and the rule, and never contains the value.
 import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'ajv';
 import { type GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { shortName } from './json-body.ts';
 
 const formats = {
   uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
-  // The offset may be missing [D23]; whether the day exists is decided where it is parsed.
+  // The offset may be missing [D23]; the parser checks later whether the day exists.
   'date-time': /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?([Zz]|[+-]\d{2}:?\d{2})?$/,
   uri: true,
   byte: true,
@@ -84,7 +84,7 @@ function rule(error: ErrorObject): string {
 }
 
 function complaint(errors: readonly ErrorObject[], part: string): GatewayError {
-  // For alternatives the validator lists each failed branch and then the whole; the whole is what the caller needs.
+  // For alternatives the validator lists each failed branch and last the whole, which is the error for the caller.
   const error = errors.at(-1);
   if (error === undefined) return invalidRequest(`The ${part} breaks its schema.`);
   if (error.keyword === 'required') return invalidRequest(`${inside(error.instancePath, error.params['missingProperty'])} is required.`);
@@ -110,10 +110,9 @@ export function createValidatorCompiler(): (request: CompileRequest) => (data: u
   const strict = new Ajv({ ...shared, coerceTypes: false });
   const fromText = new Ajv({ ...shared, coerceTypes: true });
   return ({ schema, httpPart = 'body' }) => {
-    // Headers are described for the reader and judged by the code that reads them.
+    // Header schemas are documentation; the code that reads a header checks it.
     if (httpPart === 'headers') return (data) => ({ value: data });
-    // Compiled by the first request: a gateway has some 150 of them, of which most are never asked for, and all together they would
-    // be a tenth of its start.
+    // Compiled at the first request: compiling all of some 150 schemas would take a tenth of the start, and most are never used.
     let compiled: ValidateFunction | undefined;
     return (data) => {
       compiled ??= (httpPart === 'body' ? strict : fromText).compile(schema as AnySchema);

@@ -1,28 +1,28 @@
-// Who looks at the cabinet: a person with a session, or a machine with the admin token. Here stand the values; who may do what is a table
-// in cabinet/roles.ts, and authentication.ts holds every request to it.
+// The viewer of a cabinet request: a user with a session, or a program with the admin token. The table of rights is in cabinet/roles.ts;
+// authentication.ts enforces it.
 import type { FastifyRequest } from 'fastify';
 import { createNotes } from './notes.ts';
 
 export type Role = 'operator' | 'merchant' | 'viewer';
 
 export interface Viewer {
-  /** As people know them; not unique, and theirs to choose. */
+  /** The display name: chosen by the user, not unique. */
   name: string;
-  /** As the audit log knows them: unique. */
+  /** The unique name in the audit log. */
   actor: string;
   role: Role;
-  /** Whose rows they see; absent: all. */
+  /** The merchant whose rows they see; absent: all merchants. */
   merchantId?: string | undefined;
   /** Absent for the admin token. */
   userId?: string | undefined;
   sessionId?: string | undefined;
-  /** On clock.elapsed(): until then their password or code counts as just given. */
+  /** By clock.elapsed(): until then the password or code counts as just entered. */
   confirmedUntilMs: number;
-  /** They may do nothing but set up one-time codes, which this gateway asks of operators. */
+  /** May only set up one-time codes, which this gateway requires of operators. */
   needsTotp?: boolean | undefined;
 }
 
-/** A machine: it has no password to be asked for. */
+/** A program: it has no password to confirm with. */
 export const adminViewer: Viewer = {
   name: 'admin token',
   actor: 'admin token',
@@ -32,7 +32,7 @@ export const adminViewer: Viewer = {
 
 const viewers = createNotes<FastifyRequest, Viewer>();
 
-/** For authentication.ts alone, once it has judged. */
+/** Only for authentication.ts, after it has checked the credential. */
 export function setViewer(request: FastifyRequest, viewer: Viewer): void {
   viewers.set(request, viewer);
 }
@@ -48,7 +48,7 @@ export function optionalViewerOf(request: FastifyRequest): Viewer | undefined {
   return viewers.of(request);
 }
 
-/** Who did it, for the audit log. */
+/** The actor for the audit log. */
 export function actorOf(request: FastifyRequest): string {
   return viewerOf(request).actor;
 }

@@ -213,7 +213,7 @@ describe('slots', () => {
     create({ requestsInFlight: 1 });
     for (const given of [{}, keyed]) {
       const first = await admitted(given);
-      const refusal = given === keyed ? 'The gateway is overloaded.' : 'Too many requests without a key are under way.';
+      const refusal = given === keyed ? 'The gateway is overloaded.' : 'Too many requests without a key are in flight.';
       expect(await refused({ ...given, ip: '192.0.2.2' })).toBe(refusal);
       first.raw.emit('close');
       expect(await refused({ ...given, ip: '192.0.2.2' })).toBe(refusal);

@@ -35,7 +35,7 @@ describe('overload', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
     expect(await refused.json()).toEqual({
       errorCode: 41,
-      errorMessage: 'Too_Many_Requests: Too many requests without a key are under way.',
+      errorMessage: 'Too_Many_Requests: Too many requests without a key are in flight.',
     });
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
     sample.release();
