@@ -1,5 +1,5 @@
-// Who may do what: merchants, their API keys, and which caller a key stands for.
-// Every change is one transaction with its audit entry; a change of keys is felt at once here and within seconds elsewhere.
+// Merchants, their API keys, and the look-up of the caller of a key.
+// Every change is one transaction with its audit entry. A change of keys takes effect at once here and within seconds on other instances.
 import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import type { Caller } from '../kernel/callers.ts';
@@ -21,7 +21,7 @@ import { insertMerchant, listMerchants, type Merchant, type NewMerchant, setShar
 import { hashSecret } from './secrets.ts';
 import { createShortLivedCache } from './short-lived-cache.ts';
 
-/** A lost wake-up delays a revocation on another instance by this much at most. */
+/** If a wake-up is lost, another instance applies a revocation after this time at the latest. */
 const knownForMs = 5_000;
 const unknownForMs = 2_000;
 const memoryCapacity = 10_000;
@@ -39,9 +39,9 @@ export interface Access {
   /** Undefined when the key is no UUID, unknown, expired or revoked. */
   findCaller(key: string): Promise<Caller | undefined>;
   createMerchant(actor: string, name: string): Promise<NewMerchant>;
-  /** All, or the one with that id. */
+  /** All merchants, or the one with that id. */
   listMerchants(merchantId?: string): Promise<Merchant[]>;
-  /** Felt by new requests at once here, within seconds elsewhere. */
+  /** Applies to new requests at once here, within seconds on other instances. */
   setShare(actor: string, merchantId: string, sharePercent: number | undefined): Promise<void>;
   createKey(actor: string, request: NewKeyRequest): Promise<NewKey>;
   listKeys(merchantId?: string): Promise<ListedKey[]>;
@@ -80,8 +80,8 @@ export function createAccess({ database, clock, random, maxKeys }: AccessDeps): 
   return {
     async findCaller(key) {
       const uuid = parseUuid(key);
-      // The memory is kept by hash, so that a dump of the process shows no keys.
       if (uuid === undefined) return undefined;
+      // The cache is keyed by hash, so that a memory dump contains no keys.
       const name = hashSecret(uuid);
       return callers.known(name) ?? callers.get(name);
     },
@@ -91,7 +91,7 @@ export function createAccess({ database, clock, random, maxKeys }: AccessDeps): 
       await database.transaction((queries) => setShare(queries, actor, merchantId, sharePercent));
       keysChanged();
     },
-    // It is new: no caller can have asked for it.
+    // A new key cannot be in the cache.
     createKey: (actor, request) => database.transaction((queries) => insertKey(keyDeps(queries, actor), request)),
     listKeys: (merchantId) => listKeys(database.queries, merchantId),
     async revokeKey(actor, keyId) {

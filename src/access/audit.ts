@@ -1,17 +1,17 @@
-// The audit log: who changed what. Each entry is written in the transaction of the change it tells about,
-// so neither exists without the other. No key and no secret ever stands in an entry.
+// The audit log: who changed what. Each entry is written in the transaction of its change, so neither exists without the other.
+// An entry never contains a key or a secret.
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 
 export interface AuditEntry {
-  /** Who did it: 'admin', 'sandbox', a user of the cabinet, a device that paired. */
+  /** 'admin', 'sandbox', a user of the cabinet, or a device that paired. */
   actor: string;
-  /** What was done, subject first: 'key.revoke', 'device.rename'. */
+  /** Kind of subject, then the change: 'key.revoke', 'device.rename'. */
   action: string;
-  /** The id of what it was done to. */
+  /** The id of the changed object. */
   subject: string;
-  /** Whose users may read it besides the operators; absent: none. */
+  /** The merchant whose users may read the entry; absent: only operators may. */
   merchantId?: string | undefined;
   detail?: Record<string, unknown>;
 }
@@ -44,14 +44,14 @@ export interface AuditFilter {
   action?: string | undefined;
   subject?: string | undefined;
   merchantId?: string | undefined;
-  /** Only entries older than this one: the last id of the page before. */
+  /** Only entries older than this one: the last id of the previous page. */
   beforeId?: number | undefined;
   limit: number;
 }
 
-/** Newest first. */
 const maxSearched = 50_000;
 
+/** Newest first. */
 export async function listAudit(queries: Queries, filter: AuditFilter): Promise<AuditRecord[]> {
   let query = queries
     .selectFrom('audit_log')
@@ -59,7 +59,7 @@ export async function listAudit(queries: Queries, filter: AuditFilter): Promise<
     .orderBy('id', 'desc')
     .limit(filter.limit);
   if (filter.actor !== undefined || filter.action !== undefined) {
-    // No index knows these: they are looked for among the newest entries.
+    // These columns have no index, so only the newest entries are searched.
     query = query.where('id', '>', sql<number>`(select coalesce(max(a.id), 0) from audit_log a) - ${sql.lit(maxSearched)}`);
   }
   if (filter.actor !== undefined) query = query.where('actor', '=', filter.actor);

@@ -1,7 +1,6 @@
-// What happens too often for an entry each, in the audit log: failed logins to the cabinet and refused calls. One entry a minute for each
-// actor and subject, with their number and the first few things that it was about. A guesser causes thousands, and they must
-// neither fill the log nor cost the database a write each; so they are counted here and written when the minute ends.
-// A process that is killed loses the minute at hand. More subjects than are kept apart are counted together.
+// Audit entries for frequent events: failed logins to the cabinet and refused calls. Password guessing causes thousands of them, which
+// must neither fill the log nor cost a write each. So they are counted in memory: one entry per minute, actor and subject, with the
+// number of events and the first few accounts or calls. A killed process loses its current minute. Subjects above the bound share one count.
 import type { Database } from '../database/database.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -12,13 +11,13 @@ const maxEntries = 200;
 const maxNamed = 5;
 
 export interface Counted extends Omit<AuditEntry, 'detail'> {
-  /** The account that was tried, the call that was refused. */
+  /** The account of the failed login, or the refused call. */
   about?: string | undefined;
 }
 
 export interface CountedAudit {
   note(counted: Counted): void;
-  /** Writes what was counted so far. */
+  /** Writes the current counts. */
   stop(): Promise<void>;
 }
 
@@ -61,7 +60,7 @@ export function createCountedAudit({ database, clock, logger }: { database: Data
         }
       });
     } catch (error) {
-      logger.warn({ err: error, entries: written.size }, 'counted entries could not be written to the audit log; it will be tried again');
+      logger.warn({ err: error, entries: written.size }, 'counted entries could not be written to the audit log; the gateway will retry');
       for (const { entry, count, about } of written.values()) add(entry, count, about);
       writeLater();
     }
@@ -75,7 +74,7 @@ export function createCountedAudit({ database, clock, logger }: { database: Data
     async stop() {
       timer?.();
       await write();
-      // What could not be written now is not tried again.
+      // A failed write is not retried after this.
       timer?.();
     },
   };

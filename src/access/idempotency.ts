@@ -1,9 +1,9 @@
-// The header Idempotency-Key [D13]: what a merchant's key once stood for, kept 24 hours by the database's clock; for a command that is not
-// settled as long as that takes, and 24 hours more, or while it is disputed [D143]: "send it again" must not do
-// once more what a device brings to its end after a weekend.
-// A claim is one statement on the primary key inside the caller's transaction, so of any number of callers exactly one gets 'new';
-// a second waits for the first's commit and then sees what it claimed, or takes its place if it was rolled back. A batch of commands
-// claims by `claimAll` what it has seen unused; a key taken meanwhile fails the whole batch [D120].
+// The header Idempotency-Key [D13]: the command or invoice of each key, kept for 24 hours by the database's clock. The key of a command is
+// kept until 24 hours after the command is settled, and while it is disputed [D143]: a repeat must not execute a second time what a device
+// may complete only after a weekend.
+// A claim is one statement on the primary key inside the caller's transaction, so exactly one of several concurrent callers gets 'new'.
+// A second caller waits for the first commit and then reads its entry, or gets the key if the first was rolled back. A batch of commands
+// claims keys that it has found unused with `claimAll`; if one was taken in between, the whole batch fails [D120].
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { type RowsText, rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Queries } from '../database/database.ts';
@@ -13,7 +13,7 @@ import { keptStatement } from '../database/kept-statement.ts';
 const keptMs = 24 * 60 * 60 * 1000;
 const sinceKept = sql<number>`now_ms() - ${sql.lit(keptMs)}`;
 
-/** Most entries are judged by their age alone; only of an old one is its command looked at. */
+/** Evaluated only for entries older than 24 hours. */
 const isOfUse = sql<SqlBool>`exists (
     select 1 from "commands" where "commands"."id" = "idempotency_keys"."subject_id"
       and ("commands"."state" in ('sent', 'unknown') or "commands"."settled_at" > ${sinceKept} or "commands"."state" = 'disputed')
@@ -26,7 +26,7 @@ export type SubjectKind = 'command' | 'invoice';
 export interface KeyClaim {
   merchantId: string;
   key: string;
-  /** Of the route and the body without the API key: the same key for anything else is refused. */
+  /** Hash of the route and the body without the API key: another request with the same key is refused. */
   requestHash: string;
   subjectKind: SubjectKind;
   subjectId: string;
@@ -40,7 +40,7 @@ export interface KeyEntry {
 
 export type ClaimResult = { kind: 'new' } | { kind: 'same'; subjectKind: SubjectKind; subjectId: string } | { kind: 'other' };
 
-/** An entry that is released or swept between the two statements makes room: then the claim is tried again. */
+/** An entry may be released or swept between the two statements; then the claim is retried. */
 const claimTries = 5;
 
 export async function claimKey(queries: Queries, claim: KeyClaim): Promise<ClaimResult> {
@@ -52,7 +52,7 @@ export async function claimKey(queries: Queries, claim: KeyClaim): Promise<Claim
       return { kind: 'same', subjectKind: entry.subjectKind, subjectId: entry.subjectId };
     }
   }
-  throw new Error('An Idempotency-Key was taken and released again and again while it was claimed.');
+  throw new Error('An Idempotency-Key was taken and released repeatedly while it was being claimed.');
 }
 
 const take = keptStatement((queries, claim: KeyClaim) =>
@@ -81,7 +81,7 @@ const take = keptStatement((queries, claim: KeyClaim) =>
     .compile(),
 );
 
-/** True if the key was free, or held by an entry that is too old to count. */
+/** True if the key was free or its entry had expired. */
 async function takeKey(queries: Queries, claim: KeyClaim): Promise<boolean> {
   const [taken] = await take(queries, claim);
   return taken !== undefined;
@@ -104,8 +104,8 @@ export function claimsText(claims: readonly KeyClaim[]): ClaimsText {
 }
 
 /**
- * Claims of many keys in one statement, for those that were seen to be unused in the same commit. One that was taken since makes the
- * statement fail, with all that was written along. In one order, so that two gateways do not lock each other out. `ofThese`: ids of subjects.
+ * Claims many keys in one statement, after they were found unused in the same transaction. If one was taken in between, the statement
+ * fails and the transaction with it. The keys are sorted, so that two gateways do not deadlock. `ofThese`: only the claims of these subjects.
  */
 export function claimAll(engine: Engine, claims: ClaimsText, ofThese?: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`insert into "idempotency_keys" ("merchant_id", "key", "request_hash", "subject_kind", "subject_id", "created_at")
@@ -115,8 +115,8 @@ export function claimAll(engine: Engine, claims: ClaimsText, ofThese?: RawBuilde
 }
 
 /**
- * Nothing stands under the key, not even what is too old to count: `merchant` and `key` are columns of the statement that it stands in.
- * With a limit, so that PostgreSQL, planning while the table is small, makes no join of it that reads all of it for ever.
+ * There is no entry for the key, not even an expired one. `merchant` and `key` are columns of the surrounding statement. The limit keeps
+ * PostgreSQL, if it plans while the table is small, from caching a join plan that reads the whole table.
  */
 export function isUnused(merchant: string, key: string): RawBuilder<SqlBool> {
   return sql<SqlBool>`not exists (
@@ -125,7 +125,7 @@ export function isUnused(merchant: string, key: string): RawBuilder<SqlBool> {
       )`;
 }
 
-/** Whether something stands under the key, and be it too old to count. */
+/** Whether there is an entry for the key, even an expired one. */
 export async function isUsed(queries: Queries, merchantId: string, key: string): Promise<boolean> {
   const entry = queries.selectFrom('idempotency_keys').select('subject_id').where('merchant_id', '=', merchantId).where('key', '=', key);
   return (await entry.executeTakeFirst()) !== undefined;
@@ -141,13 +141,13 @@ const entryOfKey = keptStatement((queries, { merchantId, key }: { merchantId: st
     .compile(),
 );
 
-/** What the key stands for, unless that is too old to count. */
+/** The entry of the key, unless it has expired. */
 export async function findKey(queries: Queries, merchantId: string, key: string): Promise<KeyEntry | undefined> {
   const [row] = await entryOfKey(queries, { merchantId, key });
   return row && { requestHash: row.request_hash, subjectKind: row.subject_kind, subjectId: row.subject_id };
 }
 
-/** Only outcomes of what was sent are kept: a claim whose command never went out is given back, unless another took its place. */
+/** Releases the claim of a command that was never sent, unless the key belongs to another subject by now. */
 export async function releaseKey(queries: Queries, merchantId: string, key: string, subjectId: string): Promise<void> {
   await queries
     .deleteFrom('idempotency_keys')
@@ -157,13 +157,13 @@ export async function releaseKey(queries: Queries, merchantId: string, key: stri
     .execute();
 }
 
-/** Removes the entries that no longer count, and says how many. */
+/** Deletes expired entries; returns their number. */
 export async function sweepKeys(queries: Queries): Promise<number> {
   const swept = await queries.deleteFrom('idempotency_keys').where(countsNoMore).executeTakeFirst();
   return Number(swept.numDeletedRows);
 }
 
-/** The key stands for another attempt of the same request from now on, unless it has gone from `from` to a third one meanwhile. */
+/** Moves the key from one attempt of a request to another, unless it no longer belongs to `from`. */
 export async function moveKey(queries: Queries, merchantId: string, key: string, from: string, to: string): Promise<void> {
   await queries
     .updateTable('idempotency_keys')

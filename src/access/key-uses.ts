@@ -1,5 +1,5 @@
-// "Last used" of API keys. No request pays for it: uses are noted here and written together, all keys in one statement, a second after the
-// first use and then at most once a minute. A process that is killed loses the minute at hand.
+// "Last used" of API keys. Requests do not wait for it: uses are collected in memory and written for all keys in one statement, a second
+// after the first use and then at most once a minute. A killed process loses its current minute.
 import { sql } from 'kysely';
 import { rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Database } from '../database/database.ts';
@@ -8,19 +8,19 @@ import type { Logger } from '../kernel/logger.ts';
 
 const soonMs = 1_000;
 const writeEveryMs = 60_000;
-/** Keys in one statement; a use of one more is noted with the next. */
+/** Keys per statement; further keys are recorded at their next use. */
 const maxKeys = 10_000;
 
 export interface KeyUses {
   note(keyId: string): void;
-  /** Writes what was noted so far. */
+  /** Writes the collected uses. */
   stop(): Promise<void>;
 }
 
 const columns = { id: 'text', age_ms: 'int8' } as const;
 
 export function createKeyUses({ database, clock, logger }: { database: Database; clock: Clock; logger: Logger }): KeyUses {
-  /** When each was used, on clock.elapsed(). */
+  /** Last use of each key, by clock.elapsed(). */
   let usedAtMs = new Map<string, number>();
   let lastWriteMs = Number.NEGATIVE_INFINITY;
   let timer: Cancel | undefined;
@@ -37,7 +37,7 @@ export function createKeyUses({ database, clock, logger }: { database: Database;
     const written = usedAtMs;
     usedAtMs = new Map();
     lastWriteMs = clock.elapsed();
-    // In one order: another gateway may be at the same rows.
+    // Sorted, to avoid deadlocks with another gateway that updates the same rows.
     const rows = [...written].sort(([one], [other]) => (one < other ? -1 : 1));
     const ages = rowsText(
       columns,
@@ -47,7 +47,7 @@ export function createKeyUses({ database, clock, logger }: { database: Database;
       await sql`update "api_keys" set "last_used_at" = now_ms() - "used"."age_ms" from ${rowsAs(database.engine, 'used', columns, ages)}
         where "api_keys"."id" = "used"."id" and coalesce("last_used_at", 0) < now_ms() - "used"."age_ms"`.execute(database.queries);
     } catch (error) {
-      logger.warn({ err: error, keys: written.size }, 'the last use of API keys could not be written; it will be tried again');
+      logger.warn({ err: error, keys: written.size }, 'the last use of API keys could not be written; the gateway will retry');
       usedAtMs = new Map([...written, ...usedAtMs]);
       writeLater();
     }
@@ -62,7 +62,7 @@ export function createKeyUses({ database, clock, logger }: { database: Database;
     async stop() {
       timer?.();
       await write();
-      // What could not be written now is not tried again.
+      // A failed write is not retried after this.
       timer?.();
     },
   };

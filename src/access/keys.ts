@@ -1,6 +1,6 @@
-// API keys [D8]: a random UUID that is shown once and kept as SHA-256, opening some of three modules of one merchant.
-// A key ends by its expiry (judged by the database's clock), by revocation, or by rotation once the overlap is over.
-// The functions that change something are called inside a transaction, and write the audit log in it.
+// API keys [D8]: a random UUID, shown once and stored as SHA-256, that opens some of the three modules of one merchant.
+// A key ends by its expiry (by the database's clock), by revocation, or after the overlap of a rotation.
+// Functions that change keys run inside the caller's transaction and write the audit log in it.
 import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import type { Module } from '../kernel/callers.ts';
@@ -21,7 +21,7 @@ export interface NewKeyRequest {
 
 export interface NewKey {
   id: string;
-  /** Shown this once. */
+  /** Shown only once. */
   key: string;
   expiresAtMs: number | undefined;
 }
@@ -35,7 +35,7 @@ export interface ListedKey {
   createdAtMs: number;
   expiresAtMs: number | undefined;
   revokedAtMs: number | undefined;
-  /** The key that took over by rotation. */
+  /** The key that replaced this one by rotation. */
   replacedBy: string | undefined;
   /** Up to a minute late (key-uses.ts). */
   lastUsedAtMs: number | undefined;
@@ -57,7 +57,7 @@ async function databaseTime(queries: Queries): Promise<number> {
   return now;
 }
 
-/** What every change of keys works with. */
+/** Dependencies of every change of keys. */
 export interface KeyDeps {
   engine: Database['engine'];
   queries: Queries;
@@ -67,7 +67,7 @@ export interface KeyDeps {
   maxKeys: number;
 }
 
-/** Throws when the merchant has `maxCount` active keys already. Its lock is held from here on, so that no other call adds one meanwhile. */
+/** Throws if the merchant already has `maxCount` active keys. Locks the merchant until the transaction ends, so that no other call adds a key. */
 async function requireRoom({ engine, queries, maxKeys }: KeyDeps, merchantId: string, maxCount: number): Promise<void> {
   await lockMerchant(engine, queries, merchantId);
   const { count } = await queries
@@ -123,7 +123,7 @@ export async function insertKey(deps: KeyDeps, request: NewKeyRequest): Promise<
 
 const noSuchKey = () => new GatewayError('Record_not_exist', 'There is no key by that id.');
 
-/** Revoking twice is revoking once: the first time stands. */
+/** Idempotent: a second call keeps the time of the first. */
 export async function markRevoked(queries: Queries, actor: string, keyId: string): Promise<{ revokedAtMs: number }> {
   const revoked = await queries
     .updateTable('api_keys')
@@ -143,9 +143,9 @@ export interface Rotation extends NewKey {
 }
 
 /**
- * A new key with the old one's merchant, name and modules; the old one ends after the overlap, or at its own expiry if that is sooner.
- * A key that had a lifetime passes the same lifetime on, counted from now. During overlaps a merchant may have twice its keys, so that all of
- * them can be rotated.
+ * A new key with the old one's merchant, name and modules. The old key ends after the overlap, or at its own expiry if that is sooner.
+ * The new key has the same lifetime, counted from now. During overlaps a merchant may have twice the allowed keys, so that all of them can be
+ * rotated.
  */
 export async function replaceKey(deps: KeyDeps, keyId: string, overlapMs: number): Promise<Rotation> {
   const { queries, actor, maxKeys } = deps;
@@ -166,7 +166,7 @@ export async function replaceKey(deps: KeyDeps, keyId: string, overlapMs: number
     expiresAtMs: old.expires_at === null ? undefined : now + Math.max(1, old.expires_at - old.created_at),
   });
   const oldKeyEndsAtMs = Math.min(old.expires_at ?? Number.MAX_SAFE_INTEGER, now + overlapMs);
-  // Guarded: of two rotations at once, or a rotation and a revocation, the later one finds nothing and its new key is undone.
+  // Guarded: of two concurrent rotations, or a rotation and a revocation, the later one updates no row and its new key is rolled back.
   const replaced = await queries
     .updateTable('api_keys')
     .set({ expires_at: oldKeyEndsAtMs, replaced_by: fresh.id })
@@ -186,7 +186,7 @@ export async function replaceKey(deps: KeyDeps, keyId: string, overlapMs: number
   return { ...fresh, oldKeyEndsAtMs };
 }
 
-/** All keys, or one merchant's, without anything secret; newest first. */
+/** All keys, or one merchant's, without secrets; newest first. */
 export async function listKeys(queries: Queries, merchantId?: string): Promise<ListedKey[]> {
   let query = queries
     .selectFrom('api_keys')
@@ -222,7 +222,7 @@ export async function listKeys(queries: Queries, merchantId?: string): Promise<L
   }));
 }
 
-/** By id; of ids that no key has, nothing. */
+/** Names by id; unknown ids are left out. */
 export async function readKeyNames(queries: Queries, ids: readonly string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map();
   const rows = await queries

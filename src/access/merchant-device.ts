@@ -1,5 +1,4 @@
-// A device as its merchant's callers may see it. It is always looked up within the key's merchant:
-// an unknown device, another merchant's and a disabled one look the same from outside [D11].
+// Looks up a device within the merchant of the key: a caller cannot tell an unknown device from a disabled one or another merchant's [D11].
 import type { Database, Queries } from '../database/database.ts';
 import { databaseDown } from '../database/errors.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -10,7 +9,7 @@ import { createShortLivedCache } from './short-lived-cache.ts';
 export interface MerchantDevice {
   id: string;
   kind: DeviceKind;
-  /** The journal the device last spoke of, as stored; undefined: none, or not yet known, which counts as none. */
+  /** The journal that the device last reported, as stored; undefined: none, or not known yet, which counts as none. */
   journalId: string | undefined;
   lastSeenAtMs: number | undefined;
   /** JSON text of the last presence or status report, already masked. */
@@ -19,13 +18,13 @@ export interface MerchantDevice {
 
 /** Wake-up topic: a device was enabled, disabled or given a new secret. */
 export const deviceAccessTopic = 'device-credentials';
-/** A lost wake-up delays the end of a device on another instance by this much at most [D38]. */
+/** If a wake-up is lost, another instance accepts a disabled device for this long at most [D38]. */
 const knownForMs = 5_000;
 const memoryCapacity = 10_000;
-/** Behind others' look-ups at a database that does not answer it could take minutes, and startBy is not set yet [D65]. */
+/** If the database hangs, a look-up could queue behind others for minutes, and startBy is not set yet [D65]. */
 const waitAtMostMs = 10_000;
 
-/** The merchant's device, ready for commands; everything else answers 30 with one and the same message. */
+/** The merchant's device, ready for commands; otherwise throws error 30, always with the same message. */
 export async function requireMerchantDevice(queries: Queries, merchantId: string, deviceId: string): Promise<MerchantDevice> {
   const device = await findMerchantDevice(queries, merchantId, deviceId);
   if (!device) throw deviceOffline();
@@ -33,7 +32,7 @@ export async function requireMerchantDevice(queries: Queries, merchantId: string
 }
 
 export interface MerchantDevices {
-  /** As requireMerchantDevice, in ten seconds or not at all; one that was found lately is believed for seconds, unless it must be `fresh`. */
+  /** As requireMerchantDevice, but cached for seconds unless `isFresh`, and with a time-out of ten seconds. */
   require(merchantId: string, deviceId: string, isFresh: boolean): Promise<MerchantDevice>;
   stop(): void;
 }
@@ -42,7 +41,7 @@ export function createMerchantDevices({ database, clock }: { database: Database;
   const devices = createShortLivedCache<MerchantDevice>(clock, memoryCapacity, async (name) => {
     const [merchantId = '', deviceId = ''] = name.split(' ');
     const value = await findMerchantDevice(database.queries, merchantId, deviceId);
-    // One that is not there may be registered in the next moment.
+    // Not cached if missing: the device may be registered at any moment.
     return { value, validForMs: value ? knownForMs : 0 };
   });
   const stop = database.onWake(deviceAccessTopic, () => devices.forget());

@@ -10,18 +10,18 @@ export interface Merchant {
   id: string;
   name: string;
   createdAtMs: number;
-  /** Of the places for requests under way; undefined: the setting's. */
+  /** Share of the request slots; undefined: the configured default. */
   sharePercent: number | undefined;
 }
 
 export interface NewMerchant {
   id: string;
   name: string;
-  /** Verifies the signature of callbacks [D28]; shown at creation, and never in lists. */
+  /** Verifies the signature of callbacks [D28]; shown at creation, never in lists. */
   callbackSecret: string;
 }
 
-/** A name that people read: trimmed, 1 to 200 characters, no control characters. */
+/** A display name: trimmed, 1 to 200 characters, no control characters. */
 export function checkName(value: string): string {
   const name = value.trim();
   if (name === '' || name.length > 200 || /\p{Cc}/u.test(name)) {
@@ -54,7 +54,7 @@ export async function listMerchants(queries: Queries, merchantId?: string): Prom
   return rows.map((row) => ({ id: row.id, name: row.name, createdAtMs: row.created_at, sharePercent: row.share_percent ?? undefined }));
 }
 
-/** How much of the gateway the merchant may take for itself [D62]; undefined: what the setting says. Call it inside a transaction. */
+/** The merchant's share of the request slots [D62]; undefined: the configured default. Call it inside a transaction. */
 export async function setShare(queries: Queries, actor: string, merchantId: string, sharePercent: number | undefined): Promise<void> {
   await requireMerchant(queries, merchantId);
   await queries
@@ -73,7 +73,8 @@ export async function requireMerchant(queries: Queries, merchantId: string): Pro
 }
 
 /**
- * Locks the merchant until the transaction ends, so that what is counted of it stays true. Not against foreign keys: its payments go on.
+ * Locks the merchant until the transaction ends, so that counts of its keys or users stay valid. Foreign-key checks pass the lock, so
+ * payments continue.
  */
 export async function lockMerchant(engine: Database['engine'], queries: Queries, merchantId: string): Promise<void> {
   const query = queries.selectFrom('merchants').select('id').where('id', '=', merchantId);

@@ -1,5 +1,5 @@
-// Secrets as they are kept: SHA-256 in hex. Keys and device secrets are random (122 bits and more),
-// so a plain hash cannot be searched, and looking one up by its hash needs no comparison in constant time [D8].
+// Secrets are stored as SHA-256 in hex. Keys and device secrets are random (122 bits and more), so a plain hash cannot be
+// brute-forced, and a look-up by hash needs no constant-time comparison [D8].
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Random } from '../kernel/random.ts';
 
@@ -7,12 +7,12 @@ export function hashSecret(secret: string): string {
   return hash('sha256', secret);
 }
 
-/** Compares two hashes without telling by the time it takes where they differ. */
+/** Compares two hashes in constant time. */
 export function sameHash(one: string, other: string): boolean {
   return one.length === other.length && timingSafeEqual(Buffer.from(one, 'utf8'), Buffer.from(other, 'utf8'));
 }
 
-/** The key that signs a merchant's callbacks, in the form of Standard Webhooks; kept as it is, since signing needs it [D28]. */
+/** The key that signs a merchant's callbacks, in the form of Standard Webhooks. Stored in clear text, because signing needs it [D28]. */
 export function newCallbackSecret(random: Random): string {
   return `whsec_${Buffer.from(random.bytes(32)).toString('base64')}`;
 }

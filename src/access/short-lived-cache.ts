@@ -1,39 +1,39 @@
-// Remembers what a look-up found for a few seconds, so that a busy till does not ask the database at every call.
-// Always holds: at most `capacity` entries; what a look-up found that began before `forget` is not handed out after it (but to one whose
-// every look was overtaken: a storm of changes delays no caller for ever); at most `maxLookUps` look-ups run together, and a
-// name that was found lately waits only for others like it, so no right name that was seen before is turned away because of others' wrong
-// ones. Of names that were not, as many wait as are remembered, and one more is turned away: a flood of wrong names (keys, devices) costs
-// the database and the memory a bounded effort.
+// Caches look-ups for a few seconds, so that a busy till does not query the database at every call.
+// Invariants:
+// - at most `capacity` entries;
+// - a result whose look-up began before `forget` is not returned after it, except after `maxLooks` look-ups, so that no caller waits for ever;
+// - at most `maxLookUps` look-ups run at once. Names that were found at their last look-up go first, so a flood of unknown names (keys, devices)
+//   never refuses them. At most `capacity` unknown names wait; one more is refused.
 import type { Clock } from '../kernel/clock.ts';
 import { createGate } from '../kernel/gate.ts';
 
 export interface Found<Value> {
   value: Value | undefined;
-  /** How long it may be remembered, counted from the start of the look-up. */
+  /** How long it may be cached, from the start of the look-up. */
   validForMs: number;
 }
 
 interface Entry<Value> {
   answer: Promise<Value | undefined>;
-  /** What the look-up found, once it has ended. */
+  /** The result, once the look-up has ended. */
   value?: Value | undefined;
   /** How often `forget` was called before the look-up began. */
   era: number;
-  /** When the look-up began and until when it holds, on clock.elapsed(); undefined while it runs. */
+  /** Start of the look-up and end of validity, by clock.elapsed(); undefined while it runs. */
   known: { fromMs: number; untilMs: number } | undefined;
 }
 
 export interface ShortLivedCache<Value> {
-  /** What was found more than `maxAgeMs` ago is looked up again, even if it might still be remembered. */
+  /** A result older than `maxAgeMs` is looked up again, even if it is still cached. */
   get(name: string, maxAgeMs?: number): Promise<Value | undefined>;
-  /** What `get` would hand out without a look-up; undefined: it has to look, or nothing was found. */
+  /** The result of `get` if it needs no look-up; undefined: a look-up is needed, or nothing was found. */
   known(name: string): Value | undefined;
   forget(): void;
 }
 
-/** Looks for one caller: the first, and again when `forget` was called meanwhile. */
+/** Look-ups per call of `get`: the first, and again if `forget` was called in the meantime. */
 const maxLooks = 3;
-/** Look-ups at once; a connection or two of the database stay free for authenticated callers. */
+/** Concurrent look-ups; one or two database connections stay free for authenticated callers. */
 const maxLookUps = 6;
 
 export function createShortLivedCache<Value>(
@@ -44,7 +44,7 @@ export function createShortLivedCache<Value>(
   const entries = new Map<string, Entry<Value>>();
   let forgets = 0;
   const gate = createGate(maxLookUps, { maxBehind: capacity });
-  /** Names that were good when they were last looked up, the longest ago first; they survive `forget`, since they only say who goes first. */
+  /** Names that were found at their last look-up, oldest first. They survive `forget`, because they only decide the order. */
   const wereGood = new Set<string>();
 
   function noteGood(name: string, isGood: boolean): void {
@@ -75,7 +75,7 @@ export function createShortLivedCache<Value>(
         return found.value;
       },
       (error: unknown) => {
-        // A failure is not an answer: the next caller asks anew.
+        // A failure is not cached: the next caller looks up again.
         drop(name, entry);
         throw error;
       },
@@ -88,13 +88,13 @@ export function createShortLivedCache<Value>(
     return entry;
   }
 
-  /** Moves to the young end, so that a flood of unknown names pushes out its own kind first. */
+  /** Moves the entry to the newest end, so that a flood of unknown names evicts its own entries first. */
   function usedAgain(name: string, entry: Entry<Value>): void {
     entries.delete(name);
     entries.set(name, entry);
   }
 
-  /** Found, or being looked up. */
+  /** A valid entry, found or being looked up. */
   function remembered(name: string, maxAgeMs: number): Entry<Value> | undefined {
     const entry = entries.get(name);
     if (entry === undefined) return undefined;
@@ -119,7 +119,7 @@ export function createShortLivedCache<Value>(
       usedAgain(name, entry);
       return entry.value;
     },
-    // A later call does not join a look-up that is under way, and callers waiting for that one look again.
+    // Later calls do not join a running look-up, and callers that wait for one look up again.
     forget() {
       forgets += 1;
       entries.clear();

@@ -55,7 +55,7 @@ describe('a claim that finds the key taken, and then its entry gone', () => {
       },
       transformResult: async ({ result }) => ({ ...result, rows: [] }),
     });
-    await expect(claimKey(queries, claimOf('k'))).rejects.toThrow('again and again');
+    await expect(claimKey(queries, claimOf('k'))).rejects.toThrow('repeatedly');
     expect(looks).toBe(5);
   });
 });

@@ -80,7 +80,7 @@ describe.each(engines)('the last use of keys on %s', (engine) => {
     const patient = createKeyUses({ database: flaky, clock, logger });
     patient.note(id);
     await clock.advance(1_000);
-    expect(logger.lines.map(({ message }) => message)).toEqual(['the last use of API keys could not be written; it will be tried again']);
+    expect(logger.lines.map(({ message }) => message)).toEqual(['the last use of API keys could not be written; the gateway will retry']);
     isDown = false;
     await clock.advance(59_000);
     expect(await lastUse(id)).toBeUndefined();

@@ -1,6 +1,6 @@
-// Passwords that many people have, and words that they are made of: of the list in @zxcvbn-ts/language-common (MIT, from public leaks) those
-// of 12 characters and more, and the most frequent words, with a few of this trade. A new password is none of them, nor one of them with
-// digits and signs around it, nor the same few characters again and again.
+// Common passwords: from the list in @zxcvbn-ts/language-common (MIT, from public leaks) those of 12 characters and more, and the most
+// frequent words, with a few of this trade. A new password must not be one of them, nor one of them with digits and signs around it, nor a
+// few repeated characters.
 const words = new Set(
   `
 010203040506 012345678910 014702580369 01telemike01 050605rostik 102030405060 1111111111zz 111222333000 111222333444555 112233445566
@@ -132,7 +132,7 @@ export function isCommonPassword(password: string): boolean {
   return words.has(plain) || words.has(core) || isRepeated(plain);
 }
 
-/** The same up to eight characters again and again: abcabcabcabc. */
+/** A sequence of up to eight characters, repeated: abcabcabcabc. */
 function isRepeated(text: string): boolean {
   const characters = Array.from(text);
   const isPeriod = (length: number) => characters.every((character, at) => at < length || character === characters[at - length]);

@@ -1,6 +1,6 @@
-// Browsers in which a person has signed in, recognised by a signed cookie: wrong tries of others do not keep them out [D167].
-// The cookie names its user and the day; it opens nothing by itself. Its key lies in the database, so that it counts on every gateway
-// and after a restart.
+// Recognises by a signed cookie a browser in which a user has signed in before: failed logins of others do not lock that user out [D167].
+// The cookie contains the user and the day; it grants no access. The signing key is stored in the database, so that the cookie is valid on
+// every gateway and after a restart.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Database } from '../../database/database.ts';
 import { keepFact } from '../../database/facts.ts';
@@ -10,9 +10,9 @@ import type { Random } from '../../kernel/random.ts';
 export const knownBrowserMs = 180 * 24 * 3_600_000;
 
 export interface KnownBrowsers {
-  /** What the cookie says. */
+  /** The value of the cookie. */
   sign(userId: string): Promise<string>;
-  /** The user who signed in there; undefined: forged, or too long ago. */
+  /** The user who signed in there; undefined: the cookie is forged or too old. */
   read(cookie: string | undefined): Promise<string | undefined>;
 }
 

@@ -1,7 +1,7 @@
-// One-time links: how a person signs in without a password, for the first time or after forgetting it. Kept as a hash; one open link for
-// each user, and one for the first operator, whatever many gateways share the database: a newer one replaces the older.
-// Used up in the transaction that sets the password. If the process dies before its commit, the link is still good; if the answer gets lost
-// after it, the password that was chosen works, and the sentence of a second use says so.
+// One-time links, with which a user sets a password, for the first time or after forgetting it. Stored as a hash. There is one open link per
+// user, and one for the first operator, for all gateways on the database: a newer link replaces the older.
+// A link is used up in the transaction that sets the password. If the process dies before the commit, the link stays valid. If the answer is
+// lost after the commit, the new password works, and the error of a second use says so.
 import { sql } from 'kysely';
 import type { Database, Queries } from '../../database/database.ts';
 import { nowMs } from '../../database/dialect.ts';
@@ -24,11 +24,11 @@ export interface NewLink {
 }
 
 interface LinkRequest {
-  /** Absent: for the first operator. */
+  /** Absent: the first operator. */
   userId?: string;
   purpose: 'invitation' | 'reset';
   lifetimeMs: number;
-  /** An older link that is still good stays, and there is no new one. */
+  /** If an older link is still valid, it is kept and no new one is created. */
   keepsOlder?: boolean;
 }
 
@@ -58,7 +58,7 @@ export interface ReadLink {
   purpose: 'invitation' | 'reset';
   /** A code is needed beside the new password. */
   needsCode: boolean;
-  /** Absent in the first operator's: the person who uses it enters it. */
+  /** Absent in the link of the first operator, who enters it when using the link. */
   email: string | undefined;
   name: string | undefined;
   expiresAtMs: number;
@@ -89,7 +89,7 @@ export async function readLink(queries: Queries, token: string): Promise<ReadLin
   };
 }
 
-/** Throws for what can be seen to be wrong before any work is done. */
+/** Checks the fields before the password is hashed. */
 export function checkUse(link: ReadLink, use: Pick<LinkUse, 'email' | 'name'>): void {
   if (use.name !== undefined) checkPersonName(use.name);
   if (link.email !== undefined) return;
@@ -102,13 +102,13 @@ export interface LinkUse {
   passwordHash: string;
   name?: string | undefined;
   email?: string | undefined;
-  /** Of the authenticator app, if the user has one. */
+  /** One-time code, if the user has an authenticator app. */
   code?: string | undefined;
 }
 
 /**
- * Sets the password and ends the link and all sessions of the user; returns who it is. One-time codes stay on, and one is needed: a link
- * replaces a password, not the second factor. Call it inside a transaction, which ends without effect when the code is wrong.
+ * Sets the password and ends the link and all sessions of the user; returns the user. One-time codes stay on, and one is required: a link
+ * replaces the password, not the second factor. Call it inside a transaction, which is rolled back if the code is wrong.
  */
 export async function useLink(engine: Database['engine'], queries: Queries, random: Random, use: LinkUse): Promise<string> {
   const operators = await lockOperators(engine, queries);
@@ -120,7 +120,7 @@ export async function useLink(engine: Database['engine'], queries: Queries, rand
     .executeTakeFirst();
   if (!link) throw noSuchLink();
   if (link.user_id === null) {
-    // An operator exists meanwhile: this link would create an unwanted one.
+    // An operator was created in the meantime: this link must not create another.
     if (operators.length > 0) throw noSuchLink();
   }
   const userId =

@@ -1,4 +1,4 @@
-// What people do with their own account: another password, one-time codes on and off.
+// Changes of a user's own account: the password, one-time codes on and off.
 import type { Database } from '../../database/database.ts';
 import { nowMs } from '../../database/dialect.ts';
 import type { Role } from '../../http/viewer.ts';
@@ -11,7 +11,7 @@ import { proveAndHash, sessionOver } from './sign-in.ts';
 import { findStep, newTotpSecret, totpUri } from './totp.ts';
 import type { Tries } from './tries.ts';
 
-/** A person with a session, as the routes know them. */
+/** The user of a session. */
 export interface Person {
   userId: string;
   sessionId: string;
@@ -26,13 +26,13 @@ interface Deps {
   random: Random;
   tries: Tries;
   requiresTotp: boolean;
-  /** After a commit that ended sessions. */
+  /** Called after a commit that ended sessions. */
   changed(): void;
 }
 
 export function createOwnAccount({ database, random, tries, requiresTotp, changed }: Deps) {
   return {
-    /** All sessions end, and a link that was open; the caller gets a new session. */
+    /** Ends all sessions and an open link; the caller gets a new session. */
     async changePassword(person: Person, passwords: { current: string; next: string }): Promise<NewSession> {
       checkPassword('next', passwords.next);
       const session = await proveAndHash({ database, random, tries }, person, passwords, async (queries, user, passwordHash) => {
@@ -47,7 +47,7 @@ export function createOwnAccount({ database, random, tries, requiresTotp, change
       return session;
     },
 
-    /** Shown once; it counts from the first code that proves that it arrived in an app. */
+    /** The secret is shown once. It becomes active with the first correct code from an app. */
     async startTotp({ userId }: Person): Promise<{ secret: string; uri: string }> {
       const secret = newTotpSecret(random);
       const user = await database.queries
@@ -76,14 +76,14 @@ export function createOwnAccount({ database, random, tries, requiresTotp, change
           .where('totp_pending', '=', user.totp_pending)
           .executeTakeFirst();
         if (numUpdatedRows === 0n)
-          throw new GatewayError('The_status_cannot_be_applied', 'Another secret was made meanwhile; begin again.');
+          throw new GatewayError('The_status_cannot_be_applied', 'Another secret was created in the meantime; begin again.');
         const merchantId = user.merchant_id ?? undefined;
         await writeAudit(queries, { actor: person.actor, action: 'user.totp-on', subject: user.id, merchantId });
       });
       changed();
     },
 
-    /** Twice is once. */
+    /** Idempotent. */
     async removeTotp(person: Person): Promise<void> {
       if (requiresTotp && person.role === 'operator')
         throw new GatewayError('The_status_cannot_be_applied', 'Operators need one-time codes on this gateway (TILLGATE_REQUIRE_TOTP).');

@@ -1,17 +1,16 @@
-// Passwords as they are kept: argon2id in the usual text form, so that each hash carries its own parameters and they can be raised later.
-// The salt is random for each e-mail.
-// The work is Node's own and runs beside the event loop; how many run at once is held by tries.ts.
+// Password hashing: argon2id in the PHC text form, so that each hash contains its parameters and they can be raised later. The salt is
+// random for each e-mail. Node computes hashes outside the event loop; tries.ts bounds how many run at once.
 import { type Argon2Parameters, argon2, timingSafeEqual } from 'node:crypto';
 import { invalidRequest } from '../../kernel/error-codes.ts';
 import type { Random } from '../../kernel/random.ts';
 import { isCommonPassword } from './common-passwords.ts';
 
-/** 19 MiB and two passes: the least that is recommended for servers, about 30 ms. */
+/** 19 MiB and two passes: the recommended minimum for servers, about 30 ms. */
 const parameters = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
 const shortest = 12;
 const longest = 256;
 
-/** Throws Invalid_Request, naming the field. Length makes guessing hard, unless it is a common one; nothing else is required. */
+/** Throws Invalid_Request with the field's name. Only the length is required, and that the password is not a common one. */
 export function checkPassword(field: string, password: string): string {
   const { length } = Array.from(password);
   if (length < shortest || length > longest) throw invalidRequest(`${field} must have ${shortest} to ${longest} characters.`);
@@ -21,7 +20,7 @@ export function checkPassword(field: string, password: string): string {
 }
 
 function derive(password: string, salt: Uint8Array, { memory, passes, parallelism, tagLength }: typeof parameters): Promise<Buffer> {
-  // The same letter may be typed in two ways on two keyboards.
+  // Two keyboards may encode the same letter differently.
   const message = Buffer.from(password.normalize('NFKC'), 'utf8');
   const given: Argon2Parameters = { message, nonce: salt, memory, passes, parallelism, tagLength };
   return new Promise((resolve, reject) => {
@@ -32,7 +31,7 @@ function derive(password: string, salt: Uint8Array, { memory, passes, parallelis
 const plain = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replace(/=+/, '');
 
 interface Recipe {
-  /** Parameters and salt, as they stand before the tag. */
+  /** Parameters and salt: the text before the tag. */
   prefix: string;
   salt: Uint8Array;
   own: typeof parameters;
@@ -47,7 +46,7 @@ function newRecipe(salt: Uint8Array): Recipe {
 
 function recipeOf(hash: string): Recipe {
   const [, prefix, memory, passes, parallelism, salt = '', tag = ''] = stored.exec(hash) ?? [];
-  if (prefix === undefined) throw new Error('A stored password is not in the form that this program writes.');
+  if (prefix === undefined) throw new Error('A stored password hash has an unknown form.');
   const tagLength = Buffer.from(tag, 'base64').length;
   const own = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism), tagLength };
   return { prefix, salt: Buffer.from(salt, 'base64'), own };
@@ -57,19 +56,19 @@ async function hashBy({ prefix, salt, own }: Recipe, password: string): Promise<
   return prefix + plain(await derive(password.slice(0, longest * 2), salt, own));
 }
 
-/** `sibling`: of another account with the same e-mail. It shares its salt, so that one hash at sign-in is compared with both [D166]. */
+/** `sibling`: the hash of another account with the same e-mail. Both share a salt, so that sign-in computes one hash for both [D166]. */
 export function hashPassword(random: Random, password: string, sibling?: string): Promise<string> {
   return hashBy(sibling === undefined ? newRecipe(random.bytes(16)) : recipeOf(sibling), password);
 }
 
-/** For an unknown e-mail: it takes as long as a wrong password, so that the time reveals nothing. */
+/** For an unknown e-mail: takes as long as a wrong password, so that the time reveals nothing. */
 const nobodys = newRecipe(Buffer.alloc(16));
 
 function isEqual(one: string, other: string): boolean {
   return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 }
 
-/** Which of the hashes are of this password. At least one hash is made, and no more than there are different salts. */
+/** Which of the hashes match the password. Computes at least one hash, and one per distinct salt. */
 export async function matchPassword(hashes: readonly (string | null)[], password: string): Promise<boolean[]> {
   const recipes = new Map(hashes.flatMap((hash) => (hash === null ? [] : [recipeOf(hash)])).map((recipe) => [recipe.prefix, recipe]));
   const made: string[] = [];

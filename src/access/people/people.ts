@@ -1,5 +1,5 @@
-// The people of the cabinet in one piece: signing in, sessions, users, one-time links, passwords and one-time codes.
-// Every change is one transaction with its audit entry, and is felt at once here and within seconds on other instances.
+// The users of the cabinet: sign-in, sessions, users, one-time links, passwords and one-time codes.
+// Every change is one transaction with its audit entry. It takes effect at once here and within seconds on other instances.
 import type { Database } from '../../database/database.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
@@ -19,11 +19,11 @@ export interface PeopleDeps {
   isSandbox: boolean;
   /** Users of one merchant. */
   maxUsers: number;
-  /** {base_url}, where links lead. */
+  /** {base_url}: the prefix of links. */
   baseUrl: () => string;
-  /** A session that was not used for this long has ended. */
+  /** A session ends after this long without use. */
   sessionIdleMs: number;
-  /** Operators can do nothing before they have one-time codes. */
+  /** Operators must set up one-time codes before anything else. */
   requiresTotp: boolean;
   /** A wrong password or code. */
   onFailedLogin?: ((failed: WrongTry) => void) | undefined;
@@ -37,7 +37,7 @@ export function createPeople(deps: PeopleDeps) {
   const shared = { ...deps, tries, keeper, changed: keeper.changed };
   return {
     findSession: keeper.find,
-    /** For event streams: called once when the session has ended, on whatever instance that happened. */
+    /** For event streams: calls once when the session has ended, on any instance. */
     onSessionEnded: (sessionId: string, ended: () => void): Cancel => keeper.onSessionEnded(sessionId, ended),
     stop: () => keeper.stop(),
     browsers: createKnownBrowsers(deps),

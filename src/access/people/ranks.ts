@@ -1,4 +1,4 @@
-// Which role a user may have, and who may grant it: no role above one's own or outside one's merchant. Pure.
+// The roles that a user may have, and who may grant them: no role above one's own or outside one's merchant. Pure functions.
 import type { Role, Viewer } from '../../http/viewer.ts';
 import { GatewayError, invalidRequest } from '../../kernel/error-codes.ts';
 
@@ -11,11 +11,11 @@ export interface Standing {
 export interface WantedStanding {
   role: Role;
   merchantId?: string | undefined;
-  /** A viewer of everything, said in so many words. */
+  /** A viewer of all merchants must be requested explicitly. */
   allMerchants?: boolean | undefined;
 }
 
-/** Throws Invalid_Request when role and merchant do not fit together. */
+/** Throws Invalid_Request if the role and the merchant are inconsistent. */
 export function standingOf({ role, merchantId, allMerchants = false }: WantedStanding): Standing {
   if (role === 'operator') {
     if (merchantId !== undefined) throw invalidRequest('merchantId must be absent: an operator sees all merchants.');
@@ -30,7 +30,7 @@ export function standingOf({ role, merchantId, allMerchants = false }: WantedSta
   return { role, merchantId };
 }
 
-/** Whether they may grant this role, or act on a user who has it. */
+/** Throws unless the viewer may grant this role, or act on a user who has it. */
 export function requireRank(viewer: Viewer, standing: Standing): void {
   const isAllowed =
     viewer.role === 'operator' || (viewer.role === 'merchant' && standing.role !== 'operator' && standing.merchantId === viewer.merchantId);

@@ -1,6 +1,6 @@
-// Coming in and going out: signing in, the sandbox's one button, proving once more who one is, and the end of sessions.
-// A session begins and ends in one transaction with its audit entry. If the answer of a sign-in gets lost, its session stays unused until
-// it runs out; ending one that has ended already changes nothing.
+// Signing in, the sandbox's sign-in button, confirming a session, and ending sessions.
+// A session begins and ends in one transaction with its audit entry. If the answer of a sign-in is lost, its session stays unused until it
+// expires. Ending an ended session changes nothing.
 import type { Database, Queries } from '../../database/database.ts';
 import type { Viewer } from '../../http/viewer.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -51,7 +51,7 @@ export function createSessionCalls(deps: Deps) {
       return signedIn;
     },
 
-    /** The sandbox's one button: a user without a password. */
+    /** The sandbox's sign-in button: its user has no password. */
     async enterSandbox(origin: Origin): Promise<{ userId: string; session: NewSession } | undefined> {
       return isSandbox ? database.transaction((queries) => enterSandbox(queries, random, origin)) : undefined;
     },
@@ -61,15 +61,15 @@ export function createSessionCalls(deps: Deps) {
       keeper.changed();
       return { ...session, confirmedUntilMs: clock.now() + confirmationMs };
     },
-    /** As a moment of the wall clock; in the past: they will be asked. */
+    /** By the wall clock; in the past: a confirmation is needed. */
     confirmedUntilMs: (viewer: Viewer): number => clock.now() + Math.min(confirmationMs, viewer.confirmedUntilMs - clock.elapsed()),
 
-    /** Also when it has ended meanwhile. */
+    /** Succeeds even if the session has already ended. */
     signOut: ({ sessionId, actor }: Person): Promise<boolean> => end(actor, sessionId),
     async endSession(actor: string, sessionId: string, ofUserId?: string): Promise<void> {
       if (!(await end(actor, sessionId, ofUserId))) throw new GatewayError('Record_not_exist', 'There is no session by that id.');
     },
-    /** All sessions, the caller's too; returns how many. */
+    /** Ends all sessions, including the caller's; returns their number. */
     async endAllSessions(actor: string): Promise<number> {
       const count = await database.transaction(async (queries) => {
         const count = await endAllSessions(queries);
@@ -93,7 +93,7 @@ async function enterSandbox(queries: Queries, random: Random, origin: Origin): P
   return { userId, session };
 }
 
-/** False: there is none, or it is not that user's. */
+/** False: no such session, or not of that user. */
 async function endAudited(queries: Queries, actor: string, sessionId: string, ofUserId?: string): Promise<boolean> {
   const ended = await endSession(queries, sessionId, ofUserId);
   if (!ended) return false;

@@ -1,5 +1,5 @@
-// Who a session's cookie stands for, cached for seconds, and the event streams that end with it.
-// A change is felt here at once, on other instances by a wake-up, and five seconds later even if that got lost.
+// The user of a session cookie, cached for seconds, and the event streams that end with the session.
+// A change takes effect at once here, and on other instances by a wake-up, or after five seconds if that was lost.
 import type { Database } from '../../database/database.ts';
 import type { Role, Viewer } from '../../http/viewer.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
@@ -12,15 +12,15 @@ const wakeTopic = 'sessions';
 const knownForMs = 5_000;
 const unknownForMs = 2_000;
 const memoryCapacity = 10_000;
-/** Ids in one question to the database. */
+/** Ids per query. */
 const batch = 500;
 
 export interface SessionKeeper {
-  /** `isInUse`: a person uses it, which keeps the session alive. */
+  /** `isInUse`: the user is active, which keeps the session alive. */
   find(token: string, isInUse?: boolean): Promise<Viewer | undefined>;
-  /** Calls once when the session has ended, by whatever: at once if it has already. */
+  /** Calls once when the session has ended for any reason; at once if it already has. */
   onSessionEnded(sessionId: string, ended: () => void): Cancel;
-  /** After the commit of any change to sessions or users. */
+  /** Called after the commit of any change to sessions or users. */
   changed(): void;
   stop(): void;
 }
@@ -29,11 +29,11 @@ interface Deps {
   database: Database;
   clock: Clock;
   logger: Logger;
-  /** The sandbox's own user comes in only there. */
+  /** Only a sandbox accepts the sandbox's user. */
   isSandbox: boolean;
-  /** A session that was not used for this long has ended. */
+  /** A session ends after this long without use. */
   sessionIdleMs: number;
-  /** Operators can do nothing before they have one-time codes. */
+  /** Operators must set up one-time codes before anything else. */
   requiresTotp: boolean;
 }
 
@@ -43,8 +43,8 @@ interface Known {
 }
 
 /**
- * What the audit log calls a person. Names can be alike; e-mails cannot within a merchant or among operators. A merchant's user may have an
- * operator's e-mail but is never called an operator: no name holds < or >.
+ * The actor in the audit log. Names are not unique; e-mails are unique within a merchant and among operators. A merchant's user may have an
+ * operator's e-mail but is never listed as operator: no name contains < or >.
  */
 export function actorNamed(user: { name: string; email: string; role: Role }): string {
   return `${user.name} <${user.email}>${user.role === 'operator' ? ', operator' : ''}`;
@@ -61,7 +61,7 @@ export function createSessionKeeper({ database, clock, logger, isSandbox, sessio
       merchantId: found.merchantId ?? undefined,
       userId: found.userId,
       sessionId: found.id,
-      // The sandbox has no password to ask for.
+      // The sandbox's user has no password to confirm with.
       confirmedUntilMs: found.isSandbox ? Number.POSITIVE_INFINITY : clock.elapsed() + found.confirmedForMs,
       needsTotp: requiresTotp && found.role === 'operator' && !found.hasTotp && !found.isSandbox,
     };
@@ -89,7 +89,7 @@ export function createSessionKeeper({ database, clock, logger, isSandbox, sessio
       try {
         for (let at = 0; at < ids.length; at += batch) await endMissing(ids.slice(at, at + batch));
       } catch (error) {
-        logger.warn({ err: error }, 'living sessions could not be looked up; trying again');
+        logger.warn({ err: error }, 'open sessions could not be looked up; the gateway will retry');
       }
     }
     isLooking = false;
@@ -117,9 +117,9 @@ export function createSessionKeeper({ database, clock, logger, isSandbox, sessio
       const found = /^[\w-]{43}$/.test(token) ? await known.get(hashSecret(token)) : undefined;
       if (found?.isUseOld === true && isInUse) {
         found.isUseOld = false;
-        // The answer does not wait for it; if it fails, the next look-up tries again.
+        // The answer does not wait for this write; if it fails, the next look-up retries.
         touchSession(database.queries, found.viewer.sessionId ?? '').catch((error: unknown) =>
-          logger.warn({ err: error }, 'the use of a session could not be written down; trying again'),
+          logger.warn({ err: error }, 'the use of a session could not be recorded; the gateway will retry'),
         );
       }
       return found?.viewer;
@@ -128,7 +128,7 @@ export function createSessionKeeper({ database, clock, logger, isSandbox, sessio
       const actions = watchers.get(sessionId) ?? new Set();
       watchers.set(sessionId, actions);
       actions.add(ended);
-      // It may have ended between its judgement and now.
+      // The session may have ended since it was checked.
       void look();
       return () => {
         actions.delete(ended);

@@ -1,7 +1,6 @@
-// Sessions as rows, one function a verb. A session lives 12 hours from signing in, whatever it does, and less if it is not used; it ends
-// by its row's going.
-// The token (256 bits) is kept as its hash. Rotation gives the row another one; the one before serves for some seconds more what the
-// browser had sent already, but never as a confirmed session: a thief who stole it before the password was typed gains nothing.
+// Rows of sessions. A session lasts at most 12 hours from sign-in, less without use; ending it deletes the row.
+// The token (256 bits) is stored as a hash. Rotation replaces it. The previous token is accepted for some seconds more, for requests that the
+// browser has already sent, but never as confirmed: a token stolen before the password was entered gains nothing.
 import { sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 import { nowMs } from '../../database/dialect.ts';
@@ -11,7 +10,7 @@ import { hashSecret } from '../secrets.ts';
 export const sessionLifetimeMs = 12 * 3_600_000;
 export const confirmationMs = 15 * 60_000;
 export const earlierTokenMs = 10_000;
-/** The use of a session is written down to this precision. */
+/** Precision of the recorded last use of a session. */
 export const usedToMs = 60_000;
 const maxPerUser = 20;
 
@@ -22,14 +21,14 @@ export interface Origin {
 
 export interface NewSession {
   id: string;
-  /** For the cookie; shown this once. */
+  /** For the cookie; returned only once. */
   token: string;
   leftMs: number;
 }
 
 export const newToken = (random: Random) => Buffer.from(random.bytes(32)).toString('base64url');
 
-/** Signing in counts as confirmed. The oldest of too many sessions of one user end. */
+/** A new session counts as confirmed. The oldest sessions of a user above the bound end. */
 export async function insertSession(queries: Queries, random: Random, userId: string, origin: Origin): Promise<NewSession> {
   await queries.deleteFrom('sessions').where('expires_at', '<=', nowMs).execute();
   const session = { id: random.uuid(), token: newToken(random), leftMs: sessionLifetimeMs };
@@ -60,7 +59,7 @@ export async function insertSession(queries: Queries, random: Random, userId: st
   return session;
 }
 
-/** A new token for the session, confirmed now; undefined if it has ended meanwhile. */
+/** Gives the session a new token, confirmed now; undefined if the session has ended. */
 export async function rotateSession(queries: Queries, random: Random, sessionId: string): Promise<NewSession | undefined> {
   const token = newToken(random);
   const row = await queries
@@ -95,7 +94,7 @@ export interface ListedSession {
   agent: string;
 }
 
-/** The session was used now; without another write if that is known to the minute. */
+/** Records the use of a session; writes at most once a minute. */
 export async function touchSession(queries: Queries, sessionId: string): Promise<void> {
   await queries
     .updateTable('sessions')
@@ -105,7 +104,7 @@ export async function touchSession(queries: Queries, sessionId: string): Promise
     .execute();
 }
 
-/** All of them; returns how many. */
+/** Returns the number of ended sessions. */
 export async function endAllSessions(queries: Queries): Promise<number> {
   const { numDeletedRows } = await queries.deleteFrom('sessions').executeTakeFirst();
   return Number(numDeletedRows);
@@ -113,7 +112,7 @@ export async function endAllSessions(queries: Queries): Promise<number> {
 
 const lastUseBefore = (idleMs: number) => sql<number>`now_ms() - ${idleMs}`;
 
-/** Newest first; those that still live. */
+/** Open sessions, newest first. */
 export async function listSessions(queries: Queries, userId: string, idleMs: number): Promise<ListedSession[]> {
   return await queries
     .selectFrom('sessions')
@@ -136,9 +135,9 @@ export interface FoundSession {
   isSandbox: boolean;
   hasTotp: boolean;
   leftMs: number;
-  /** Its use is to be written down again. */
+  /** The use must be recorded again. */
   isUseOld: boolean;
-  /** Zero and less: over. */
+  /** Zero or less: expired. */
   confirmedForMs: number;
 }
 
@@ -162,7 +161,7 @@ export async function findSession(queries: Queries, tokenHash: string, idleMs: n
   return { id, userId, email, name, role, merchantId, isSandbox, hasTotp, leftMs, isUseOld, confirmedForMs };
 }
 
-/** Those of the given that still live. */
+/** The given sessions that are still open. */
 export async function livingSessions(queries: Queries, ids: readonly string[], idleMs: number): Promise<Set<string>> {
   const rows = await queries
     .selectFrom('sessions')

@@ -1,6 +1,6 @@
-// Proving who one is: by e-mail and password (and a one-time code), or once more within a session. Each try waits its turn and is counted
-// (tries.ts); what was proven is checked again in the transaction that opens the session, so that a password that was changed, a user who
-// was disabled or a code that was used in between does not grant a sign-in.
+// Authentication of users: by e-mail and password (and a one-time code), or again within a session. Attempts are queued and counted
+// (tries.ts). The transaction that opens the session checks the result again: a password changed, a user disabled or a code used in between
+// does not grant a sign-in.
 import { sql } from 'kysely';
 import type { Database, Queries } from '../../database/database.ts';
 import { lockRows, nowMs } from '../../database/dialect.ts';
@@ -15,13 +15,13 @@ import type { Tries, Verdict } from './tries.ts';
 import { siblingHash, type UserRow } from './users.ts';
 
 export interface SignInRequest {
-  /** In one spelling. */
+  /** Normalised. */
   email: string;
   password: string;
   code?: string | undefined;
-  /** The session that the browser had: it ends. */
+  /** The browser's previous session, which ends. */
   earlierSessionId?: string | undefined;
-  /** Who has signed in there before, by the browser's cookie. */
+  /** The user who signed in there before, by the browser's cookie. */
   browserOf?: string | undefined;
 }
 
@@ -38,13 +38,13 @@ export const wrongCode = () =>
   new GatewayError('Invalid_API_Key', 'The code is wrong, too old or was used; wait for the next one.', { httpStatus: 401 });
 const wrong = <Result>(error: GatewayError): Verdict<Result> => ({ is: 'wrong', error });
 
-/** As it stands now, under a lock; undefined if the password is another by now, or the user may not come in. */
+/** The current row, locked; undefined if the password has changed or the user may not sign in. */
 async function lockProven({ engine }: Database, queries: Queries, proven: UserRow): Promise<UserRow | undefined> {
   const row = await lockRows(engine, queries.selectFrom('users').selectAll().where('id', '=', proven.id)).executeTakeFirst();
   return row && row.disabled_at === null && row.password_hash === proven.password_hash ? row : undefined;
 }
 
-/** Uses the code up, or says that it is none of the good ones. The row is locked, so two of the same code cannot both count. */
+/** Uses up the code; false if it is not valid. The row is locked, so the same code cannot be used twice. */
 export async function takeCode(queries: Queries, user: UserRow, code: string): Promise<boolean> {
   const { now } = await queries.selectNoFrom(nowMs.as('now')).executeTakeFirstOrThrow();
   const step = user.totp_secret === null ? undefined : findStep(user.totp_secret, code, now, user.totp_last_step);
@@ -53,7 +53,7 @@ export async function takeCode(queries: Queries, user: UserRow, code: string): P
   return true;
 }
 
-/** The accounts of an e-mail, an operator's first: where two have the same password, the first one opens. */
+/** The accounts of an e-mail, an operator's first: if two have the same password, the first is used. */
 function accountsOf(queries: Queries, email: string): Promise<UserRow[]> {
   return queries
     .selectFrom('users')
@@ -118,7 +118,7 @@ async function userOf({ database }: Deps, { userId }: Prover): Promise<{ user: U
 const wrongPassword = () =>
   new GatewayError('Invalid_API_Key', 'The password is wrong.', { httpStatus: 401, fields: { needsConfirmation: true } });
 
-/** Within a session: the password or a code once more. `then` runs in the transaction that uses the proof up. */
+/** Checks the password or a code again within a session. `then` runs in the transaction that uses up the proof. */
 export async function proveAgain<Result>(deps: Deps, prover: Prover, { password, code }: Proof, then: Then<Result>): Promise<Result> {
   const { database, tries } = deps;
   const { user, knownBy } = await userOf(deps, prover);
@@ -133,7 +133,7 @@ export async function proveAgain<Result>(deps: Deps, prover: Prover, { password,
   });
 }
 
-/** As proveAgain, by the password; the new one is hashed only when the current one was right. */
+/** As proveAgain, by the password; the new password is hashed only if the current one was correct. */
 export async function proveAndHash<Result>(
   deps: Deps,
   prover: Prover,
@@ -159,7 +159,7 @@ export function sessionOver(): GatewayError {
   return new GatewayError('Invalid_API_Key', 'The session is over; sign in again.', { httpStatus: 401 });
 }
 
-/** A new token for the session, and 15 minutes without another confirmation. */
+/** Gives the session a new token, and 15 minutes without another confirmation. */
 export function confirmSession(deps: Deps, who: { userId: string; sessionId: string; address: string }, proof: Proof): Promise<NewSession> {
   return proveAgain(deps, who, proof, async (queries, user) => {
     const session = await rotateSession(queries, deps.random, who.sessionId);

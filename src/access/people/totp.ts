@@ -1,12 +1,12 @@
-// One-time codes of RFC 6238: six digits, a new one every 30 s, as all authenticator apps make them. A code is taken one step early or late,
-// for clocks that are a little off; the caller keeps the step that was used, and takes only later ones.
+// One-time codes of RFC 6238: six digits, a new one every 30 s, as in all authenticator apps. A code is accepted one step early or late, for
+// inexact clocks. The caller stores the step that was used and accepts only later ones.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Random } from '../../kernel/random.ts';
 
 const stepMs = 30_000;
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** 160 bits in Base32, as apps want it. */
+/** 160 bits in Base32, as apps expect. */
 export function newTotpSecret(random: Random): string {
   const bits = [...random.bytes(20)].map((byte) => byte.toString(2).padStart(8, '0')).join('');
   return (bits.match(/.{5}/g) ?? []).map((five) => alphabet[Number.parseInt(five, 2)]).join('');
@@ -25,7 +25,7 @@ export function totpCode(secret: string, step: number): string {
   return String((mac.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0');
 }
 
-/** The step that the code belongs to, of those around this moment that are later than the last one used; undefined: wrong, or used. */
+/** The step of the code, among the steps around now and after the last used one; undefined: the code is wrong or was used. */
 export function findStep(secret: string, code: string, nowMs: number, lastStep: number | null): number | undefined {
   const digits = code.replaceAll(/\s/g, '');
   if (!/^\d{6}$/.test(digits)) return undefined;
@@ -35,7 +35,7 @@ export function findStep(secret: string, code: string, nowMs: number, lastStep: 
     .find((step) => timingSafeEqual(Buffer.from(totpCode(secret, step)), Buffer.from(digits)));
 }
 
-/** What the QR of an authenticator app says. */
+/** The content of the QR code for an authenticator app. */
 export function totpUri(secret: string, email: string): string {
   return `otpauth://totp/${encodeURIComponent(`Tillgate:${email}`)}?secret=${secret}&issuer=Tillgate`;
 }

@@ -1,9 +1,9 @@
-// What guessing passwords and codes may cost. Always holds: one try runs at a time, so all guessing together takes one core at most; a
-// bounded number waits, of one network or person a few; wrong ones are counted per network, per e-mail and in all; and every hash is
-// counted, of right tries too, so that a right password cannot keep the core busy either.
-// A known person (with a signed browser cookie, a session or a one-time link) waits in a lane of their own and is counted by themselves
-// alone: wrong tries of others do not keep them out [D167]. The two lanes alternate, so that neither can starve the other.
-// When all networks together have guessed wrong too often, only those that did so lately are refused. The counts are this process's own.
+// Bounds the cost of guessing passwords and codes. Invariants: one attempt runs at a time, so guessing takes at most one core; the queue is
+// bounded, in all and per network or user; wrong attempts are rate-limited per network, per e-mail and in all; and every hash is counted,
+// also of correct attempts, so that a correct password cannot keep the core busy either.
+// A known user (with a signed browser cookie, a session or a one-time link) has a separate queue and separate counts: wrong attempts of
+// others do not lock them out [D167]. The two queues alternate, so that neither starves the other.
+// When all networks together have failed too often, only networks with recent failures are refused. The counts are per process.
 import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { createGate } from '../../kernel/gate.ts';
@@ -20,18 +20,18 @@ const waitingPerKnown = 2;
 const waitingInLane = 100;
 
 export interface Trier {
-  /** The network that it comes from. */
+  /** The network of the attempt. */
   address: string;
-  /** The e-mail as typed, in one spelling. */
+  /** The e-mail as entered, normalised. */
   email: string;
-  /** By what they are known already, and who it says they are: `browser <user>`, `session <user>`, `link <subject>`. */
+  /** How the user is already known: `browser <user>`, `session <user>`, `link <subject>`. */
   knownBy?: string | undefined;
 }
 
 export type Verdict<Result> = { is: 'right'; result: Result } | { is: 'wrong'; error: GatewayError };
 
 export interface Tries {
-  /** Runs the try when its turn comes, or throws Too_Many_Requests without running it. `hashes`: how many it makes at most. */
+  /** Queues and runs the attempt, or throws Too_Many_Requests without running it. `hashes`: the most that it computes. */
   attempt<Result>(trier: Trier, tryIt: () => Promise<Verdict<Result>>, hashes?: number): Promise<Result>;
 }
 
@@ -73,7 +73,7 @@ export function createTries({ clock, onWrong }: { clock: Clock; onWrong?: ((wron
     if (waits.length > 0) throw tooMany(Math.max(...waits));
   }
 
-  /** Runs the work with a place in the lane, or refuses it. */
+  /** Queues the work, or refuses it. */
   async function inLane<Result>({ address, knownBy }: Trier, work: () => Promise<Result>): Promise<Result> {
     const lane = knownBy === undefined ? 'unknown' : 'known';
     const name = knownBy ?? address;
@@ -96,7 +96,7 @@ export function createTries({ clock, onWrong }: { clock: Clock; onWrong?: ((wron
     async attempt(trier, tryIt, hashes = 1) {
       requireRoom(trier);
       return inLane(trier, async () => {
-        // Those before may have used up what was left.
+        // Earlier attempts in the queue may have reached the limit.
         requireRoom(trier);
         countHashes(trier.knownBy === undefined ? [trier.address, trier.email] : [trier.knownBy], hashes);
         const verdict = await tryIt();

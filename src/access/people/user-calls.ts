@@ -1,5 +1,5 @@
-// Users and the one-time links that let them in: invite, change, remove, set a password by a link.
-// Each change is one transaction with its audit entry; a link is shown once, in the answer of the call that made it.
+// Users and their one-time links: invite, change, remove, set a password by a link.
+// Each change is one transaction with its audit entry. A link is shown once, in the answer of the call that created it.
 import type { Database, Queries } from '../../database/database.ts';
 import type { Viewer } from '../../http/viewer.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
@@ -51,9 +51,9 @@ interface Deps {
   isSandbox: boolean;
   /** Users of one merchant. */
   maxUsers: number;
-  /** {base_url}, where links lead. */
+  /** {base_url}: the prefix of links. */
   baseUrl: () => string;
-  /** After a commit that changed who may come in. */
+  /** Called after a commit that changed who may sign in. */
   changed(): void;
 }
 
@@ -79,7 +79,7 @@ export function createUserCalls(deps: Deps) {
 
 function createLinkCalls({ database, random, tries, baseUrl, maxUsers }: Deps, change: Database['transaction']) {
   const { engine } = database;
-  // A fragment: no server and no proxy ever sees it.
+  // In the fragment, which is not sent to any server or proxy.
   const urlOf = ({ token, expiresAtMs }: NewLink): Link => ({ link: `${baseUrl()}/cabinet/link#${token}`, expiresAtMs });
 
   return {
@@ -108,7 +108,7 @@ function createLinkCalls({ database, random, tries, baseUrl, maxUsers }: Deps, c
       return typeof link === 'string' ? link : urlOf(link);
     },
 
-    /** With a link if they are allowed more than before: they set a new password. */
+    /** Returns a link if the user gained rights: they must set a new password. */
     async changeUser(viewer: Viewer, id: string, wanted: UserChange): Promise<Partial<Link>> {
       const link = await change(async (queries) => {
         const { needsLink } = await changeUser({ engine, queries, viewer, maxUsers }, id, wanted);
@@ -126,7 +126,7 @@ function createLinkCalls({ database, random, tries, baseUrl, maxUsers }: Deps, c
     readLink: (token: string): Promise<ReadLink> => readLink(database.queries, token),
     async useLink(use: Omit<LinkUse, 'passwordHash'> & { password: string }, origin: Origin): Promise<SignedIn> {
       checkPassword('password', use.password);
-      // Before the work of a hash: only who has a link causes it, and only with what could succeed.
+      // Checked before hashing: only a valid link with valid fields causes that work.
       const link = await readLink(database.queries, use.token);
       checkUse(link, use);
       if (link.needsCode && use.code === undefined) return { needsCode: true };
@@ -152,15 +152,15 @@ function createLinkCalls({ database, random, tries, baseUrl, maxUsers }: Deps, c
 }
 
 /**
- * Only an operator resets a password; an invitation can be renewed by a user who could have made it. Checked under the
- * user's lock: a user who used the link or was promoted meanwhile would be opened by a link that its maker may not have.
+ * Only an operator may reset a password; an invitation may be renewed by any user who could have created it. Checked under the user's lock:
+ * if the invited user has used the link or was promoted in the meantime, the link would grant more than its creator may grant.
  */
 async function renewLink(engine: Database['engine'], queries: Queries, random: Random, viewer: Viewer, idOrEmail: string) {
   const operators = await lockOperators(engine, queries);
   const found = await findVisible(queries, viewer, idOrEmail);
   if (found) await lockUser(engine, queries, found.id);
   const user = found && (await findUser(queries, found.id));
-  // Moved to another merchant meanwhile is gone, for a viewer of this one.
+  // A user who has moved to another merchant is invisible to this viewer.
   if (!user || (viewer.merchantId !== undefined && user.merchantId !== viewer.merchantId)) throw noSuchUser();
   requireRank(viewer, { role: user.role, merchantId: user.merchantId ?? null });
   if (user.state === 'disabled') throw new GatewayError('The_status_cannot_be_applied', 'The user is disabled; enable them first.');

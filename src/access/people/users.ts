@@ -1,6 +1,6 @@
-// Users as rows, one function a verb, called inside a transaction where they change something, with the audit entry in it.
-// Always holds: an operator who can sign in remains, once there was one. Every change of an operator first takes the locks of all operators,
-// in one order, so that of two operators who remove each other at once the second finds itself the last.
+// Rows of users. Functions that change them run inside the caller's transaction, together with the audit entry.
+// Invariant: once there is an operator who can sign in, one remains. Every change of an operator first locks all operators, in a fixed order;
+// so if two operators remove each other at once, the second is refused as the last.
 import { type Selectable, sql } from 'kysely';
 import type { Database, Queries } from '../../database/database.ts';
 import { lockRows, nowMs } from '../../database/dialect.ts';
@@ -31,7 +31,7 @@ export interface ListedUser {
 const takenEmail = () => new GatewayError('The_status_cannot_be_applied', 'There is a user with this e-mail already.');
 export const noSuchUser = () => new GatewayError('Record_not_exist', 'There is no user by that id.');
 
-/** One spelling of an e-mail. */
+/** Normalises an e-mail. */
 export function readEmail(value: string): string {
   const email = value.trim().toLowerCase();
   if (email.length > 254 || !/^[^\s@<>]+@[^\s@<>]+$/.test(email) || /\p{Cc}/u.test(email)) {
@@ -40,11 +40,11 @@ export function readEmail(value: string): string {
   return email;
 }
 
-/** No < and >, which set the e-mail apart in the audit log, and no marks that turn the direction of writing. */
+/** No < and >, which delimit the e-mail in the audit log, and no marks that change the writing direction. */
 export function checkPersonName(value: string): string {
   const name = checkName(value);
   if (/[<>\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/.test(name)) {
-    throw invalidRequest('name must not hold <, > or marks that change the direction of writing.');
+    throw invalidRequest('name must not contain <, > or marks that change the writing direction.');
   }
   return name;
 }
@@ -102,19 +102,19 @@ function toListed(row: ListedRow): ListedUser {
 
 export interface UserFilter {
   merchantId?: string | undefined;
-  /** `cursorOf` the last of the page before, or an e-mail, behind which it goes on. */
+  /** `cursorOf` the last user of the previous page, or an e-mail: the page begins after it. */
   after?: string | undefined;
   limit: number;
-  /** Elsewhere than in the sandbox its user can do nothing, and is not shown. */
+  /** Whether to list the sandbox's user, who can sign in only in a sandbox. */
   hasSandboxUser: boolean;
 }
 
-/** Where the next page begins. No e-mail holds a blank. */
+/** The cursor of the next page. No e-mail contains a blank. */
 export function cursorOf({ email, id }: ListedUser): string {
   return `${email} ${id}`;
 }
 
-/** By e-mail. */
+/** Sorted by e-mail. */
 export async function listUsers(queries: Queries, { merchantId, after, limit, hasSandboxUser }: UserFilter): Promise<ListedUser[]> {
   const [afterEmail = '', afterId] = (after ?? '').split(' ');
   const rows = await listedUsers(queries)
@@ -138,7 +138,7 @@ export async function findUser(queries: Queries, id: string): Promise<ListedUser
   return row && toListed(row);
 }
 
-/** By id, or by an e-mail that one of those whom the viewer sees has. */
+/** By id, or by e-mail among the users visible to the viewer. */
 export async function findVisible(queries: Queries, { merchantId }: Viewer, idOrEmail: string): Promise<ListedUser | undefined> {
   const wanted = idOrEmail.trim().toLowerCase();
   const rows = await listedUsers(queries)
@@ -155,16 +155,16 @@ export interface NewUser extends WantedStanding {
   name: string;
 }
 
-/** What every change of users works with. */
+/** Dependencies of every change of users. */
 export interface UserDeps {
   engine: Database['engine'];
   queries: Queries;
   viewer: Viewer;
-  /** Users of one merchant, invited and disabled ones too. */
+  /** Users of one merchant, including invited and disabled ones. */
   maxUsers: number;
 }
 
-/** Throws when the merchant has as many users as it may. Its lock is held from here on, so that no other call adds one meanwhile. */
+/** Throws if the merchant is at its limit of users. Locks the merchant until the transaction ends, so that no other call adds a user. */
 async function requireRoom({ engine, queries, maxUsers }: UserDeps, merchantId: string): Promise<void> {
   await lockMerchant(engine, queries, merchantId);
   const { count } = await queries
@@ -177,7 +177,7 @@ async function requireRoom({ engine, queries, maxUsers }: UserDeps, merchantId: 
   throw new GatewayError('The_status_cannot_be_applied', sentence);
 }
 
-/** Without a password yet: the link that goes with it sets one. */
+/** The user has no password until they use the link. */
 export async function insertUser(deps: UserDeps, random: Random, wanted: NewUser): Promise<string> {
   const { queries, viewer } = deps;
   const standing = standingOf(wanted);
@@ -228,7 +228,7 @@ function isOperating(user: Pick<UserRow, 'role' | 'password_hash' | 'disabled_at
   return user.role === 'operator' && user.password_hash !== null && user.disabled_at === null && user.is_sandbox === 0;
 }
 
-/** Held until the transaction ends, so that what was counted stays true. */
+/** The lock is held until the transaction ends, so that the count stays valid. */
 export async function lockOperators(engine: Database['engine'], queries: Queries): Promise<UserRow[]> {
   const rows = await lockRows(engine, queries.selectFrom('users').selectAll().where('role', '=', 'operator').orderBy('id')).execute();
   return rows.filter(isOperating);
@@ -242,7 +242,7 @@ export async function lockUser(engine: Database['engine'], queries: Queries, id:
 
 function requireAnother(operators: readonly UserRow[], user: UserRow): void {
   if (!isOperating(user) || operators.some(({ id }) => id !== user.id)) return;
-  throw new GatewayError('The_status_cannot_be_applied', 'This is the last operator; make another one first.');
+  throw new GatewayError('The_status_cannot_be_applied', 'This is the last operator; create another one first.');
 }
 
 export interface UserChange {
@@ -284,9 +284,9 @@ async function requireFreeEmail(queries: Queries, user: UserRow, { merchantId }:
 }
 
 /**
- * Every change of role or merchant, or of the right to be here, ends all sessions and an open link in the same transaction. A user who is
- * allowed more than before also loses password and one-time codes, and needs a new link, which is true in the answer: the person who set them
- * may have been allowed to invite the user to less only [D166].
+ * A change of role or merchant, or disabling, ends all sessions and an open link in the same transaction. A user who gains rights also loses
+ * password and one-time codes and needs a new link (`needsLink`): the person who has set them up may have been invited by a user who could not
+ * grant these rights [D166].
  */
 export async function changeUser(deps: UserDeps, id: string, change: UserChange): Promise<{ needsLink: boolean }> {
   const { engine, queries, viewer } = deps;

@@ -39,7 +39,7 @@ describe('a password', () => {
   it('of an unknown user is never right', async () => {
     expect(await isPassword(null, '')).toBe(false);
     expect(await isPassword(null, 'anything at all')).toBe(false);
-    await expect(isPassword('plain text', 'plain text')).rejects.toThrow(/not in the form/);
+    await expect(isPassword('plain text', 'plain text')).rejects.toThrow(/unknown form/);
   });
 
   it('is normalised Unicode, of 12 to 256 characters', async () => {
