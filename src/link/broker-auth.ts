@@ -1,5 +1,5 @@
-// What a device may do on an outside broker, as pure decisions: RabbitMQ asks them over HTTP (rabbitmq_auth_backend_http), Mosquitto gets them as an ACL.
-// Denied by default. The gateway's own login is internal to RabbitMQ and never asked about here.
+// Authorisation of devices on an external broker, as pure functions: RabbitMQ queries them over HTTP (rabbitmq_auth_backend_http), Mosquitto
+// gets them as an ACL. Denied by default. The gateway's own login is internal to RabbitMQ and never checked here.
 import { isDeviceId, isGatewayId } from './messages.ts';
 import { mqttTopics, queueNames } from './protocol.ts';
 
@@ -14,7 +14,7 @@ export type BrokerQuestion = Readonly<Record<string, string | undefined>>;
 
 const mqttExchange = 'amq.topic';
 
-/** Login. For an MQTT client RabbitMQ also tells the client id, which must be the user: else one device could end another's session. */
+/** Login. For an MQTT client RabbitMQ also sends the client id, which must equal the user: else one device could end another's session. */
 export async function decideUser(
   question: BrokerQuestion,
   checkDevice: (deviceId: string, secret: string) => Promise<boolean>,
@@ -30,16 +30,16 @@ export function decideVhost(question: BrokerQuestion, vhost = '/'): Decision {
 }
 
 /**
- * Queues and exchanges. The default exchange (asked about as `amq.default`) is never allowed: it leads into any queue. What the MQTT plugin
- * uses is for MQTT connections alone [D130]: RabbitMQ asks about the routing key of a message, but not about its headers CC and BCC nor
- * about the dead-letter address of a queue, which only AMQP can give.
+ * Queues and exchanges. The default exchange (`amq.default`) is never allowed, because it routes to any queue. Resources of the MQTT plugin
+ * are allowed only to MQTT connections [D130]: RabbitMQ checks the routing key of a message, but not its headers CC and BCC nor the
+ * dead-letter address of a queue, which only AMQP clients can set.
  */
 export function decideResource(question: BrokerQuestion, vhost = '/'): Decision {
   const { username, vhost: askedVhost, resource, name = '', permission = '' } = question;
   if (!isDeviceId(username) || askedVhost !== vhost) return 'deny';
   if (resource === 'queue') {
     if (name === queueNames.commands(username)) return allowIf(permission === 'configure' || permission === 'read');
-    // The MQTT plugin's own queues are named after the client id; this holds the client id to the user.
+    // The MQTT plugin names its queues after the client id; this check forces the client id to equal the user.
     const isOwnMqttQueue = name === `mqtt-subscription-${username}qos0` || name === `mqtt-subscription-${username}qos1`;
     return allowIf(isOwnMqttQueue && isOverMqtt(question) && ['configure', 'write', 'read'].includes(permission));
   }
@@ -50,7 +50,7 @@ export function decideResource(question: BrokerQuestion, vhost = '/'): Decision 
   return 'deny';
 }
 
-/** Routing keys. MQTT topics arrive with dots for slashes and `*` for `+`, so a wildcard never equals an own address. */
+/** Routing keys. MQTT topics arrive with dots for slashes and `*` for `+`, so a wildcard never equals a device's own address. */
 export function decideTopic(question: BrokerQuestion, vhost = '/'): Decision {
   const { username, vhost: askedVhost, name, permission, routing_key: routingKey = '' } = question;
   if (!isDeviceId(username) || askedVhost !== vhost) return 'deny';
@@ -63,7 +63,7 @@ export function decideTopic(question: BrokerQuestion, vhost = '/'): Decision {
   return allowIf(isAnswer || routingKey === dotted(mqttTopics.presence(username)));
 }
 
-/** Mosquitto's acl_file: `%u` is the user, which `use_username_as_clientid` makes the client id too. Each gateway instance has its own user. */
+/** Mosquitto's acl_file: `%u` is the user, which `use_username_as_clientid` also makes the client id. Each gateway instance has its own user. */
 export function mosquittoAcl(gatewayUsers: readonly string[]): string {
   const gateways = gatewayUsers.flatMap((user) => [
     `user ${user}`,
@@ -81,8 +81,8 @@ export function mosquittoAcl(gatewayUsers: readonly string[]): string {
 }
 
 /**
- * RabbitMQ tells the client id of an MQTT connection with every question, as `client_id` or, about topics, in `variable_map`. It takes it
- * from the MQTT plugin alone (3.10 to 4.3), so that nothing which an AMQP client says puts one there.
+ * RabbitMQ sends the client id of an MQTT connection with every check, as `client_id` or, for topics, in `variable_map`. Only the MQTT plugin
+ * sets it (3.10 to 4.3); an AMQP client cannot.
  */
 function isOverMqtt(question: BrokerQuestion): boolean {
   return (question['client_id'] ?? question['variable_map.client_id']) === question['username'];

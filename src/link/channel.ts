@@ -1,5 +1,5 @@
-// The port to one way of reaching devices. Two are running in a gateway: `mqtt` (outside broker or embedded) and `queue` (RabbitMQ or built in).
-// What always holds: nothing is stored for later. A send either reaches a live connection now or is rejected.
+// The interface of a channel to the devices. A gateway runs two: `mqtt` (external or embedded broker) and `queue` (RabbitMQ or built in).
+// Invariant: nothing is stored for later. A send either reaches a live connection now or is rejected.
 import type { DropDetail, DropReason } from './messages.ts';
 import type { AnswerMessage, CommandMessage, PresenceMessage } from './wire-schemas.ts';
 
@@ -8,20 +8,20 @@ export type ChannelName = (typeof channelNames)[number];
 
 export interface Channel {
   readonly name: ChannelName;
-  /** True while a send has a chance: connected, and subscribed to answers. */
+  /** True while it can send: connected, and subscribed to answers. */
   readonly isConnected: boolean;
-  /** True if `send` rejects with DeviceNotOnChannel when the device is away. An outside MQTT broker cannot tell. */
+  /** True if `send` rejects with DeviceNotOnChannel when the device is offline. An external MQTT broker cannot tell. */
   readonly tellsAbsence: boolean;
-  /** Resolves when the channel works or has begun to reconnect by itself; rejects only on what no retry can mend (a taken port). */
+  /** Resolves when the channel works or is reconnecting; rejects only on errors that no retry can fix (a port in use). */
   start(listener: ChannelListener): Promise<void>;
-  /** Closes everything; afterwards the listener is never called again and no timer is left. */
+  /** Closes everything; afterwards the listener is not called and no timer runs. */
   stop(): Promise<void>;
   /**
    * Resolves when the command was handed to a live connection (RabbitMQ: confirmed).
    * Rejects with ChannelDown or DeviceNotOnChannel (certainly not delivered, now or later) or SendUnclear (it may have been).
    */
   send(deviceId: string, command: CommandMessage, expiresInMs: number): Promise<void>;
-  /** Ends the device's connection, for one that was disabled or got a new secret. */
+  /** Ends the connection of a device that was disabled or got a new secret. */
   disconnectDevice?(deviceId: string): void;
 }
 
@@ -32,22 +32,22 @@ export interface OfferedMessage {
   read(): void;
 }
 
-/** What a channel tells. Every call is made only after the sender was established: by topic, AMQP user or socket, never by the payload. */
+/** Events of a channel. The sender is always authenticated, by topic, AMQP user or socket, never by the payload. */
 export interface ChannelListener {
-  /** Every message comes in by this; `read` parses it and makes one of the calls below, at once, somewhat later, or never. */
+  /** Called for every message; `read` parses it and makes one of the calls below, at once, later, or never. */
   offer(channel: ChannelName, deviceId: string, message: OfferedMessage): void;
   answer(channel: ChannelName, deviceId: string, answer: AnswerMessage): void;
   presence(channel: ChannelName, deviceId: string, presence: PresenceMessage): void;
-  /** The device's own connection to this channel ended: a will, a closed socket, a queue that went away. */
+  /** The device's connection to this channel ended: a will, a closed socket, a deleted queue. */
   gone(channel: ChannelName, deviceId: string): void;
   /** The gateway's own connection to the broker. */
   up(channel: ChannelName): void;
   down(channel: ChannelName): void;
-  /** A message was ignored, and why. `deviceId` where the sender is established. */
+  /** A message was ignored. `deviceId` is present if the sender is authenticated. */
   dropped(channel: ChannelName, reason: DropReason, deviceId?: string, detail?: DropDetail): void;
 }
 
-/** The gateway has no connection to the broker: nothing went out. */
+/** The gateway has no connection to the broker: nothing was sent. */
 export class ChannelDown extends Error {
   constructor(channel: ChannelName) {
     super(`The gateway has no connection on the channel ${channel}.`);
@@ -55,7 +55,7 @@ export class ChannelDown extends Error {
   }
 }
 
-/** The broker, or the open sockets, say that no device listens: nothing was sent. */
+/** The broker reports, or the open sockets show, that the device is not connected: nothing was sent. */
 export class DeviceNotOnChannel extends Error {
   constructor(channel: ChannelName) {
     super(`The device is not connected on the channel ${channel}.`);
@@ -71,7 +71,7 @@ export class SendUnclear extends Error {
   }
 }
 
-/** True for the two rejections that promise that nothing went out. */
+/** True for the two errors that guarantee that nothing was sent. */
 export function isCertainlyNotSent(error: unknown): boolean {
   return error instanceof ChannelDown || error instanceof DeviceNotOnChannel;
 }

@@ -1,15 +1,15 @@
-// How far a device's clock is from ours, from the clock readings of its live messages.
-// A message that travelled long makes the device look late, never early: so the greatest of the recent samples is the nearest to the truth.
-// An offset that is too great would let a command begin late, one that is too small only makes it `expired`: doubt goes to the smaller side.
+// The offset of a device's clock from ours, from the clock readings in its live messages.
+// Latency makes the device's clock look late, never early: so the greatest of the recent samples is the most accurate.
+// Too great an offset would let a command begin late; too small an offset only makes it `expired`. In doubt the smaller one is used.
 
 const keptSamples = 5;
-/** No live message travels longer: a sample this far below the others means that the device's clock was set back. */
+/** No live message takes longer: a sample this far below the others means that the device's clock was set back. */
 const setBackMs = 20_000;
 
 export interface ClockOffset {
-  /** Device clock minus a clock of ours, always the same one, at the moment of receiving. */
+  /** Device clock minus our clock, always the same one, at the time of receipt. */
   add(sampleMs: number): void;
-  /** undefined while nothing was measured. */
+  /** undefined before the first sample. */
   read(): number | undefined;
   reset(): void;
 }

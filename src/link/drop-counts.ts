@@ -1,7 +1,7 @@
-// Which messages of devices were dropped and why: in total, and per device, to find one that is broken or stolen.
-// Of a device, drops of one kind (channel, reason, field) are one note with their number and their last moment, so that a flood of one
-// kind hides no other. Bounded: notes a device, and devices; those are forgotten whose last drop is longest ago, the sums in all stay.
-// In memory, of this instance: invalid messages must cost no writes.
+// Counts dropped messages by reason: in total, and per device, to find a broken or stolen one.
+// Per device, drops of one kind (channel, reason, field) are one note with their number and last time, so that a flood of one kind does not
+// hide another. Notes per device and devices are bounded: the least recent are evicted; totals stay. In memory of this instance, because
+// invalid messages must cost no writes.
 import type { Clock } from '../kernel/clock.ts';
 import type { ChannelName } from './channel.ts';
 import type { DropDetail, DropReason } from './messages.ts';
@@ -26,7 +26,7 @@ export interface DropNote extends Drop {
 }
 
 export interface DropCounts {
-  /** The note of this drop; without a device there is none. */
+  /** Returns the note of this drop; undefined without a device. */
   add(channel: ChannelName, reason: CountedReason, deviceId: string | undefined, detail?: DropDetail): DropNote | undefined;
   inAll(): Drops;
   of(deviceId: string): DeviceDrops;
@@ -41,7 +41,7 @@ interface DeviceBook {
 
 const maxNotes = 30;
 
-/** Said of the message when nothing more exact is known. */
+/** Default reasons. */
 const sentences: Record<CountedReason, string> = {
   'too-large': 'it is larger than 1 MiB',
   'too-deep': 'it is nested deeper than 100 levels',
@@ -49,11 +49,11 @@ const sentences: Record<CountedReason, string> = {
   'not-json': 'it is no JSON object',
   version: 'it is of another version of the protocol',
   field: 'a field is missing or has the wrong form',
-  'foreign-device': 'it speaks of another device',
+  'foreign-device': 'it names another device',
   'unknown-sender': 'nothing proves who sent it',
   'unknown-address': 'no gateway reads this address',
-  retained: 'it was retained by a broker, so it is of another time',
-  'over-budget': 'the device says more, or connects more often, than its share',
+  retained: 'it was retained by a broker, so it is outdated',
+  'over-budget': 'the device sends more messages, or connects more often, than its share allows',
   'late-question': 'the question that it answers has ended',
 };
 
@@ -61,7 +61,7 @@ export function createDropCounts(clock: Pick<Clock, 'now'>, maxDevices = 10_000)
   const inAll: Drops = {};
   const byDevice = new Map<string, DeviceBook>();
 
-  /** As in the latest message. */
+  /** From the latest message. */
   function bookOf(deviceId: string): DeviceBook {
     const book = byDevice.get(deviceId) ?? { counts: {}, notes: new Map<string, DropNote>() };
     byDevice.delete(deviceId);

@@ -1,6 +1,6 @@
-// Routes incoming messages: an answer goes to the call that waits for it, or else to the listeners for late
-// ones; every sign of life goes into the presence book; what a loss or a return means for a command under way, its carry decides.
-// A listener of another room that fails is logged and breaks nothing here.
+// Routes incoming messages: an answer goes to the call that waits for it, otherwise to the listeners for late answers. Every message
+// updates the presence book. The carry of a running command handles lost connections and reconnects.
+// A failing listener of another room is logged and has no further effect.
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { restrainLogger } from '../kernel/restrained-logger.ts';
@@ -17,7 +17,7 @@ export type LateAnswerListener = (deviceId: string, answer: AnswerMessage, chann
 /** Called at a device's first message, at a reconnect and at a new bootId. */
 export type SeenListener = (deviceId: string, snapshot: DeviceSnapshot) => void;
 
-/** A command under way, as far as connections of its device concern it. */
+/** A running command, as a receiver of its device's connection events. */
 interface UnderWay {
   readonly deviceId: string;
   lost(channel: ChannelName): void;
@@ -34,7 +34,7 @@ export interface IncomingDeps {
   drops: DropCounts;
   waiting: WaitingRoom;
   underWay: Iterable<UnderWay>;
-  /** Every message that was read says where its device is. */
+  /** Called for every valid message: the device is on this channel. */
   onReceived(deviceId: string, channel: ChannelName): void;
 }
 
@@ -56,18 +56,18 @@ export class Incoming implements ChannelListener {
       isAwaited: deps.waiting.isWaitingFor,
       onDropped: (channel, deviceId) => {
         deps.drops.add(channel, 'over-budget', deviceId);
-        this.#restrained.warn({ channel, deviceId }, 'a device says more than its share; some of it is dropped');
+        this.#restrained.warn({ channel, deviceId }, 'a device exceeds its share of messages; some are dropped');
       },
     });
   }
 
-  /** Returns how to stop listening. */
+  /** Returns a function that stops listening. */
   onLateAnswer(listen: LateAnswerListener): () => void {
     this.#lateListeners.add(listen);
     return () => this.#lateListeners.delete(listen);
   }
 
-  /** Returns how to stop listening. */
+  /** Returns a function that stops listening. */
   onSeen(listen: SeenListener): () => void {
     this.#seenListeners.add(listen);
     return () => this.#seenListeners.delete(listen);
@@ -85,7 +85,7 @@ export class Incoming implements ChannelListener {
     const { book, waiting, drops } = this.#deps;
     const sighting = book.noteAnswer(channel, deviceId, answer, waiting.isWaiting(answer.id));
     const taken = waiting.deliver(channel, deviceId, answer);
-    if (taken === 'foreign') drops.add(channel, 'foreign-device', deviceId, { field: 'id', why: 'the command is of another device' });
+    if (taken === 'foreign') drops.add(channel, 'foreign-device', deviceId, { field: 'id', why: 'the command belongs to another device' });
     else if (taken === 'forgotten') drops.add(channel, 'late-question', deviceId);
     else if (taken === 'unknown') {
       for (const listen of this.#lateListeners) this.#guarded(() => listen(deviceId, answer, channel));
@@ -117,7 +117,7 @@ export class Incoming implements ChannelListener {
 
   down(channel: ChannelName): void {
     const { clock, logger } = this.#deps;
-    logger.error({ channel }, 'the channel is down; devices on it are not reached');
+    logger.error({ channel }, 'the channel is down; devices on it cannot be reached');
     this.#downSinceMs.set(channel, clock.elapsed());
     this.#intake.down(channel);
     this.#deps.book.noteDown(channel);
@@ -127,7 +127,7 @@ export class Incoming implements ChannelListener {
   dropped(channel: ChannelName, reason: CountedReason, deviceId?: string, detail?: DropDetail): void {
     const note = this.#deps.drops.add(channel, reason, deviceId, detail);
     const facts = { deviceId, channel, reason, field: detail?.field, why: note?.why ?? detail?.why, count: note?.count };
-    // The first of its kind, the tenth, the hundredth: the rest is counted.
+    // Logs the first of its kind, the tenth, the hundredth; the others are only counted.
     const isNews = Number.isInteger(Math.log10(note?.count ?? 1));
     if (isNews) this.#restrained.warn(facts, droppedSentence);
     else this.#deps.logger.debug(facts, droppedSentence);

@@ -1,13 +1,13 @@
 // A device's share of the gateway [D62]: its messages are counted here before they are parsed.
 //
 //   within its budget                                        read at once
-//   presence over the budget                                 only the newest of each channel is kept and read when there is a token again
-//   an answer over the budget that a call waits for          read, from a second budget of the same size: noise drops no ending
+//   presence over the budget                                 only the newest of each channel is kept, and read when a token is available
+//   an answer over the budget that a call waits for          read, from a second budget of the same size: a flood drops no ending answer
 //   any other answer over the budget                         dropped; the outcome is left to Recall, which the device must answer
 //
-// What is dropped costs no parsing, no look-up and no write, only a count. A message that is large, or holds many values, costs as much
-// as several small ones.
-// Nothing here is about money: a message that is dropped, or dies with the process, is one that got lost on the wire.
+// A dropped message costs no parsing, no look-up and no write, only a count. A message that is large, or contains many values, counts as
+// several small ones.
+// Money is not at risk: a message that is dropped here, or lost with the process, is like one lost on the wire.
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import { measureShape } from '../kernel/json-shape.ts';
 import { TokenBucket } from '../kernel/token-bucket.ts';
@@ -22,18 +22,18 @@ const idFields = /"id"\s*:\s*"([0-9a-fA-F-]{36})"/g;
 
 export interface IntakeDeps {
   clock: Clock;
-  /** Messages a second in the long run, five times as many at once; presence: a twentieth of it, and so many at once. */
+  /** Sustained messages a second, with a burst of five times as many. Presence: a twentieth of the rate, with a burst of `messagesPerS`. */
   messagesPerS: number;
-  /** Does a call wait for this device's answer to this command or question? */
+  /** Whether a call waits for this device's answer to this command. */
   isAwaited(id: string, deviceId: string): boolean;
   onDropped(channel: ChannelName, deviceId: string): void;
 }
 
 export interface Intake {
   offer(channel: ChannelName, deviceId: string, message: OfferedMessage): void;
-  /** The device's connection on this channel ended: what it sent there before no longer says where it is. */
+  /** The device's connection on this channel ended: held presence is outdated. */
   gone(channel: ChannelName, deviceId: string): void;
-  /** As `gone`, for all of them: our own connection ended. */
+  /** As `gone`, for all devices: our own connection ended. */
   down(channel: ChannelName): void;
   stop(): void;
 }
@@ -52,7 +52,7 @@ interface Share {
 }
 
 export function createIntake({ clock, messagesPerS, isAwaited, onDropped }: IntakeDeps): Intake {
-  // Bounded as well: one that was forgotten merely starts with a full budget.
+  // Bounded: an evicted device just starts with a full budget again.
   const shares = new Map<string, Share>();
 
   function shareOf(deviceId: string): Share {
@@ -76,13 +76,13 @@ export function createIntake({ clock, messagesPerS, isAwaited, onDropped }: Inta
     shares.delete(deviceId);
   }
 
-  /** In tokens. A message of fewer bytes than values are free cannot hold so many, and need not be counted. */
+  /** In tokens. A message with fewer bytes than the free number of values needs no count of values. */
   function costOf({ bytes }: OfferedMessage): number {
     const values = bytes.byteLength < valuesPerToken ? 0 : measureShape(bytes, { maxValues: maxMessageValues }).values;
     return 1 + Math.floor(bytes.byteLength / bytesPerToken) + Math.floor(values / valuesPerToken);
   }
 
-  /** A search, not a parser: much cheaper, linear, and a device that writes an id in a way that it misses is asked by Recall. */
+  /** A linear search, much cheaper than parsing. If it misses an unusual spelling of an id, Recall asks the device. */
   function mayBeAwaited(deviceId: string, bytes: Uint8Array): boolean {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
     return text.matchAll(idFields).some(([, id = '']) => isAwaited(id.toLowerCase(), deviceId));

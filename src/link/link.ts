@@ -1,4 +1,4 @@
-// The way to a device and home again for commands, over whichever channel has the device.
+// Sends commands to devices and receives their answers, over the channel on which the device is connected.
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
@@ -25,23 +25,23 @@ export interface Link {
   start(): Promise<void>;
   /** Ends every waiting call: carry() as silent, ask() as undefined. */
   stop(): Promise<void>;
-  /** Where the device is: live, or found by a probe of 2 s. undefined: nowhere. Throws Too_Many_Requests when too many calls wait. */
+  /** The channel of the device: live, or found by a probe of 2 s; undefined: none. Throws Too_Many_Requests if too many calls wait. */
   locate(deviceId: string, preferred: ChannelName): Promise<ChannelName | undefined>;
   /** Fixes startBy and answerBy of a command, counted from now; call it before its row is committed [D65]. */
   deadlines(deviceId: string, answerWithinMs: number): Deadlines;
-  /** Never throws; gives exactly one result. A full waiting room is `not-sent`. */
+  /** Never throws; returns exactly one result. If too many calls wait, it is `not-sent`. */
   carry(delivery: Delivery): Promise<CarryResult>;
-  /** undefined: no answer in time. Throws Too_Many_Requests when too many calls wait. */
+  /** undefined: no answer in time. Throws Too_Many_Requests if too many calls wait. */
   ask(deviceId: string, command: AskedCommand): Promise<AnswerMessage | undefined>;
-  /** Answers that no call waits for, `accepted` too: after a timeout, doubled, or asked for by another instance. Returns how to stop listening. */
+  /** Answers that no call waits for, including `accepted`: late, duplicate, or for another instance. Returns a function that stops listening. */
   onLateAnswer(listener: LateAnswerListener): () => void;
   onSeen(listener: SeenListener): () => void;
   readonly presence: Pick<PresenceBook, 'of' | 'all' | 'journalOf' | 'isLiveAnywhere'>;
-  /** A disabled device, or one with a new secret, is cut off where the gateway holds the connection. */
+  /** Ends the connections of a disabled device, or of one with a new secret, on channels whose connections the gateway holds. */
   disconnectDevice(deviceId: string): void;
-  /** How many messages of this device were dropped, by reason, as far as it is remembered. */
+  /** Dropped messages of this device by reason, while they are in memory. */
   droppedOf(deviceId: string): DeviceDrops;
-  /** What exactly was dropped of this device, one note a kind, the newest first. */
+  /** Dropped messages of this device, one note per kind, newest first. */
   dropNotesOf(deviceId: string): DropNote[];
   /** Whether the gateway's own connection of each channel is up. */
   connected(): LinkStats['connected'];
@@ -54,7 +54,7 @@ export interface LinkDeps {
   logger: Logger;
   /** This instance's id: the replyTo of every command. */
   gatewayId: string;
-  /** One of each name at most. */
+  /** At most one per name. */
   channels: readonly Channel[];
   maxWaiting?: number;
   deviceMessagesPerS?: number;

@@ -1,6 +1,6 @@
-// Reading what devices send, without trusting it: size, JSON, version, ids, sender.
-// A message that breaks a rule becomes a DropReason to be counted; unknown fields are ignored; nothing here throws.
-// What is let through can be written again, masked and stored: it is not nested beyond reason, and its texts fit both databases.
+// Parses and validates untrusted messages of devices: size, JSON, version, ids, sender.
+// A message that breaks a rule becomes a DropReason to be counted. Unknown fields are ignored. Nothing here throws.
+// A valid message can be serialised, masked and stored: its nesting is bounded, and both databases can store its texts.
 import { clockReadingMs } from '../kernel/clock-reading.ts';
 import { isExactNumber, parseExactJson } from '../kernel/exact-json.ts';
 import { parseUuid } from '../kernel/ids.ts';
@@ -31,10 +31,10 @@ export const dropReasons = [
   'retained',
   'over-budget',
 ] as const;
-/** `field`: a required field is missing or has the wrong form. `foreign-device`: the payload names another device than the wire does. `over-budget`: it said more than its share. */
+/** `field`: a required field is missing or malformed. `foreign-device`: the payload names another device than the sender. `over-budget`: more than its share. */
 export type DropReason = (typeof dropReasons)[number];
 
-/** What exactly was wrong, for the developer of the device: which field, and a sentence without anything of the message in it. */
+/** Details for the developer of the device: the field, and a sentence that contains nothing of the message. */
 export interface DropDetail {
   field?: string;
   why?: string;
@@ -54,17 +54,17 @@ const recallStateNames: ReadonlySet<string> = new Set(recallStates);
 const kindNames: ReadonlySet<string> = new Set(deviceKinds);
 const gatewayIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Gateway ids stand in topics and routing keys; `presence` would be taken for the presence key. */
+/** Gateway ids are part of topics and routing keys; `presence` would collide with the presence key. */
 export function isGatewayId(value: unknown): value is string {
   return typeof value === 'string' && gatewayIdPattern.test(value) && value !== 'presence';
 }
 
-/** Device ids stand in topics, queue names and user names exactly as stored: a UUID in lower case. */
+/** Device ids are part of topics, queue names and user names exactly as stored: a UUID in lower case. */
 export function isDeviceId(value: unknown): value is string {
   return typeof value === 'string' && parseUuid(value) === value;
 }
 
-/** On the gateway: `fromDevice` is who the wire says is talking. */
+/** On the gateway: `fromDevice` is the authenticated sender. */
 export function readAnswer(bytes: Uint8Array | string, fromDevice: string): Reading<AnswerMessage> {
   const parsed = readJsonObject(bytes);
   return parsed.message === undefined ? parsed : answerOf(parsed.message, fromDevice);
@@ -75,11 +75,11 @@ export function readPresence(bytes: Uint8Array | string, fromDevice: string): Re
   return parsed.message === undefined ? parsed : presenceOf(parsed.message, fromDevice);
 }
 
-/** What a frame of the built-in queue adds to the message in it. */
+/** Bytes that a frame of the built-in queue adds to its message. */
 const frameBytes = { answer: '{"answer":}'.length, presence: '{"presence":}'.length };
 export const maxFrameBytes = maxMessageBytes + frameBytes.presence;
 
-/** A frame that a device sent on the built-in queue: an answer or a presence, of that device. */
+/** Reads a frame of a device on the built-in queue: an answer or a presence. */
 export function readDeviceFrame(bytes: Uint8Array | string, fromDevice: string): Reading<QueueFrame> {
   const parsed = readJsonObject(bytes, maxFrameBytes);
   if (parsed.message === undefined) return parsed;
@@ -96,7 +96,7 @@ export function readDeviceFrame(bytes: Uint8Array | string, fromDevice: string):
   return wrongField('answer', 'a frame holds one object, `answer` or `presence`');
 }
 
-/** What the `done` of a Recall says about its target, or undefined if it says nothing usable. */
+/** The report about the target in the `done` of a Recall; undefined if it is unusable. */
 export function readRecallReport(report: unknown): RecallReport | undefined {
   if (!isJsonObject(report)) return undefined;
   const { state, outcome, report: inner, reason } = report;
@@ -135,7 +135,7 @@ function answerOf(object: JsonObject, fromDevice: string): Reading<AnswerMessage
   };
 }
 
-/** A will may be as short as {"online":false}: the topic says whose it is. */
+/** A will may be as short as {"online":false}: the topic identifies the device. */
 function presenceOf(object: JsonObject, fromDevice: string): Reading<PresenceMessage> {
   const { v, online, clock, device } = object;
   const isShortWill = online === false && v === undefined;
@@ -197,7 +197,7 @@ function isTime(value: unknown): value is string {
   return clockReadingMs(value) !== undefined;
 }
 
-/** null: it is there, and no UUID. */
+/** null: present, but no UUID. */
 function optionalUuid(value: unknown): string | undefined | null {
   if (value === undefined || value === null) return undefined;
   return parseUuid(value) ?? null;
@@ -207,14 +207,14 @@ function journalField(journalId: string | undefined): { journalId?: string } {
   return journalId === undefined ? {} : { journalId };
 }
 
-/** A kind of a later version is unknown here. */
+/** A kind from a later protocol version is ignored. */
 function kindField(value: unknown): { kind?: DeviceKind } {
   return typeof value === 'string' && kindNames.has(value) ? { kind: value as DeviceKind } : {};
 }
 
 const maxTextLength = 1000;
 
-/** PostgreSQL has no U+0000, and half a surrogate pair is no text: a sentence for people loses nothing without them. */
+/** Removes U+0000, which PostgreSQL cannot store, and unpaired surrogates; a sentence for people loses nothing by that. */
 function storable(text: string): string {
   return text.slice(0, maxTextLength).replaceAll('\u0000', '').toWellFormed();
 }
@@ -225,7 +225,7 @@ function textField<Name extends string>(name: Name, value: unknown): { [key in N
 
 const maxFeatures = 50;
 
-/** Whatever else stands among them is ignored, as unknown ones are. */
+/** Entries of another type are ignored, like unknown features. */
 function featuresField(value: unknown): { features?: string[] } {
   if (!Array.isArray(value)) return {};
   const texts = value.slice(0, maxFeatures).filter((feature): feature is string => typeof feature === 'string');

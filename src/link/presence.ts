@@ -1,4 +1,4 @@
-// Who is live where, from live messages alone: no broker's memory says who is online. What is known of each device is in sightings.ts.
+// The devices that are live on each channel, derived only from live messages and not from a broker's state. Per device: sightings.ts.
 import type { Clock } from '../kernel/clock.ts';
 import type { ChannelName } from './channel.ts';
 import type { JsonObject } from './protocol.ts';
@@ -7,21 +7,20 @@ import type { AnswerMessage, PresenceMessage } from './wire-schemas.ts';
 
 export interface PresenceBook {
   /**
-   * `isPrompt`: a call waits for it. Only then is its clock reading fresh; a device may send an old answer again, which counts only while
-   * nothing else was measured.
-   * That is also how `expired` corrects an offset that was too small.
+   * `isPrompt`: a call waits for it, so its clock reading is fresh. A device may resend an old answer, whose reading is used only while there is
+   * no other sample. This is also how `expired` corrects an offset that was too small.
    */
   noteAnswer(channel: ChannelName, deviceId: string, answer: AnswerMessage, isPrompt: boolean): Sighting;
   notePresence(channel: ChannelName, deviceId: string, presence: PresenceMessage): Sighting;
   noteGone(channel: ChannelName, deviceId: string): void;
-  /** Our own connection broke: wills sent meanwhile are lost, so no device counts as connected there until its next message. */
+  /** Our own connection broke: wills sent during that time are lost, so no device counts as connected there until its next message. */
   noteDown(channel: ChannelName): void;
   noteReport(deviceId: string, report: JsonObject): void;
   isLive(deviceId: string, channel: ChannelName): boolean;
   /** On a channel of this gateway. */
   isLiveAnywhere(deviceId: string): boolean;
   clockOffsetMs(deviceId: string): number;
-  /** As the device itself said last; `otherwise` while it has said nothing here. */
+  /** As last reported by the device; `otherwise` before its first report to this instance. */
   journalOf(deviceId: string, otherwise: string | undefined): string | undefined;
   of(deviceId: string): DeviceSnapshot | undefined;
   all(): Iterable<[deviceId: string, device: SeenDevice]>;
@@ -29,7 +28,7 @@ export interface PresenceBook {
 }
 
 export function createPresenceBook({ clock, channels }: { clock: Clock; channels: readonly ChannelName[] }): PresenceBook {
-  // Bounded by the number of registered devices: only a device that has logged in gets here.
+  // Bounded by the number of registered devices: only messages of authenticated devices get here.
   const devices = new Map<string, Sightings>();
 
   function sightingsOf(deviceId: string): Sightings {

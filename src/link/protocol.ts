@@ -1,17 +1,17 @@
-// The wire to the devices, version 1: its names and addresses. It says nothing about messages: wire-schemas.ts does.
-// Shared by the gateway's side (this room) and the device's side (virtual/); docs/device-protocol.md is its prose.
+// Names and addresses of the device protocol, version 1; wire-schemas.ts has its messages.
+// Shared by the gateway (this room) and the virtual devices (virtual/). Documentation: docs/device-protocol.md.
 import { type OperationName, operationNames } from '../kernel/operations.ts';
 
 export const protocolVersion = 1;
 export const maxMessageBytes = 1024 * 1024;
-/** Values in a message of a device, objects and lists included: a value costs far more to read than its bytes. */
+/** Values in a message of a device, including objects and lists: parsing a value costs far more than its bytes. */
 export const maxMessageValues = 20_000;
 
 /** Commands that move money or write fiscal memory: journaled by the device, `accepted` first, one ending answer. */
 export const ledgerCommandNames = operationNames;
 export type LedgerCommandName = OperationName;
 
-/** Commands that change nothing by themselves; answered once, without `accepted`. */
+/** Commands that change nothing themselves; answered once, without `accepted`. */
 export const plainCommandNames = ['Status', 'LastTransaction', 'Abort', 'Recall'] as const;
 export type PlainCommandName = (typeof plainCommandNames)[number];
 
@@ -27,7 +27,7 @@ export type EndingOutcome = (typeof endingOutcomes)[number];
 export const outcomes = ['accepted', ...endingOutcomes] as const;
 export type Outcome = (typeof outcomes)[number];
 
-/** What `done` of a Recall may say about its target. */
+/** States of the target in the `done` of a Recall. */
 export const recallStates = ['final', 'running', 'never', 'unknown'] as const;
 
 export type JsonObject = { [key: string]: unknown };

@@ -1,5 +1,5 @@
-// What is known of one device from its live messages: on which channel a message came and when, how far its clock is off, which journal it keeps.
-// Live on a channel: a message within 75 s there, and since then no will, closed socket or lost connection of our own.
+// The state of one device from its live messages: channel and time of the last messages, clock offset, journal.
+// Live on a channel: a message there within 75 s, and since then no will, closed socket or lost connection of our own.
 import type { Clock } from '../kernel/clock.ts';
 import type { ChannelName } from './channel.ts';
 import { createClockOffset } from './clock-offset.ts';
@@ -8,20 +8,20 @@ import type { AnswerMessage, PresenceMessage } from './wire-schemas.ts';
 
 export interface DeviceSnapshot {
   liveOn: ChannelName[];
-  /** By channel: since when messages have come there without a gap. */
+  /** By channel: since when the device has been live without a gap. */
   liveSinceMs?: Partial<Record<ChannelName, number>>;
   lastSeenAtMs: number;
   journalId: string | undefined;
   bootId: string | undefined;
-  /** What its last presence said that it can do [D146]; undefined: no presence has come here yet. */
+  /** Features from its last presence [D146]; undefined: no presence has arrived at this instance yet. */
   features?: readonly string[] | undefined;
-  /** Device clock minus gateway clock; 0 while nothing was measured. */
+  /** Device clock minus gateway clock; 0 before the first sample. */
   clockOffsetMs: number;
   /** The last presence or the report of the last Status, without v and device. */
   report: JsonObject | undefined;
 }
 
-/** What can be asked about a device without a copy of all that is known of it. */
+/** Read access to a device's state, without copying it. */
 export interface SeenDevice {
   readonly lastSeenAtMs: number;
   readonly journalId: string | undefined;
@@ -29,7 +29,7 @@ export interface SeenDevice {
 }
 
 export interface Sighting {
-  /** The device was not live on this channel just before: its first message, or a reconnect. */
+  /** The device was not live on this channel before this message: its first message, or a reconnect. */
   isReconnect: boolean;
   isReboot: boolean;
 }
@@ -39,7 +39,7 @@ const maxKeptReport = 16 * 1024;
 
 export class Sightings implements SeenDevice {
   readonly #clock: Clock;
-  /** Per channel, when the last message came, in clock.elapsed(); absent: ended since, or never seen there. */
+  /** Time of the last message per channel, by clock.elapsed(); absent: disconnected since, or never seen there. */
   readonly #receivedAt = new Map<ChannelName, number>();
   readonly #liveSince = new Map<ChannelName, number>();
   readonly #offset = createClockOffset();
@@ -53,7 +53,7 @@ export class Sightings implements SeenDevice {
     this.#clock = clock;
   }
 
-  /** Measured against the monotonic clock: when the gateway's wall clock is set, the device's is where it was [D65]. */
+  /** Measured against the monotonic clock, so that setting the gateway's wall clock does not change it [D65]. */
   get clockOffsetMs(): number {
     const aheadMs = this.#offset.read();
     return aheadMs === undefined ? 0 : aheadMs + this.#clock.elapsed() - this.#clock.now();
@@ -74,14 +74,14 @@ export class Sightings implements SeenDevice {
 
   noteAnswer(channel: ChannelName, answer: AnswerMessage, isPrompt: boolean): Sighting {
     if (answer.journalId !== undefined) this.#journalId = answer.journalId;
-    // An old answer makes the device's clock look late, which is safe; without it the gateway's own would count, which may be wrong.
+    // An old answer makes the device's clock look late, which is safe. Without any sample the offset would be 0, which may be wrong.
     const isNearest = isPrompt || this.#offset.read() === undefined;
     return { isReconnect: this.#received(channel, isNearest ? answer.clock : undefined), isReboot: false };
   }
 
   notePresence(channel: ChannelName, presence: PresenceMessage): Sighting {
     const isReboot = this.#bootId !== undefined && presence.bootId !== undefined && presence.bootId !== this.#bootId;
-    // A clock may be set anew at a boot: samples of the old boot say nothing about the new one.
+    // A boot may set the clock, so samples from before the boot are discarded.
     if (presence.bootId !== this.#bootId) this.#offset.reset();
     this.#bootId = presence.bootId;
     this.#journalId = presence.journalId;
@@ -96,7 +96,7 @@ export class Sightings implements SeenDevice {
   }
 
   noteReport(report: JsonObject): void {
-    // A device may report up to a mebibyte; for the times when it is away that is not worth its memory, and the last short one is kept.
+    // A report may have up to 1 MiB, too much to keep for an offline device: the last short one is kept.
     if (JSON.stringify(report).length <= maxKeptReport) this.#report = report;
   }
 
@@ -113,7 +113,7 @@ export class Sightings implements SeenDevice {
     };
   }
 
-  /** True if it was not live there until now. */
+  /** True if the device was not live there before. */
   #received(channel: ChannelName, deviceClock: string | undefined): boolean {
     const wasLive = this.isLive(channel);
     this.#receivedAt.set(channel, this.#clock.elapsed());

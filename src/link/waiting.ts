@@ -1,5 +1,5 @@
-// The calls that wait for an answer, by command id. A call is entered before its command is published, and an answer
-// counts only if it comes from the device that was asked. The number is bounded, so that a dead broker cannot fill the memory.
+// Calls that wait for an answer, by command id. A call is registered before its command is published, and an answer is accepted only from
+// the device of the command. The number is bounded, so that a broker failure cannot fill the memory.
 import type { ChannelName } from './channel.ts';
 import type { AnswerMessage } from './wire-schemas.ts';
 
@@ -12,7 +12,7 @@ export interface WaitingRoom {
   isWaitingFor(id: string, deviceId: string): boolean;
   enter(id: string, deviceId: string, onAnswer: OnAnswer): void;
   leave(id: string): void;
-  /** As `leave`, for ids that no ledger row stands behind: answers that still come for them are dropped. */
+  /** As `leave`, for ids without a ledger row: later answers to them are dropped. */
   forget(id: string): void;
   deliver(channel: ChannelName, deviceId: string, answer: AnswerMessage): 'taken' | 'foreign' | 'forgotten' | 'unknown';
 }

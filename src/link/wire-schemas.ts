@@ -1,6 +1,6 @@
-// The messages on the wire to the devices, written once: the JSON Schemas that asyncapi/v1.json shows, and the types derived from them [D55].
-// They describe; messages.ts and virtual/client/command-reader.ts read, by hand, and a property test holds both readers to what stands here.
-// Unknown fields are allowed everywhere, as the protocol says. Import types as types: TypeBox is then not loaded.
+// The messages of the device protocol: JSON Schemas for asyncapi/v1.json, and the types derived from them [D55].
+// messages.ts and virtual/client/command-reader.ts parse by hand; a property test checks both readers against these schemas.
+// Unknown fields are allowed everywhere. Import types with `import type`, so that TypeBox is not loaded.
 import type { Static } from 'typebox';
 import { Type } from '../kernel/schema-type.ts';
 import { commandNames, deviceKinds, endingOutcomes, type JsonObject, outcomes, recallStates } from './protocol.ts';
@@ -9,7 +9,7 @@ export const uuid = (description: string) => Type.String({ format: 'uuid', descr
 export const time = (description: string) => Type.String({ format: 'date-time', description });
 export const text = (description: string) => Type.String({ description });
 const anyObject = (options: { description?: string } = {}) => Type.Unsafe<JsonObject>(Type.Object({}, options));
-/** A field that another one asks for, though the types cannot say it. */
+/** A field that is required for one value of another field; the types cannot express it. */
 const whenItIs = (field: string, value: unknown, required: string) => ({
   if: { properties: { [field]: { const: value } } },
   // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
@@ -24,7 +24,7 @@ export const commandSchema = Type.Object({
   id: uuid('Id of the command; the answer repeats it.'),
   name: Type.Enum(commandNames),
   replyTo: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Id of the gateway instance that wants the answer.' }),
-  issuedAt: time("When it was written, in the gateway's clock. For people: decide nothing by it."),
+  issuedAt: time("When it was written, in the gateway's clock. Informational only."),
   startBy: Type.Optional(startBy),
   answerBy: Type.Optional(time("Until then the caller waits, in the device's own clock.")),
   args: anyObject(),
@@ -47,7 +47,7 @@ export const presenceSchema = Type.Object(
   {
     v: version,
     device: uuid('DeviceID, in lower case.'),
-    online: Type.Boolean({ description: 'false: the device says goodbye, or the broker says it by the will.' }),
+    online: Type.Boolean({ description: 'false: the device is going offline, or the broker publishes its will.' }),
     clock: Type.Optional(time("The device's clock at sending. Required when online.")),
     bootId: Type.Optional(uuid('New at every start of the device.')),
     journalId: Type.Optional(uuid('Names the journal; new whenever it starts empty. Absent: the device keeps none.')),
@@ -67,7 +67,7 @@ export const presenceSchema = Type.Object(
 );
 export type PresenceMessage = Static<typeof presenceSchema>;
 
-/** What `done` of a Recall reports about its target. */
+/** The report about the target in the `done` of a Recall. */
 export const recallReportSchema = Type.Object(
   {
     state: Type.Enum(recallStates),

@@ -100,7 +100,7 @@ describe('unauthenticated clients', () => {
       const login = { ...mqttOptions(deviceA), clientId: `${count}${'x'.repeat(30_000)}` };
       await expect(connectAsync(url(), login)).rejects.toThrow();
     }
-    const lines = logger.lines.filter(({ message }) => message === 'a device was not let in');
+    const lines = logger.lines.filter(({ message }) => message === 'the login of a device was refused');
     expect(lines.length).toBeLessThanOrEqual(20);
     expect(lines.length).toBeGreaterThan(0);
     expect(JSON.stringify(logger.lines).length).toBeLessThan(20_000);

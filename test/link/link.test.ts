@@ -42,7 +42,7 @@ describe('the link', () => {
     mqtt.mend();
     expect(logger.lines.map(({ level, message, fields }) => [level, message, fields])).toEqual([
       ['info', 'the channel is up', { channel: 'mqtt' }],
-      ['error', 'the channel is down; devices on it are not reached', { channel: 'mqtt' }],
+      ['error', 'the channel is down; devices on it cannot be reached', { channel: 'mqtt' }],
       ['info', 'the channel is up', { channel: 'mqtt', awayMs: 78_000 }],
     ]);
     await link.stop();

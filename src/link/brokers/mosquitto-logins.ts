@@ -1,9 +1,9 @@
 // The logins of devices at a Mosquitto with its dynamic security plugin, written over its $CONTROL topic [D104].
-// What always holds: of two changes of one device's login, by whichever instances, the broker itself lets the later one win. Each change has
-// a connection of its own whose client id names the device, and a broker that gets a second connection under one client id ends the first:
-// what the first had not written by then is never written. So a process that reads the database after connecting, writes the login, commits and
-// then gets `confirm` knows that no other process changed the login since, however long it stalled in between.
-// Everything is bounded: a Mosquitto that does not answer costs some seconds and an error; a few changes run at once, more are refused.
+// Invariant: of two concurrent changes of one device's login, by any instances, the later one wins. Each change uses its own connection, whose
+// client id names the device. A broker that gets a second connection with the same client id closes the first, whose remaining commands
+// are then never executed. So a process that connects, reads the database, writes the login, commits and then succeeds with `confirm` can
+// rely on it that no other process has changed the login in between, even if it stalled.
+// Everything is bounded: if Mosquitto does not answer, a change fails after some seconds; a few changes run at once, more are refused.
 import type { connect, IClientOptions, MqttClient } from 'mqtt';
 import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
@@ -12,18 +12,18 @@ import type { Random } from '../../kernel/random.ts';
 import { mqttTopics } from '../protocol.ts';
 
 export interface HeldLogin {
-  /** Afterwards the device's only login is this one, and its connections have ended. */
+  /** Replaces the device's login and ends its connections. */
   put(secret: string, isDisabled: boolean): Promise<void>;
-  /** `unknown`: there is no such login. Its connections have ended when it is disabled. */
+  /** `unknown`: there is no such login. Disabling ends its connections. */
   setDisabled(isDisabled: boolean): Promise<'set' | 'unknown'>;
-  /** Throws if another process has begun to change this login since. */
+  /** Throws if another process has begun to change this login in the meantime. */
   confirm(): Promise<void>;
 }
 
 export interface DeviceLogins {
-  /** Runs `work` with the device's login in hand; rejects with a sentence when Mosquitto does not answer. */
+  /** Runs `work` while holding the device's login; rejects if Mosquitto does not answer. */
   change<Result>(deviceId: string, work: (login: HeldLogin) => Promise<Result>): Promise<Result>;
-  /** Whether logins can be changed: tried with a device that does not exist, so that nothing changes. Rejects with what Mosquitto said. */
+  /** Checks that logins can be changed, with a device that does not exist, so that nothing changes. Rejects with Mosquitto's error. */
   check(): Promise<void>;
 }
 
@@ -32,9 +32,9 @@ export interface MosquittoLoginsOptions {
   url: string;
   clock: Clock;
   random: Pick<Random, 'uuid'>;
-  /** The caller is answered that it failed; the log has the reason. */
+  /** Records the reason of a failure, which the caller does not get. */
   logger: Pick<Logger, 'warn'>;
-  /** Of each step: the connection, a change, the confirmation. */
+  /** Time-out of each step: the connection, a change, the confirmation. */
   answerWithinMs?: number;
   maxAtOnce?: number;
   /** Instead of the package `mqtt`: for tests. */
@@ -50,10 +50,10 @@ interface Reply {
 const controlTopic = '$CONTROL/dynamic-security/v1';
 const defaultAnswerWithinMs = 3_000;
 const defaultMaxAtOnce = 20;
-// What a broker that lost sight of us needs to end the connection, too.
+// Also the time after which a broker that has lost our connection closes it.
 const keepaliveS = 10;
 
-/** `why` is for the log: what Mosquitto or the network said, if anything. */
+/** `why`, for the log: the error of Mosquitto or of the network, if any. */
 const silent = (why: Error | string = 'no answer in time, or the connection ended') =>
   new GatewayError('Internal_error', "Mosquitto did not take the change of the device's login.", {
     httpStatus: 503,
@@ -61,7 +61,7 @@ const silent = (why: Error | string = 'no answer in time, or the connection ende
     cause: typeof why === 'string' ? new Error(why) : why,
   });
 
-/** Under one client id a device: the broker ends the earlier of two connections. */
+/** One client id per device: the broker ends the earlier of two connections. */
 function connectionOf(deviceId: string, connectTimeout: number): IClientOptions {
   return {
     protocolVersion: 4,
@@ -104,7 +104,7 @@ export function createMosquittoLogins(options: MosquittoLoginsOptions): DeviceLo
   async function open(deviceId: string): Promise<MqttClient> {
     const mqtt = await library();
     const client = mqtt.connect(options.url, connectionOf(deviceId, answerWithinMs));
-    // A refused login, a name that is not found, a reset.
+    // A refused login, an unknown host, a reset.
     client.on('error', () => {});
     try {
       await within<void>(client, (resolve) => client.once('connect', () => resolve()));
@@ -119,8 +119,8 @@ export function createMosquittoLogins(options: MosquittoLoginsOptions): DeviceLo
   }
 
   /**
-   * The replies come in the order of the commands; one batch is on its way at a time. Mosquitto sends every reply to all who listen for
-   * replies, so those of other changes, by this gateway or another, are recognised by their correlationData and skipped.
+   * Replies arrive in the order of the commands; one batch is sent at a time. Mosquitto sends every reply to all subscribers, so replies to
+   * other changes, by this gateway or another, are recognised by their correlationData and skipped.
    */
   async function send(client: MqttClient, commands: object[]): Promise<Reply[]> {
     if (!client.connected) throw silent();
@@ -133,7 +133,7 @@ export function createMosquittoLogins(options: MosquittoLoginsOptions): DeviceLo
           const replies = readReplies(payload)?.filter((reply) => reply?.correlationData === correlationData);
           if (replies === undefined || replies.length === 0) return;
           if (replies.length === commands.length) resolve(replies);
-          else reject(silent('an answer to another number of commands'));
+          else reject(silent('an answer with the wrong number of replies'));
         };
         client.on('message', onMessage);
         client.publish(controlTopic, JSON.stringify({ commands: marked }), { qos: 1 }, (error) => error && reject(silent(error)));
@@ -179,7 +179,7 @@ function hold(deviceId: string, send: (commands: object[]) => Promise<Reply[]>):
     async put(secret, isDisabled) {
       const commands = [...loginCommands(deviceId, secret), ...(isDisabled ? [{ command: 'disableClient', username: deviceId }] : [])];
       const replies = await send(commands);
-      // Only that there was nothing to delete is as it should be.
+      // A delete may fail because there was nothing to delete; no other error is expected.
       const refused = replies.find(({ command, error }) => error !== undefined && !command.startsWith('delete'));
       if (refused) throw silent(`${refused.command}: ${refused.error}`);
     },
@@ -197,7 +197,7 @@ function hold(deviceId: string, send: (commands: object[]) => Promise<Reply[]>):
   };
 }
 
-/** The login from nothing, whatever was there: deleting it ends its connections. A role of its own, because a rule cannot say "the user". */
+/** Deletes the login, which ends its connections, and creates it again. With its own role, because an ACL rule has no placeholder for the user. */
 function loginCommands(deviceId: string, secret: string): object[] {
   const rolename = `tillgate-device-${deviceId}`;
   const allow = (acltype: string, topic: string) => ({ acltype, topic, allow: true });

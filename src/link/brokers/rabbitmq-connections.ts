@@ -1,13 +1,13 @@
-// Ends the connections of a device at RabbitMQ, over its management API, when the device was disabled or got a new secret [D105].
-// RabbitMQ asks about every login [D200], but another instance may accept the old secret for a few seconds: so a device is cut off at once and
-// once more after that time. What fails is tried again for a few minutes; a device that is cut off again meanwhile begins anew.
-// Always holds: at most `maxWaiting` devices wait, one request is under way, and nothing here can make a caller wait.
+// Ends the connections of a device at RabbitMQ, over its management API, when the device is disabled or gets a new secret [D105].
+// RabbitMQ checks every login with a gateway [D200], but another instance may accept the old secret for a few seconds. So the connections
+// are ended at once and again after that time. Failures are retried for a few minutes; a new change of the device restarts this.
+// Invariants: at most `maxWaiting` devices wait, one request runs at a time, and callers never wait for it.
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 
 export interface RabbitmqConnections {
   end(deviceId: string): void;
-  /** Whether connections can be ended: tried with a device that does not exist. Rejects with what the management API said. */
+  /** Checks that connections can be ended, with a device that does not exist. Rejects with the error of the management API. */
   check(): Promise<void>;
   stop(): void;
 }
@@ -20,13 +20,13 @@ export interface RabbitmqConnectionsOptions {
   maxWaiting?: number;
 }
 
-/** More than the 5 s for which an instance that missed the change may still accept the old secret [D38]. */
+/** Longer than the 5 s for which an instance that missed the change may accept the old secret [D38]. */
 const cutAgainMs = 7_000;
 const tryAgainMs = 5_000;
 const giveUpAfterMs = 300_000;
 const answerWithinMs = 5_000;
 const defaultMaxWaiting = 10_000;
-/** Of no device: identifiers of devices are random. */
+/** The id of no device: ids of devices are random. */
 const noDevice = '00000000-0000-0000-0000-000000000000';
 
 interface Cut {
@@ -51,13 +51,13 @@ export async function readNodes(apiUrl: string, signal: AbortSignal): Promise<Ra
   const response = await fetch(`${base}/nodes`, { headers: { authorization }, signal });
   if (!response.ok) throw new Error(`HTTP ${response.status}`);
   const nodes = (await response.json()) as { name?: unknown; fd_used?: unknown; fd_total?: unknown }[];
-  // A node that has just started has not counted yet.
+  // A node that has just started has no statistics yet.
   if (!nodes.every(({ fd_total: total }) => typeof total === 'number'))
-    throw new Error('its figures are not there yet; ask again in some seconds');
+    throw new Error('its statistics are not available yet; retry in some seconds');
   return nodes.map((node) => ({ name: String(node.name), filesUsed: Number(node.fd_used), filesAtMost: Number(node.fd_total) }));
 }
 
-/** The status of the API's answer to the request that ends them. Of a device that has none it is 404, or 204, depending on the version. */
+/** Returns the HTTP status. For a device without connections it is 404 or 204, depending on the version. */
 export async function endConnections(apiUrl: string, deviceId: string, signal: AbortSignal): Promise<number> {
   const { base, authorization } = requestOf(apiUrl);
   const headers = { authorization, 'x-reason': 'cut off by Tillgate' };
@@ -71,7 +71,7 @@ export const isEnded = (status: number): boolean => (status >= 200 && status <= 
 export function createRabbitmqConnections(options: RabbitmqConnectionsOptions): RabbitmqConnections {
   const { clock, logger, maxWaiting = defaultMaxWaiting } = options;
   const cuts = new Map<string, Cut>();
-  /** Those that are due, the first come first. */
+  /** Due devices, first in, first out. */
   const line = new Map<string, Cut>();
   let isRunning = false;
   let isStopped = false;
@@ -98,7 +98,7 @@ export function createRabbitmqConnections(options: RabbitmqConnectionsOptions): 
       line.delete(deviceId);
       const startedAt = clock.elapsed();
       const isDone = await endNow(deviceId);
-      // Cut off anew while the request was under way: that one counts.
+      // If the device was cut off again during the request, the newer cut counts.
       if (cuts.get(deviceId) === cut) plan(deviceId, cut, isDone, startedAt);
     }
     isRunning = false;
@@ -135,7 +135,7 @@ export function createRabbitmqConnections(options: RabbitmqConnectionsOptions): 
     end(deviceId) {
       if (isStopped) return;
       if (cuts.size >= maxWaiting && !cuts.has(deviceId)) {
-        logger.error({ deviceId }, 'too many devices wait to be cut off at RabbitMQ; this one is not');
+        logger.error({ deviceId }, 'too many devices wait to be cut off at RabbitMQ; the connections of this one stay open');
         return;
       }
       cuts.get(deviceId)?.cancelWait();

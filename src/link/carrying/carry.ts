@@ -1,12 +1,12 @@
-// One ledger command on its way: the course behind Link.carry(). Its row is committed already, so the one question left is what became of it.
+// The delivery of one ledger command: the state machine behind Link.carry(). Its row is already committed, so only its outcome is open.
 //
-//   publish -> accepted -> ending answer                                      the good way
+//   publish -> accepted -> ending answer                                      the normal course
 //   no accepted in 3 s, or the channel lost: the same id on the other channel too (only a journal makes that safe)
-//   no accepted by startBy, a reconnect on either side, an unclear send: Recall, repeated until the device says something
-//   accepted, then silence: a Recall every 30 s, because the answer may be lost [D56]
-//   30 s silent to Recall and never accepted: silent.   answerBy: timeout.   Nothing went out anywhere, for certain: not-sent
+//   no accepted by startBy, a reconnect on either side, an unclear send: Recall, repeated until the device answers
+//   accepted, then no message: a Recall every 30 s, because the answer may be lost [D56]
+//   no answer to Recall for 30 s and never accepted: silent.   answerBy: timeout.   Certainly nothing was sent: not-sent
 //
-// What always holds: one result; the call waits before the first byte leaves; without a journal at most one copy is ever on the wire, and no Recall.
+// Invariants: exactly one result; the call is registered before the first byte is sent; without a journal at most one copy is sent, and no Recall.
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Random } from '../../kernel/random.ts';
@@ -48,7 +48,7 @@ export class Carry {
   #isFinished = false;
   #wasAccepted = false;
   #isAcceptOverdue = false;
-  /** Made by the first question: most commands need none. */
+  /** Created by the first Recall: most commands need none. */
   #recalls: Recalls | undefined;
 
   /** Sends the first copy at once. */
@@ -70,19 +70,19 @@ export class Carry {
     if (whyNot !== undefined) this.#finish({ kind: 'not-sent', reason: whyNot });
   }
 
-  /** The device's connection, or our own, ended on this channel. */
+  /** The device's connection, or ours, ended on this channel. */
   lost(channel: ChannelName): void {
-    // The result of a send under way is awaited first: if the broker gives the command back, it went nowhere, and no copy may be sent on suspicion.
+    // Wait for the result of a running send first: if the broker returns the command, nothing was sent, and no second copy is needed.
     if (this.#copies.stateOn(channel) === 'under-way') this.#timers.after(0, () => this.#channelLost(channel));
     else this.#channelLost(channel);
   }
 
-  /** The device is back on this channel, or we are; or it has booted anew. */
+  /** The device or the gateway has reconnected on this channel, or the device has rebooted. */
   seenAgain(channel: ChannelName, isReboot: boolean): void {
     if (this.#isFinished) return;
     const copy = this.#copies.stateOn(channel);
     if ((copy === undefined || copy === 'not-sent') && !isReboot) {
-      // A channel that opens only now may still bring the command in time.
+      // A channel that opens only now may still deliver the command in time.
       if (this.#isAcceptOverdue && !this.#wasAccepted) this.#copies.sendOnOther();
       return;
     }
@@ -106,7 +106,7 @@ export class Carry {
       if (this.#wasAccepted) return;
       if (this.#hasJournal) this.#askWhatBecame();
       else {
-        const why = 'The device did not accept the command, and keeps no journal to ask.';
+        const why = 'The device did not accept the command, and has no journal for a Recall.';
         this.#timers.after(recallPatienceMs, () => this.#silent(why));
       }
     });
@@ -119,7 +119,7 @@ export class Carry {
     if (end === 'sent' || this.#wasAccepted) return;
     if (this.#copies.sendOnOther()) return;
     if (end === 'unclear') this.#askWhatBecame();
-    else if (this.#copies.nothingWentOut) this.#finish({ kind: 'not-sent', reason: why ?? 'Nothing went out.' });
+    else if (this.#copies.nothingWentOut) this.#finish({ kind: 'not-sent', reason: why ?? 'Nothing was sent.' });
   }
 
   #channelLost(channel: ChannelName): void {
@@ -141,7 +141,7 @@ export class Carry {
     this.#end({ by: 'answer', outcome, report, reason, journalId, channel });
   }
 
-  /** It runs, says the device. */
+  /** The device reports that the command runs. */
   #takenOn(): void {
     const isNews = !this.#wasAccepted;
     this.#wasAccepted = true;
@@ -151,7 +151,7 @@ export class Carry {
     if (this.#hasJournal) this.#lookInLater();
   }
 
-  /** The answer may get lost on its way, and then the caller would wait until answerBy for nothing. */
+  /** If the answer was lost, the caller would otherwise wait until answerBy. */
   #lookInLater(): void {
     this.#timers.after(lookInEveryMs, () => {
       this.#asking().askOnce();
@@ -211,7 +211,7 @@ export class Carry {
     try {
       this.#delivery.onStep({ step, atMs: clock.now(), channel, ...(detail === undefined ? {} : { detail }) });
     } catch (error) {
-      // The timeline is for people; it must not decide about money.
+      // The timeline is informational: a failure to record it must not change the outcome.
       logger.error({ err: error, commandId: this.#delivery.id, step }, 'a step of a command could not be recorded');
     }
   }

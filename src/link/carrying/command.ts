@@ -1,4 +1,4 @@
-// Writing a command for the wire. startBy and answerBy are in the device's own clock, so that a wrong clock does no harm.
+// Builds the message of a command. startBy and answerBy are in the device's own clock, so that a wrong clock does no harm.
 import type { CommandName, JsonObject } from '../protocol.ts';
 import type { CommandMessage } from '../wire-schemas.ts';
 

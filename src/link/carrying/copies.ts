@@ -1,6 +1,6 @@
-// The copies of one command on the channels: at most one on each, all the same.
-// No copy leaves after startBy: the deadlines is judged in the very turn in which the channel is given the copy [D65]. If the process stops
-// between the two, or the bytes lie in a socket, the copy still says the startBy that was fixed at first, and the device holds to that.
+// The copies of one command on the channels: at most one per channel, all identical.
+// No copy is sent after startBy: the deadline is checked in the same turn of the event loop in which the channel gets the copy [D65]. If the
+// process stalls between the two, or the bytes wait in a socket, the copy still has the original startBy, which the device enforces.
 import type { Clock } from '../../kernel/clock.ts';
 import { type Channel, type ChannelName, isCertainlyNotSent } from '../channel.ts';
 import type { PresenceBook } from '../presence.ts';
@@ -9,7 +9,7 @@ import { writeCommand } from './command.ts';
 import { isStartOver, passedMs, startWithinMs } from './deadlines.ts';
 import type { Delivery } from './delivery.ts';
 
-/** `unclear`: it may have gone out or not. */
+/** `unclear`: it may or may not have been sent. */
 export type CopyEnd = 'sent' | 'unclear' | 'not-sent';
 
 interface Deps {
@@ -18,7 +18,7 @@ interface Deps {
   book: PresenceBook;
   /** In the order in which they are tried. */
   channels: readonly Channel[];
-  /** What became of a copy, once for each. */
+  /** Called once per copy. */
   onEnded(channel: ChannelName, end: CopyEnd, error?: unknown): void;
 }
 
@@ -52,11 +52,11 @@ export class Copies {
     return [...this.#states.values()].every((state) => state === 'not-sent');
   }
 
-  /** A sentence when nothing goes out. */
+  /** Returns the reason if nothing is sent. */
   sendFirst(): string | undefined {
     const channel = this.#deps.channels.find((each) => this.#isLive(each));
     if (channel === undefined) return 'The device is not live on any channel.';
-    return this.#send(channel) ? undefined : 'The gateway was held up until it was too late to send it.';
+    return this.#send(channel) ? undefined : 'The gateway was delayed until it was too late to send the command.';
   }
 
   /** True if a copy went to a channel that had none. */
@@ -64,17 +64,17 @@ export class Copies {
     const { book, channels } = this.#deps;
     const { deviceId, journalId } = this.#delivery;
     const isCertain = this.nothingWentOut;
-    // A second copy beside one that may arrive: only the journal that the first came under makes sure that one of them is executed.
+    // A second copy while the first may still arrive: only the same journal ensures that the device executes one of them.
     if (!isCertain && (journalId === undefined || book.journalOf(deviceId, undefined) !== journalId)) return false;
     const other = channels.find((channel) => {
       if (this.#states.has(channel.name) || !channel.isConnected) return false;
-      // As long as nothing went out, a certain "not sent" is worth more than a copy on a channel where the device may not be.
+      // While nothing was sent, a certain "not sent" is better than a copy on a channel where the device may be absent.
       return isCertain ? this.#isLive(channel) || channel.tellsAbsence : true;
     });
     return other !== undefined && this.#send(other);
   }
 
-  /** The device has answered on this channel, which is a better proof than the broker's confirm and may overtake it. */
+  /** The device has answered on this channel: stronger evidence than the broker's confirm, and possibly earlier. */
   hasArrived(channel: ChannelName): void {
     this.#end(channel, 'sent');
   }
@@ -83,7 +83,7 @@ export class Copies {
     return channel.isConnected && this.#deps.book.isLive(this.#delivery.deviceId, channel.name);
   }
 
-  /** False, and nothing goes out, when the time to begin is over. */
+  /** False, without sending, after startBy. */
   #send(channel: Channel): boolean {
     const { clock } = this.#deps;
     const { deviceId, deadlines } = this.#delivery;

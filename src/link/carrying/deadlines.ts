@@ -1,8 +1,8 @@
 // The deadlines of a command [D65]: startBy and answerBy, fixed once, before its row is committed, and the same in every copy.
-// A gateway that stalls in between (a slow commit, a stopped process, a machine that slept) has used up this time.
+// A stall of the gateway after that (a slow commit, a suspended process or machine) counts against them.
 //
-// The elapsed time is the larger one of monotonic and wall clock: the first stops while a machine sleeps,
-// the second may be set back. Too long is safe: nothing is sent.
+// The elapsed time is the larger one of monotonic and wall clock: the first stops while the machine is suspended,
+// the second may be set back. Too long is safe, because then nothing is sent.
 import type { Clock } from '../../kernel/clock.ts';
 
 /** How long after its issue a device may begin a command. */
@@ -13,7 +13,7 @@ export interface Deadlines {
   readonly issuedAtMs: number;
   /** By the gateway's monotonic clock. */
   readonly issuedElapsedMs: number;
-  /** Device clock minus gateway clock, as it was known then. */
+  /** Device clock minus gateway clock, as known at that time. */
   readonly clockOffsetMs: number;
   readonly answerWithinMs: number;
 }
@@ -26,7 +26,7 @@ export function passedMs(clock: Clock, deadlines: Deadlines): number {
   return Math.max(clock.now() - deadlines.issuedAtMs, clock.elapsed() - deadlines.issuedElapsedMs);
 }
 
-/** Nothing may be sent any more, and nothing may be issued again. */
+/** After this the command must not be sent, and not issued again. */
 export function isStartOver(clock: Clock, deadlines: Deadlines): boolean {
   return passedMs(clock, deadlines) >= startWithinMs;
 }

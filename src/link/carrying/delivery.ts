@@ -1,4 +1,4 @@
-// What the ledger hands to the link for one command, and the one result that it gets back.
+// The input of the link for one ledger command, and its single result.
 import type { ChannelName } from '../channel.ts';
 import type { EndingOutcome, JsonObject, LedgerCommandName } from '../protocol.ts';
 import type { Deadlines } from './deadlines.ts';
@@ -9,11 +9,11 @@ export interface Delivery {
   deviceId: string;
   name: LedgerCommandName;
   args: JsonObject;
-  /** Raised before the row was committed: the answerBy on the wire is never later than the row's. */
+  /** Fixed before the row was committed: the answerBy on the wire is never later than the row's. */
   deadlines: Deadlines;
   /** The channel that is tried first. */
   preferredChannel: ChannelName;
-  /** The journal in force when the row was committed; undefined: none is known, so one channel, once, and no Recall. */
+  /** The device's journal when the row was committed; undefined: none is known, so one copy on one channel and no Recall. */
   journalId: string | undefined;
   onStep(step: LinkStep): void;
   /** `accepted`, or "running" in answer to a Recall, arrived for the first time. Must not throw. */
@@ -22,16 +22,16 @@ export interface Delivery {
 
 export type LinkStepName =
   | 'sent'
-  | 'not-sent' // certain: nothing went out on that channel
+  | 'not-sent' // certain: nothing was sent on that channel
   | 'send-unclear'
   | 'accepted'
   | 'answered' // detail: the outcome
-  | 'channel-lost' // the device's or our own connection, while waiting
+  | 'channel-lost' // the device's connection or ours ended while waiting
   | 'seen-again' // a reconnect on either side, or a reboot
-  | 'recall' // a Recall went out
+  | 'recall' // a Recall was sent
   | 'recalled'; // detail: final <outcome>, running, never, unknown
 
-/** For the sale's timeline. `channel` is absent where none is meant. */
+/** For the sale's timeline. `channel` is absent for steps without one. */
 export interface LinkStep {
   step: LinkStepName;
   atMs: number;
@@ -45,18 +45,18 @@ export interface CarryEnded {
   outcome: EndingOutcome;
   report: JsonObject | undefined;
   reason: string | undefined;
-  /** The journal under which the device said so; `never` from another one than the delivery's is for review. */
+  /** The journal of the device at its answer; `never` from another journal than the delivery's needs review. */
   journalId: string | undefined;
   channel: ChannelName;
-  /** `accepted` (or running) arrived before: a `never` after that contradicts it. */
+  /** `accepted` or running arrived before; a later `never` contradicts it. */
   wasAccepted: boolean;
 }
 
 export type CarryResult =
   | CarryEnded
-  /** Certain: nothing went out on any channel, and nothing will. */
+  /** Certain: nothing was sent on any channel, and nothing will be. */
   | { kind: 'not-sent'; reason: string }
-  /** Never accepted and silent to Recall, or the gateway stops: the outcome is unknown. */
+  /** Never accepted and no answer to Recall, or the gateway is stopping: the outcome is unknown. */
   | { kind: 'silent'; reason: string; wasAccepted: boolean }
   /** answerBy has passed: the outcome is unknown. */
   | { kind: 'timeout'; wasAccepted: boolean };

@@ -1,6 +1,6 @@
-// Plain commands, which change nothing: asking a device, and finding out on which channel it is.
-// Always holds: one search for a device at a time; whatever is under way ends at its time or when the link stops.
-// A full waiting room is Too_Many_Requests, not Device_Busy: it says nothing about the device, and trying again soon is right.
+// Plain commands, which change nothing: querying a device, and finding its channel.
+// Invariants: one search per device at a time; every search and command ends at its time-out or when the link stops.
+// If too many calls wait, the error is Too_Many_Requests and not Device_Busy: the device is not the cause, and a retry soon is right.
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { type Channel, type ChannelName, inOrder } from '../channel.ts';
 import type { AnswerMessage } from '../wire-schemas.ts';
@@ -29,7 +29,7 @@ export class PlainCommands {
     this.#deps = deps;
   }
 
-  /** The channel that the device is live on; a search for it when that is not known. */
+  /** The channel on which the device is live; searches for it if unknown. */
   async locate(deviceId: string, preferred: ChannelName): Promise<ChannelName | undefined> {
     const live = this.#liveIn(deviceId, preferred)[0];
     if (live !== undefined) return live.name;
@@ -40,7 +40,7 @@ export class PlainCommands {
     return this.#search(deviceId, preferred);
   }
 
-  /** Undefined: no answer came in time. */
+  /** Undefined: no answer in time. */
   async ask(deviceId: string, command: AskedCommand): Promise<AnswerMessage | undefined> {
     if (this.#isStopped) return undefined;
     this.#refuseWhenFull();
@@ -51,19 +51,19 @@ export class PlainCommands {
     return this.#send(deviceId, command, [best], [...others, ...connected.filter((channel) => !live.includes(channel))]).answer;
   }
 
-  /** A message of the device came on this channel: that ends a search for it. */
+  /** A message of the device arrived on this channel, which ends a search for it. */
   received(deviceId: string, channel: ChannelName): void {
     this.#searches.get(deviceId)?.end(channel);
   }
 
-  /** Ends every search and command as unanswered; later ones too. */
+  /** Ends every search and command, also later ones, as unanswered. */
   stop(): void {
     this.#isStopped = true;
     for (const search of [...this.#searches.values()]) search.end(undefined);
     for (const sent of [...this.#sent]) sent.end();
   }
 
-  /** Status on every channel for 2 s. Whatever the device says meanwhile, on any channel, tells where it is. */
+  /** Sends Status on every channel and waits 2 s. Any message of the device ends the search. */
   #search(deviceId: string, preferred: ChannelName): Promise<ChannelName | undefined> {
     const { promise: result, resolve } = Promise.withResolvers<ChannelName | undefined>();
     const sent: SentPlainCommand[] = [];

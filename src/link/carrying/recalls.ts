@@ -1,4 +1,4 @@
-// Asking a device what became of one command. Recall starts nothing, so it may be asked as often as need be.
+// Recalls of one command: they ask the device for its outcome. Recall starts nothing, so it may be repeated freely.
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Random } from '../../kernel/random.ts';
@@ -10,7 +10,7 @@ import type { WaitingRoom } from '../waiting.ts';
 import type { AnswerMessage, RecallReport } from '../wire-schemas.ts';
 import { writeCommand } from './command.ts';
 
-/** So long a device may be silent to Recall. */
+/** A device that does not answer Recall for this long counts as silent. */
 export const recallPatienceMs = 30_000;
 const recallEveryMs = 5_000;
 const maxRecalls = 10;
@@ -26,12 +26,12 @@ interface Deps {
   waiting: WaitingRoom;
   commandId: string;
   deviceId: string;
-  /** One question went out, on these channels. */
+  /** A Recall was sent on these channels. */
   onAsked(channels: readonly ChannelName[]): void;
   onAnswered(channel: ChannelName, recalled: RecallReport, answer: AnswerMessage): void;
-  /** It answered something that says nothing about the command. */
+  /** The answer does not tell the command's outcome. */
   onUnusable(channel: ChannelName, answer: AnswerMessage): void;
-  /** The device has been silent for all of the patience. */
+  /** The device has not answered for `recallPatienceMs`. */
   onSilent(): void;
 }
 
@@ -44,7 +44,7 @@ export class Recalls {
     this.#deps = deps;
   }
 
-  /** Asks at once and again every 5 s, until `stopAsking` or until the patience is over. */
+  /** Asks at once and then every 5 s, until `stopAsking` or for `recallPatienceMs`. */
   ask(): void {
     const { timers } = this.#deps;
     this.#stopAsking();
@@ -58,7 +58,7 @@ export class Recalls {
       cancelNext();
     };
     const askAgain = (isRepeat: boolean) => {
-      // Set before sending: an in-memory channel may answer, and so stop this, within the call.
+      // Set before sending: an in-memory channel may answer, and so cancel this, within the call.
       cancelNext = timers.after(recallEveryMs, () => askAgain(true));
       this.#send(isRepeat);
     };
@@ -73,12 +73,12 @@ export class Recalls {
     this.#stopAsking();
   }
 
-  /** Answers that come from now on are dropped. */
+  /** Later answers are dropped. */
   forget(): void {
     for (const id of this.#ids) this.#deps.waiting.forget(id);
   }
 
-  /** On the channels where the device is live; on all when it is on none, or did not answer the last time. */
+  /** On the channels where the device is live; on all channels if there is none, or if it did not answer the last Recall. */
   #send(isRepeat: boolean): void {
     const { clock, random, logger, gatewayId, book, channels, waiting, commandId, deviceId } = this.#deps;
     const connected = channels.filter((channel) => channel.isConnected);
@@ -87,7 +87,7 @@ export class Recalls {
     if (targets.length === 0) return;
     const id = random.uuid();
     this.#ids.push(id);
-    // A device that reboots without end must not fill the waiting room with questions: the newest will do.
+    // A device in a reboot loop must not fill the list of waiting calls: only the newest Recalls are kept.
     if (this.#ids.length > maxRecalls) waiting.forget(this.#ids.shift() ?? '');
     waiting.enter(id, deviceId, (channel, answer) => this.#answered(id, channel, answer));
     const question = writeCommand({
@@ -102,7 +102,7 @@ export class Recalls {
     this.#deps.onAsked(targets.map(({ name }) => name));
     for (const channel of targets) {
       channel.send(deviceId, question, recallEveryMs).catch((error: unknown) => {
-        logger.debug({ err: error, commandId, channel: channel.name }, 'a Recall did not go out; it is repeated');
+        logger.debug({ err: error, commandId, channel: channel.name }, 'a Recall could not be sent; it is repeated');
       });
     }
   }
@@ -112,7 +112,7 @@ export class Recalls {
     waiting.forget(id);
     const recalled = answer.outcome === 'done' ? readRecallReport(answer.report) : undefined;
     if (recalled !== undefined) return this.#deps.onAnswered(channel, recalled, answer);
-    logger.warn({ commandId, deviceId, outcome: answer.outcome }, 'a device answered Recall with nothing that could be used');
+    logger.warn({ commandId, deviceId, outcome: answer.outcome }, 'a device sent an unusable answer to Recall');
     this.#deps.onUnusable(channel, answer);
   }
 }

@@ -1,5 +1,5 @@
-// One plain command under one id, from its first copy to its answer. It ends once: by the answer, by its time, or by `end`.
-// A copy that fails to go out, or is not answered soon, is followed by one on the next channel; the first answer counts.
+// One plain command under one id, from its first copy to its answer. It ends once: by the answer, its time-out, or `end`.
+// If a copy cannot be sent or is not answered soon, another is sent on the next channel; the first answer counts.
 import type { Cancel } from '../../kernel/clock.ts';
 import type { Channel } from '../channel.ts';
 import type { JsonObject, PlainCommandName } from '../protocol.ts';
@@ -14,7 +14,7 @@ export interface PlainCommand {
   timeoutMs: number;
 }
 
-/** Unanswered for this long, it goes to the next channel as well. */
+/** After this long without an answer, the next channel is tried as well. */
 const tryNextAfterMs = 1_500;
 
 export class SentPlainCommand {
@@ -30,7 +30,7 @@ export class SentPlainCommand {
   readonly #cancels: Cancel[];
   #isEnded = false;
 
-  /** Sends nothing yet; `untried`: channels for when those that it is sent on fail or stay silent. */
+  /** Sends nothing yet. `untried`: further channels, used if the first fails or does not answer. */
   constructor(deps: CarryDeps, deviceId: string, command: PlainCommand, untried: readonly Channel[]) {
     const { promise, resolve } = Promise.withResolvers<AnswerMessage | undefined>();
     const { name, args, timeoutMs } = command;
@@ -63,13 +63,13 @@ export class SentPlainCommand {
     const deviceId = this.#deviceId;
     for (const channel of channels) {
       channel.send(deviceId, this.#bytes, this.#command.timeoutMs).catch((error: unknown) => {
-        logger.debug({ err: error, deviceId, channel: channel.name }, 'a plain command did not go out');
+        logger.debug({ err: error, deviceId, channel: channel.name }, 'a plain command could not be sent');
         this.#tryNext();
       });
     }
   }
 
-  /** As unanswered. */
+  /** Ends it as unanswered. */
   end(): void {
     this.#finish(undefined);
   }

@@ -1,4 +1,4 @@
-// A message from a device whose sender is established: offered to the listener as bytes, and parsed only when the listener wants it.
+// Offers a message of an authenticated device to the listener as bytes; it is parsed only when the listener reads it.
 import type { ChannelListener, ChannelName } from '../channel.ts';
 import { readAnswer, readPresence } from '../messages.ts';
 

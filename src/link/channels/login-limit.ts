@@ -1,5 +1,5 @@
-// How often one device may log in with its right secret, at the embedded broker and at the built-in queue alike [D62]: two machines with one
-// secret would otherwise replace each other without end. So many at once, then one a second; a wrong secret is not counted here.
+// Rate limit of successful logins of one device, at the embedded broker and the built-in queue [D62]: without it, two machines with one secret
+// would replace each other's connection endlessly. A burst, then one a second; wrong secrets are not counted here.
 import type { Clock } from '../../kernel/clock.ts';
 import { createRateLimiter, type RateLimiter } from '../../kernel/rate-limiter.ts';
 

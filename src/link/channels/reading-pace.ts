@@ -1,11 +1,11 @@
-// How fast a socket of ours is read: five times as many messages as a device may send, so that the intake can choose among them, and at least 100 a
-// second. Of a device that sends more the network holds the rest back at its source.
-// A pause is short: the packets that keep a connection alive lie behind the others, and no keep-alive is shorter than a second.
+// Backpressure on a device's socket: it is read at five times the device's rate limit, so that the intake can choose which messages to drop, and
+// at least at 100 messages a second. TCP holds back the rest at the sender.
+// A pause is shorter than a second, the shortest keep-alive, because keep-alive packets queue behind the other data.
 import type { Clock } from '../../kernel/clock.ts';
 import { TokenBucket } from '../../kernel/token-bucket.ts';
 
 export interface Pace {
-  /** What was just read; returns how long to rest before more is read, mostly 0. */
+  /** Counts what was just read; returns how long to pause, mostly 0. */
   restAfter(packets: number, bytes: number): number;
 }
 

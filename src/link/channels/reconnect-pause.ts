@@ -1,4 +1,4 @@
-// How long to wait before connecting to a broker again.
+// The back-off before reconnecting to a broker.
 import { growingPauseMs, spreadPauseMs } from '../../kernel/backoff.ts';
 import type { Random } from '../../kernel/random.ts';
 

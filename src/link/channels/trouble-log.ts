@@ -1,5 +1,5 @@
-// What an operator reads of a broker that is away: one warning with the reason when the trouble begins and one a minute while it lasts. Each
-// failed attempt, with its stack trace, is at debug: a gateway tries every few seconds for as long as it takes.
+// Log of broker failures: one warning with the reason when the failure begins, and one a minute while it lasts. Each failed attempt, with its
+// stack trace, is logged at debug, because the gateway retries every few seconds.
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { systemSentence } from '../../kernel/system-errors.ts';
@@ -7,14 +7,14 @@ import type { ChannelName } from '../channel.ts';
 
 export interface TroubleLog {
   note(error: unknown, sentence: string): void;
-  /** The channel is connected: the next trouble is a new one. */
+  /** The channel is connected: the next failure is a new one. */
   over(): void;
 }
 
 const sayEveryMs = 60_000;
 
 export function createTroubleLog({ logger, clock }: { logger: Logger; clock: Clock }, channel: ChannelName): TroubleLog {
-  /** On clock.elapsed(). */
+  /** By clock.elapsed(). */
   let sinceMs: number | undefined;
   let saidAtMs = 0;
   let linesLeftOut = 0;

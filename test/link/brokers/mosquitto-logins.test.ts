@@ -343,7 +343,7 @@ describe('a reply', () => {
   it('to more commands than were sent confirms nothing', async () => {
     const over = await ended(confirm, (opened) => opened.say(JSON.stringify({ responses: [...opened.marked, ...opened.marked] })));
     expect(over?.error).toMatchObject(refusal);
-    expect(causeOf()).toBe('an answer to another number of commands');
+    expect(causeOf()).toBe('an answer with the wrong number of replies');
   });
 
   it.each([

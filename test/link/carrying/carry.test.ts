@@ -183,7 +183,7 @@ describe('answers', () => {
     await bench.clock.settle();
     expect(await peek(result)).toBe('pending');
     expect(bench.link.stats().dropped).toEqual({ 'foreign-device': 1 });
-    expect(bench.link.dropNotesOf(otherDeviceId)).toMatchObject([{ field: 'id', why: 'the command is of another device' }]);
+    expect(bench.link.dropNotesOf(otherDeviceId)).toMatchObject([{ field: 'id', why: 'the command belongs to another device' }]);
     bench.answer(bench.mqtt, 'refused');
     expect(await result).toMatchObject({ outcome: 'refused' });
   });

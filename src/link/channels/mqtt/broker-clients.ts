@@ -1,33 +1,33 @@
-// The devices that are connected to the embedded broker, and which of them listen for commands. At most one connection a device: a second
-// one replaces the first, whose end is reported before any message of the second. A device that is cut off while its login is being
-// judged is in the moment in which it gets in cut off again: the judgement may have been made before the change that cut it off.
+// The devices connected to the embedded broker, and which of them have subscribed to commands. At most one connection per device: a second
+// one replaces the first, whose end is reported before any message of the second. If a device is cut off while its login is being checked,
+// it is cut off again right after login: the check may have read the state before the change.
 import type { Aedes, Client } from 'aedes';
 import { mqttTopics } from '../../protocol.ts';
 
 export interface BrokerClients {
-  /** The device's connection, whether it listens or not. */
+  /** The device's connection, subscribed or not. */
   of(deviceId: string): Client | undefined;
   isListening(client: Client): boolean;
-  /** undefined for a client that has not logged in, whatever it calls itself. */
+  /** undefined for a client that has not logged in, whatever its client id. */
   deviceIdOf(client: Client): string | undefined;
-  /** Its login begins to be judged. */
+  /** The check of its login begins. */
   loggingIn(client: Client): void;
   cutOff(deviceId: string): void;
-  /** Nothing counts any more that comes from it, its will included. */
+  /** All further messages of the client are ignored, including its will. */
   isCutOff(client: Client): boolean;
   watch(aedes: Aedes): void;
   clear(): void;
 }
 
-/** MQTT answers a subscription with the level that it grants, or with this and above for a refusal. */
+/** SUBACK codes from here on are refusals. */
 const firstRefusal = 128;
 
 export function createBrokerClients(onGone: (deviceId: string) => void): BrokerClients {
-  // Kept beside aedes's own list, which loses a client whose predecessor of the same id is still closing.
+  // Not aedes's own list, which loses a client while its predecessor with the same id is still closing.
   const connected = new Map<string, Client>();
   const listening = new WeakSet<Client>();
   const ended = new WeakSet<Client>();
-  /** Cut-offs are counted; of each device that ever was, the number of its last. */
+  /** Number of all cut-offs; each device that was cut off has the number of its last one. */
   let cutOffs = 0;
   const lastCutOff = new Map<string, number>();
   const cutOffsAtLogin = new WeakMap<Client, number>();

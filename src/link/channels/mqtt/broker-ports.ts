@@ -1,5 +1,5 @@
-// The ports of the embedded broker, plain and TLS, and every socket that stands on them. Unauthenticated clients reach these ports: who may hold a
-// connection is decided by the gate, and each socket is held to its size and pace from its first byte on [D62].
+// The ports of the embedded broker, plain and TLS, and all their sockets. Unauthenticated clients reach these ports: the gate bounds the
+// number of connections, and each socket has limits on packet size and rate from its first byte on [D62].
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { type SecureContext, TLSSocket } from 'node:tls';
 import type { Aedes, Client } from 'aedes';
@@ -12,20 +12,20 @@ import { holdSocket } from './held-socket.ts';
 
 export interface BrokerPortsOptions {
   host: string;
-  /** For MQTT without encryption. 0: any free one; see `plain`. undefined: none. */
+  /** For MQTT without encryption. 0: any free port; see `plain`. undefined: none. */
   port: number | undefined;
-  /** For MQTT over TLS; `context` is asked for each connection, so that a renewed certificate counts from the next one on. */
+  /** For MQTT over TLS; `context` is called for each connection, so that a renewed certificate applies to the next one. */
   secure?: { port: number; context(): SecureContext } | undefined;
   clock: Clock;
   logger: Logger;
   limits: GateLimits;
-  /** Which a device may send; sockets are read by it. */
+  /** Rate limit of a device; sockets are read at a multiple of it. */
   messagesPerS?: number | undefined;
-  /** A connection was ended because it went beyond its size or pace. */
+  /** A connection was ended because it exceeded its size or rate limit. */
   onCut(client: Client, why: 'too-large' | 'over-budget'): void;
 }
 
-/** Somewhat too large a message is dropped and counted, far too large ends the connection. A login holds a short will at most. */
+/** A message slightly above the maximum is dropped and counted; far above it ends the connection. A login contains at most a short will. */
 const packetLimits = { firstBytes: 64 * 1024, bytes: 2 * maxMessageBytes, controlBytes: 4 * 1024 };
 
 export class BrokerPorts {
@@ -48,7 +48,7 @@ export class BrokerPorts {
     return portOf(this.#servers.secure);
   }
 
-  /** `handle` makes an MQTT client of a socket. When this rejects, one of the ports may be open: see `stopListening`. */
+  /** `handle` turns a socket into an MQTT client. If this rejects, one of the ports may be open: see `stopListening`. */
   async open(handle: Aedes['handle']): Promise<void> {
     const { port, secure } = this.#options;
     if (port !== undefined) this.#servers.plain = await this.#listen(port, (socket) => this.#accept(handle, socket, undefined));
@@ -56,7 +56,7 @@ export class BrokerPorts {
       this.#servers.secure = await this.#listen(secure.port, (socket) => this.#accept(handle, socket, secure.context()));
   }
 
-  /** The connection `conn` of a client belongs to a device now. */
+  /** The client of the connection `conn` has logged in as a device. */
   loggedIn(conn: object): void {
     this.#admissions.get(conn)?.loggedIn();
   }
@@ -76,7 +76,10 @@ export class BrokerPorts {
     const { clock, logger, messagesPerS, onCut } = this.#options;
     const admission = this.#gate.enter(networkOf(raw.remoteAddress ?? ''), () => raw.destroy());
     if (admission === undefined) {
-      logger.warn({ connections: this.#gate.connections }, 'the embedded broker has no room for another connection');
+      logger.warn(
+        { connections: this.#gate.connections },
+        'the embedded broker refuses a connection: all are taken by devices that have logged in',
+      );
       raw.destroy();
       return;
     }
@@ -89,13 +92,13 @@ export class BrokerPorts {
     const socket = context === undefined ? raw : new TLSSocket(raw, { isServer: true, secureContext: context });
     this.#admissions.set(socket, admission);
     const client = handle(socket);
-    // A handshake that fails ends the connection like everything else.
+    // A failed handshake ends the connection.
     socket.on('error', () => socket.destroy());
     holdSocket(socket, { clock, limits: packetLimits, messagesPerS, cut: (why) => onCut(client, why) });
   }
 
   async #listen(port: number, accept: (socket: Socket) => void): Promise<Server> {
-    // Without no-delay an answer waits up to 40 ms for an acknowledgement.
+    // Without no-delay, a message could wait up to 40 ms for a TCP acknowledgement.
     const server = createServer({ noDelay: true, keepAlive: true }, accept);
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
@@ -104,7 +107,7 @@ export class BrokerPorts {
         resolve();
       });
     });
-    server.on('error', (error) => this.#options.logger.error({ err: error }, 'the embedded broker has trouble listening'));
+    server.on('error', (error) => this.#options.logger.error({ err: error }, 'the embedded broker failed to listen'));
     return server;
   }
 }

@@ -1,6 +1,6 @@
-// Bounds the connections of a port that unauthenticated clients can reach [D62]. Always holds: at most so many in all, so many without login,
-// and so many of those from one address; and none stays without a login for longer than the deadline. Over a bound the oldest that has
-// not logged in makes room for the new one, so that a client that only holds connections open blocks no other. One that has logged in is never cut.
+// Bounds the connections of a port that unauthenticated clients can reach [D62]. Invariants: there are bounds for all connections, for those
+// without login, and for those without login per address; no connection stays without login beyond the deadline. Above a bound the oldest
+// connection without login is closed for the new one, so that idle connections block no other client. One that has logged in is never closed.
 import type { Cancel, Clock } from '../../../kernel/clock.ts';
 
 export interface GateLimits {
@@ -24,7 +24,7 @@ export interface Admission {
 
 export interface ConnectionGate {
   readonly connections: number;
-  /** undefined: every connection is a device's that has logged in, and there is no room for one more. `cut` ends the connection. */
+  /** undefined: the bound is reached by devices that have logged in. `cut` ends the connection. */
   enter(address: string, cut: () => void): Admission | undefined;
 }
 
@@ -34,12 +34,12 @@ export function createConnectionGate(clock: Clock, limits: GateLimits): Connecti
     cut: () => void;
     cancelDeadline: Cancel;
   }
-  /** The oldest first. */
+  /** Oldest first. */
   const pending = new Set<Pending>();
   const byAddress = new Map<string, Set<Pending>>();
   let loggedIn = 0;
 
-  /** It has logged in or left. False: it was forgotten before. */
+  /** The connection has logged in or closed. False: it was already removed. */
   function forget(connection: Pending): boolean {
     if (!pending.delete(connection)) return false;
     connection.cancelDeadline();

@@ -1,6 +1,6 @@
-// The MQTT broker inside the gateway, for one instance with nothing installed. Devices log in with their secret and reach their own topics alone;
-// the gateway itself is no MQTT client here but writes to the device's connection directly. Nothing is kept: no sessions, no retained messages.
-// Unauthenticated clients reach its ports: connections, logins, packets, what is waiting to be read and what is logged about it are all bounded [D62].
+// The MQTT broker inside the gateway, for a single instance without external services. Devices log in with their secret and may use only
+// their own topics. The gateway is no MQTT client here: it writes to the device's connection directly. No sessions and no retained messages.
+// Unauthenticated clients reach its ports: connections, logins, packets, unread data and log lines are all bounded [D62].
 import type { EventEmitter } from 'node:events';
 import type { Aedes, AedesOptions, Client, ConnectPacket } from 'aedes';
 import type { Logger } from '../../../kernel/logger.ts';
@@ -20,12 +20,12 @@ import { keepNoNumbersReady } from './packet-numbers.ts';
 export interface EmbeddedBrokerOptions extends Omit<BrokerPortsOptions, 'limits' | 'onCut'> {
   gatewayId: string;
   limits?: Partial<GateLimits>;
-  /** Logins of one device at once; then one a second. */
+  /** Burst of logins of one device; then one a second. */
   deviceLogins?: number;
   checkDevice(deviceId: string, secret: string): Promise<boolean>;
-  /** A device was let in, and this is how it asked for it. */
+  /** A device has logged in; `login` is its CONNECT packet. */
   onLogin?(deviceId: string, login: BrokerLogin): void;
-  /** A message was published with the retain flag, which is taken off. */
+  /** A message was published with the retain flag, which is removed. */
   onRetained?(deviceId: string, topic: string): void;
 }
 
@@ -39,10 +39,10 @@ export interface BrokerLogin {
 const accepted = 0;
 const serverUnavailable = 3;
 const badLogin = 4;
-/** A device that does not read is cut off instead of filling the memory. */
+/** A device that does not read is disconnected instead of filling the memory. */
 const drainWithinMs = 5_000;
 const maxUnreadBytes = 4 * maxMessageBytes;
-/** The protocol asks for QoS 1; of QoS 2 each message lies in memory until its handshake ends. */
+/** The protocol requires QoS 1; a QoS 2 message stays in memory until its handshake ends. */
 const unfinishedMessages = 8;
 const topicLevels = 8;
 const foreignTopic = { field: 'topic', why: "it was published to a topic that is not the device's own; the connection is ended" };
@@ -64,7 +64,7 @@ export class EmbeddedBroker implements Channel {
     const { clock, deviceLogins } = options;
     this.#options = options;
     this.#limits = { ...defaultGateLimits, ...options.limits };
-    // Unauthenticated clients can cause most of these lines.
+    // Rate-limited, because unauthenticated clients can cause most of these lines.
     this.#logger = restrainLogger(options.logger, clock);
     this.#loginsOf = createLoginLimit(clock, deviceLogins);
     this.#clients = createBrokerClients((deviceId) => this.#listener?.gone('mqtt', deviceId));
@@ -80,7 +80,7 @@ export class EmbeddedBroker implements Channel {
     return this.#listener !== undefined;
   }
 
-  /** The ports that it listens on, once started. */
+  /** The ports, once started. */
   get port(): number | undefined {
     return this.#ports.plain;
   }
@@ -90,7 +90,7 @@ export class EmbeddedBroker implements Channel {
   }
 
   async start(listener: ChannelListener): Promise<void> {
-    // Loaded where it is used: a gateway with a broker outside needs nothing of it.
+    // Loaded on demand: a gateway with an external broker does not need it.
     const { Aedes } = await import('aedes');
     await keepNoNumbersReady();
     const aedes = await Aedes.createBroker(this.#rules());
@@ -116,7 +116,7 @@ export class EmbeddedBroker implements Channel {
     if (this.#listener === undefined) throw new ChannelDown('mqtt');
     const client = this.#clients.of(deviceId);
     if (client === undefined || client.closed || !this.#clients.isListening(client)) throw new DeviceNotOnChannel('mqtt');
-    // It hangs, and what is sent now would come at some other time.
+    // The device does not read, so a command sent now would arrive late.
     if (client.conn.writableLength > maxUnreadBytes) throw new DeviceNotOnChannel('mqtt');
     const payload = Buffer.from(JSON.stringify(command));
     await new Promise<void>((resolve) => {
@@ -129,7 +129,7 @@ export class EmbeddedBroker implements Channel {
     this.#clients.cutOff(deviceId);
   }
 
-  /** What a client may do, in the order in which aedes asks. */
+  /** The permissions of a client, in the order of aedes's checks. */
   #rules(): AedesOptions {
     return {
       id: this.#options.gatewayId,
@@ -139,7 +139,7 @@ export class EmbeddedBroker implements Channel {
       maxTopicLevels: topicLevels,
       preConnect: (client, packet, done) => {
         if (this.#options.onLogin) this.#logins.set(client, loginOf(packet));
-        // Whatever the device asks for, its session ends with its connection.
+        // The session always ends with the connection, even if the device requests a persistent one.
         packet.clean = true;
         done(null, true);
       },
@@ -152,7 +152,7 @@ export class EmbeddedBroker implements Channel {
             if (login) this.#options.onLogin?.(client.id, login);
             return done(null, true);
           }
-          this.#logger.warn({ clientId: shortened(client.id), returnCode }, 'a device was not let in');
+          this.#logger.warn({ clientId: shortened(client.id), returnCode }, 'the login of a device was refused');
           done(Object.assign(new Error('The login was refused.'), { returnCode }), null);
         });
       },
@@ -165,9 +165,9 @@ export class EmbeddedBroker implements Channel {
           return done(new Error('This topic is not yours.'));
         }
         if (this.#clients.isCutOff(client)) return done(new Error('The device may no longer connect.'));
-        // A closed client publishes only its will. `gone` says the same, and in the right order when the device is back already.
+        // A closed client publishes only its will. `gone` reports the same, and in the right order if the device has already reconnected.
         if (client.closed && packet.topic === mqttTopics.presence(client.id))
-          return done(new Error('The end of the connection was noticed.'));
+          return done(new Error('The end of the connection was already reported.'));
         if (packet.retain) this.#options.onRetained?.(client.id, packet.topic);
         packet.retain = false;
         done();
@@ -191,15 +191,15 @@ export class EmbeddedBroker implements Channel {
       this.#listener?.dropped('mqtt', 'over-budget', username);
       return serverUnavailable;
     } catch (error) {
-      this.#logger.error({ err: error, deviceId: username }, 'the login of a device could not be judged');
+      this.#logger.error({ err: error, deviceId: username }, 'the login of a device could not be checked');
       return serverUnavailable;
     }
   }
 
   #watchTrouble(aedes: Aedes): void {
     const logger = this.#logger;
-    // aedes reports its own failures by an event that its types do not know; without a listener that event would end the process.
-    (aedes as EventEmitter).on('error', (error: unknown) => logger.error({ err: error }, 'the embedded broker has trouble'));
+    // aedes reports internal failures by an event that is missing in its types; without a listener the event would end the process.
+    (aedes as EventEmitter).on('error', (error: unknown) => logger.error({ err: error }, 'the embedded broker failed'));
     aedes.on('clientError', (client, error) => logger.debug({ err: error, clientId: shortened(client.id) }, 'a device connection failed'));
     aedes.on('connectionError', (_client, error) => logger.debug({ err: error }, 'a connection that never logged in failed'));
   }
@@ -210,7 +210,7 @@ export class EmbeddedBroker implements Channel {
     const nobodyLeft = this.#ports.stopListening();
     this.#clients.clear();
     if (closing) await new Promise<void>((resolve) => closing.close(() => resolve()));
-    // aedes knows only those that have logged in.
+    // aedes closes only connections that have logged in.
     this.#ports.cutAll();
     await nobodyLeft;
   }

@@ -1,12 +1,12 @@
-// An MQTT connection held to its size and pace. aedes pulls from the socket by `read`, a chunk at a time, and pulls again when it has dealt
-// with it; so `read` is where every byte can be judged before it is parsed, and where one that is read too fast finds nothing for a moment.
+// An MQTT connection with limits on packet size and rate. aedes calls `read` for each chunk and again after processing it. So `read` can check
+// every byte before it is parsed, and returns nothing for a moment if the client sends too fast.
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../kernel/clock.ts';
 import { TokenBucket } from '../../../kernel/token-bucket.ts';
 import { createPace } from '../reading-pace.ts';
 import { createPacketGuard, type PacketLimits } from './packet-guard.ts';
 
-/** Pings, subscriptions, acknowledgements: no device needs more, and each costs an answer. */
+/** Pings, subscriptions, acknowledgements: no device needs more, and each causes an answer. */
 const controlPackets = { burst: 500, perS: 20 };
 
 export function holdSocket(
@@ -43,7 +43,7 @@ export function holdSocket(
     const cancel = clock.after(restMs, () => {
       isResting = false;
       socket.off('close', cancel);
-      // Data that arrived meanwhile was announced while the socket was paused.
+      // Data may have arrived, and its event may have been emitted, during the pause.
       if (!socket.destroyed) socket.emit('readable');
     });
     socket.once('close', cancel);

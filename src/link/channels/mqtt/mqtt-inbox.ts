@@ -1,4 +1,4 @@
-// What devices publish over MQTT, distinguished by topic: the topic, which the broker guards, says who the sender is.
+// Messages of devices over MQTT, distinguished by topic. The topic proves the sender, because the broker authorises it.
 import type { ChannelListener } from '../../channel.ts';
 import { isDeviceId } from '../../messages.ts';
 import { offerAnswer, offerPresence } from '../inbox.ts';
@@ -15,7 +15,7 @@ export function deliverMqttMessage(listener: ChannelListener, gatewayId: string,
   const [root, branch, deviceId, subject, replyTo, ...more] = message.topic.split('/');
   if (root !== 'tillgate' || branch !== 'devices' || !isDeviceId(deviceId) || more.length > 0)
     return listener.dropped('mqtt', 'unknown-address');
-  // Nothing of ours is retained: a retained message was left behind earlier.
+  // This protocol retains nothing: a retained message is a leftover.
   if (message.isRetained) return listener.dropped('mqtt', 'retained', deviceId);
   const received = { channel: 'mqtt', deviceId, bytes: message.payload } as const;
   if (subject === 'answers' && replyTo === gatewayId) offerAnswer(listener, received);

@@ -1,5 +1,5 @@
-// The channel over an outside MQTT broker (Mosquitto, RabbitMQ with its MQTT plugin). Every connection is a new client object, so that nothing of an
-// old one can be sent again behind our back; commands go at QoS 0 and only while connected. Only MQTT 3.1.1 is used.
+// The channel over an external MQTT broker (Mosquitto, RabbitMQ with its MQTT plugin). Every connection is a new client object, so that the
+// library cannot resend messages of an old one. Commands are sent at QoS 0 and only while connected. Only MQTT 3.1.1 is used.
 import type { Socket } from 'node:net';
 import type { connect, MqttClient } from 'mqtt';
 import type { Cancel, Clock } from '../../../kernel/clock.ts';
@@ -59,7 +59,7 @@ export class MqttChannel implements Channel {
 
   async start(listener: ChannelListener): Promise<void> {
     this.#listener = listener;
-    // Loaded where it is used: a gateway with the embedded broker needs nothing of it.
+    // Loaded on demand: a gateway with the embedded broker does not need it.
     const { library = ownLibrary } = this.#options;
     this.#connect = (await library()).connect;
     if (this.#listener === undefined) return;
@@ -112,7 +112,7 @@ export class MqttChannel implements Channel {
       queueQoSZero: false,
     });
     this.#client = client;
-    // A broker that takes the connection and then says nothing must not hold the channel for ever.
+    // A broker that accepts the connection and then does not answer must not block the channel for ever.
     this.#cancelPatience = clock.after(connectWithinMs, () => this.#closed(client));
     client.on('connect', () => {
       const socket = client.stream as Socket;
@@ -136,9 +136,9 @@ export class MqttChannel implements Channel {
     const topics = [mqttTopics.answers('+', gatewayId), mqttTopics.presence('+')];
     client.subscribe(topics, { qos: 0 }, (error, granted) => {
       if (this.#client !== client || this.#listener === undefined) return;
-      // Without the answers nothing may be sent: better no channel than one that cannot receive.
+      // Without a subscription to answers nothing may be sent.
       if (error || (granted ?? []).some(({ qos }) => (qos as number) >= 128)) {
-        logger.error({ err: error, topics }, 'the broker does not let the gateway subscribe');
+        logger.error({ err: error, topics }, 'the broker refuses the subscription of the gateway');
         this.#closed(client);
         return;
       }
@@ -151,7 +151,7 @@ export class MqttChannel implements Channel {
     });
   }
 
-  /** This connection is over, or has failed to open; the next one is opened after a pause. */
+  /** The connection has ended or could not be opened; the next attempt follows after a pause. */
   #closed(client: MqttClient): void {
     if (this.#client !== client) return;
     const { clock, random } = this.#options;

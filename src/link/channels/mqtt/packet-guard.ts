@@ -1,13 +1,13 @@
-// Holds the packets of an MQTT connection to a size, by their headers alone: the parser behind it gathers a packet whole before
-// any check, and would buffer 256 MiB from a client that has not logged in. Only a published message may be large;
-// a subscription of thousands of topics is none of ours. And it counts: packets, and those that are no messages.
+// Limits the size of MQTT packets by their headers: the parser behind it buffers a whole packet before any check, up to 256 MiB from a
+// client that has not logged in. Only a published message may be large; no device subscribes to thousands of topics. Also counts packets,
+// and those that are not messages.
 
 export interface PacketLimits {
-  /** Of the first packet, which is the login. */
+  /** Limit of the first packet, the login. */
   firstBytes: number;
-  /** Of a message. */
+  /** Limit of a message. */
   bytes: number;
-  /** Of everything else: subscriptions, acknowledgements, pings. */
+  /** Limit of all other packets: subscriptions, acknowledgements, pings. */
   controlBytes: number;
 }
 
@@ -18,11 +18,11 @@ export interface PacketCount {
 
 const publish = 3;
 
-/** Returns a function that follows the stream chunk by chunk; undefined: a packet is larger than it may be, and nothing more should be read. */
+/** Returns a function to call with each chunk; it returns undefined if a packet is too large, and then nothing more must be read. */
 export function createPacketGuard(limits: PacketLimits): (chunk: Uint8Array) => PacketCount | undefined {
   let isFirst = true;
   let limit = limits.firstBytes;
-  /** Of the packet under way: what is still to come of its body; undefined inside its header. */
+  /** Remaining bytes of the current packet's body; undefined inside its header. */
   let bodyLeft: number | undefined;
   let headerBytes = 0;
   let length = 0;

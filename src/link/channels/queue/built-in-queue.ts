@@ -1,6 +1,6 @@
-// The queue channel with nothing installed: a WebSocket at {base_url}/queue, HTTP Basic with DeviceID and secret, JSON frames.
-// The HTTP server judges the login and hands over sockets whose device is known. Nothing is queued for an absent device.
-// A device that connects without end waits [D62].
+// The queue channel without external services: a WebSocket at {base_url}/queue, HTTP Basic with DeviceID and secret, JSON frames.
+// The HTTP server checks the login and passes the socket on with the device's id. Nothing is queued for an offline device.
+// Logins of a device are rate-limited [D62].
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
@@ -17,13 +17,13 @@ import { DeviceSockets, type Frame } from './device-sockets.ts';
 export interface BuiltInQueueOptions {
   clock: Clock;
   logger: Logger;
-  /** Logins of one device at once; then one a second. */
+  /** Burst of logins of one device; then one a second. */
   deviceLogins?: number;
-  /** Which a device may send; sockets are read by it. */
+  /** Rate limit of a device; sockets are read at a multiple of it. */
   messagesPerS?: number | undefined;
 }
 
-/** What the HTTP server hands over: a device that has logged in and wants a WebSocket. */
+/** The WebSocket request of a device that has logged in, from the HTTP server. */
 export interface QueueUpgrade {
   request: IncomingMessage;
   socket: Duplex;
@@ -32,7 +32,7 @@ export interface QueueUpgrade {
   refuse(error: GatewayError): void;
 }
 
-/** Somewhat too large is dropped; far too large ends the connection. */
+/** A frame slightly above the maximum is dropped; a larger one ends the connection. */
 const maxPayloadBytes = maxFrameBytes + 1024;
 const presenceFrame = /^\s*\{\s*"presence"/;
 const endedCode = 4001;
@@ -116,7 +116,7 @@ export class BuiltInQueue implements Channel {
       clientTracking: false,
       autoPong: false,
     });
-    // A handshake that the library cannot take: it asks here for the answer, which is the envelope.
+    // The library calls this for a malformed handshake; the answer has the envelope.
     server.on('wsClientError', (error, socket, request) => {
       const sentence = `The WebSocket handshake is malformed: ${error.message}.`;
       const upgrade = this.#upgrades.get(request);
@@ -133,11 +133,11 @@ export class BuiltInQueue implements Channel {
       const reading = readDeviceFrame(data, deviceId);
       const { message } = reading;
       if (message === undefined) this.#listener?.dropped('queue', reading.problem, deviceId, reading);
-      // An answer counts also when it comes by a socket that was replaced meanwhile; what that one says about presence is over.
+      // An answer on a replaced socket still counts; presence on it is outdated.
       else if (message.answer) this.#listener?.answer('queue', deviceId, message.answer);
       else if (message.presence && isFromCurrent()) this.#listener?.presence('queue', deviceId, message.presence);
     };
-    // Only a guess, for the budget: the frame itself is read in any case as what it is.
+    // An estimate, only for the budget; parsing decides the real kind.
     const kind = presenceFrame.test(data.toString('latin1', 0, 64)) ? 'presence' : 'answer';
     this.#listener.offer('queue', deviceId, { kind, bytes: data, read });
   }

@@ -1,5 +1,5 @@
-// The commands that were published to RabbitMQ and are not confirmed yet. Each settles once: confirmed, given back because the device
-// has no queue, or unclear, when the connection breaks or no confirmation comes in time. What is unclear is never sent again.
+// Commands published to RabbitMQ and not confirmed yet. Each settles once: confirmed, returned because the device has no queue, or unclear
+// because the connection broke or no confirmation arrived in time. An unclear command is never sent again.
 import type { ConfirmChannel } from 'amqplib';
 import type { Clock } from '../../../kernel/clock.ts';
 import { ChannelDown, DeviceNotOnChannel, SendUnclear } from '../../channel.ts';
@@ -16,18 +16,18 @@ interface Unconfirmed {
 export interface Confirms {
   /** As Channel.send; `outbox` must have been given to `watchReturns`. */
   publish(outbox: ConfirmChannel, deviceId: string, command: CommandMessage, expiresInMs: number): Promise<void>;
-  /** Notes which messages the broker gives back, as soon as it does. */
+  /** Records messages that the broker returns. */
   watchReturns(outbox: ConfirmChannel): void;
-  /** The connection broke: open messages stay unconfirmed. */
+  /** The connection broke: unconfirmed messages settle as unclear. */
   leaveUnclear(): void;
 }
 
-/** `onAbsent`: the broker says that this device has no queue. */
+/** `onAbsent`: the broker reports that this device has no queue. */
 export function createConfirms(clock: Clock, onAbsent: (deviceId: string) => void): Confirms {
   const unconfirmed = new Map<string, Unconfirmed>();
   let nextMessageId = 0;
 
-  /** Enters a message; `settled` ends with it. */
+  /** Registers a message; `settled` settles with it. */
   function enter(messageId: string): { call: Unconfirmed; settled: Promise<void> } {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const cancel = clock.after(confirmWithinMs, () => call.settle(new SendUnclear('queue')));
@@ -58,14 +58,14 @@ export function createConfirms(clock: Clock, onAbsent: (deviceId: string) => voi
       };
       try {
         outbox.publish('', queueNames.commands(deviceId), Buffer.from(JSON.stringify(command)), options, (error) => {
-          // The return of an unroutable message always comes before its confirm.
+          // The return of an unroutable message always arrives before its confirm.
           if (call.isReturned) {
             call.settle(new DeviceNotOnChannel('queue'));
             onAbsent(deviceId);
           } else call.settle(error ? new SendUnclear('queue', error) : undefined);
         });
       } catch {
-        // amqplib refuses on a closed channel before it writes anything.
+        // On a closed channel amqplib throws before it writes anything.
         call.settle(new ChannelDown('queue'));
       }
       return settled;

@@ -1,6 +1,6 @@
-// The WebSockets of the built-in queue. One a device: a second one replaces the first, whose end is reported before any message of the second
-// one says. A socket that does not answer pings is ended, and so is one that does not read what it asked for; one that sends more than
-// its share is read slowly [D62]. From the moment in which a device is disconnected its messages are ignored, whether it closes or not.
+// The WebSockets of the built-in queue, one per device: a second one replaces the first, whose end is reported before any message of the
+// second. A socket that does not answer pings, or does not read, is ended; one that sends more than its share is read slowly [D62]. Once a
+// device is disconnected, its messages are ignored, whether it closes the socket or not.
 import type { WebSocket } from 'ws';
 import { type Cancel, type Clock, every } from '../../../kernel/clock.ts';
 import type { Logger } from '../../../kernel/logger.ts';
@@ -11,18 +11,18 @@ export interface Frame {
   deviceId: string;
   data: Buffer;
   isBinary: boolean;
-  /** False once another socket of the device has replaced the one that it came by. */
+  /** False if another socket of the device has replaced that of the message. */
   isFromCurrent(): boolean;
 }
 
 interface Deps {
   clock: Clock;
   logger: Logger;
-  /** Which a device may send; sockets are read by it. */
+  /** Rate limit of a device; sockets are read at a multiple of it. */
   messagesPerS?: number | undefined;
   onFrame(frame: Frame): void;
   onTooLarge(deviceId: string): void;
-  /** The device has no socket any more, or it has a new one. */
+  /** The socket of the device has closed or was replaced. */
   onGone(deviceId: string): void;
 }
 
@@ -34,14 +34,14 @@ interface Leaving {
 const pingEveryMs = 15_000;
 const leaveWithinMs = 1_000;
 const replacedCode = 4000;
-/** More than this unread by the device: it hangs, and what is sent now would come at some other time. */
+/** Above this the device does not read, and a command sent now would arrive late. */
 const maxUnreadBytes = 4 * maxMessageBytes;
 
 export class DeviceSockets {
   readonly #deps: Deps;
   readonly #sockets = new Map<string, WebSocket>();
   readonly #silentSincePing = new WeakSet<WebSocket>();
-  /** Sockets that were replaced or cut off get a moment for the closing handshake. */
+  /** Replaced or cut-off sockets, until their closing handshake ends or times out. */
   readonly #leaving = new Map<WebSocket, Leaving>();
   readonly #ignored = new WeakSet<WebSocket>();
   #stopPinging: Cancel = () => {};
@@ -72,13 +72,13 @@ export class DeviceSockets {
     if (previous) this.#replace(deviceId, previous);
   }
 
-  /** The device's socket, if what is written to it now leaves now. */
+  /** The device's socket, if the device reads it. */
   writable(deviceId: string): WebSocket | undefined {
     const socket = this.#sockets.get(deviceId);
     return socket !== undefined && socket.readyState === socket.OPEN && !hangs(socket) ? socket : undefined;
   }
 
-  /** Of what is still on its way by the device's sockets, those that were replaced included, nothing counts any more. */
+  /** All further messages on the device's sockets, also on replaced ones, are ignored. */
   cutOff(deviceId: string, code: number, reason: string): void {
     for (const [socket, leaving] of this.#leaving) if (leaving.deviceId === deviceId) this.#ignored.add(socket);
     const socket = this.#sockets.get(deviceId);
@@ -103,7 +103,7 @@ export class DeviceSockets {
     });
     socket.on('ping', (data) => {
       countRead(data.length);
-      // Who asks and does not read the answers would have them heaped up here.
+      // Pongs to a device that does not read would fill the memory.
       if (hangs(socket)) socket.terminate();
       else socket.pong(data);
     });
@@ -129,7 +129,7 @@ export class DeviceSockets {
   #closed(deviceId: string, socket: WebSocket): void {
     this.#leaving.get(socket)?.stopWaiting();
     this.#leaving.delete(socket);
-    // The end of a replaced or disconnected socket was reported already.
+    // The end of a replaced or disconnected socket was already reported.
     if (this.#sockets.get(deviceId) !== socket) return;
     this.#sockets.delete(deviceId);
     this.#deps.onGone(deviceId);
@@ -150,7 +150,7 @@ function hangs(socket: WebSocket): boolean {
   return socket.bufferedAmount > maxUnreadBytes;
 }
 
-/** Called for each frame; stops reading for a moment when they come too fast. What was read already is still delivered. */
+/** Called for each frame; pauses reading if frames arrive too fast. Frames already read are still delivered. */
 function paceOf(clock: Clock, socket: WebSocket, messagesPerS: number | undefined): (bytes: number) => void {
   const pace = createPace(clock, messagesPerS);
   let isResting = false;

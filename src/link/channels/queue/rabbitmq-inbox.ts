@@ -1,19 +1,19 @@
-// What devices publish to RabbitMQ: the queues it is taken from, and how messages are distinguished.
-// The user id, which RabbitMQ holds to the login, is the one proof of who the sender is.
+// Messages of devices over RabbitMQ: the gateway's queues, and how messages are distinguished.
+// The property user-id, which RabbitMQ checks against the login, is the only proof of the sender.
 import type { Channel as AmqpChannel, ChannelModel, ConsumeMessage } from 'amqplib';
 import type { ChannelListener } from '../../channel.ts';
 import { isDeviceId } from '../../messages.ts';
 import { queueNames } from '../../protocol.ts';
 import { offerAnswer, offerPresence } from '../inbox.ts';
 
-/** The gateway's own inbox, bounded in case the gateway hangs. */
+/** Lengths of the gateway's queues, bounded in case the gateway hangs. */
 const maxInbox = { answers: 100_000, presences: 20_000 };
 
 interface InboxOptions {
   gatewayId: string;
   onError(error: unknown): void;
   onMessage(message: ConsumeMessage): void;
-  /** The broker took a queue of ours away. */
+  /** The broker has deleted a queue of the gateway. */
   onCancelled(): void;
 }
 
@@ -21,7 +21,7 @@ export async function openInbox(model: ChannelModel, options: InboxOptions): Pro
   const inbox = await model.createChannel();
   inbox.on('error', options.onError);
   await inbox.assertExchange(queueNames.answersExchange, 'topic', { durable: true });
-  // Answers and presence lie in queues of their own: a flood of presence can push out nothing but presence, the oldest first.
+  // Answers and presence have separate queues: a flood of presence evicts only presence, oldest first.
   for (const [key, maxLength] of [
     [queueNames.answerKey('*', options.gatewayId), maxInbox.answers],
     [queueNames.presenceKey('*'), maxInbox.presences],

@@ -1,5 +1,6 @@
-// The queue channel over RabbitMQ. A command is transient, mandatory, confirmed and expires: it reaches the device's queue now or comes back.
-// amqplib restores the connection, not its channels: they are made anew in `#setUp`. What was unconfirmed when a connection broke is unclear, never sent again.
+// The queue channel over RabbitMQ. A command is transient, mandatory, confirmed and expires: it reaches the device's queue now or is returned.
+// amqplib restores the connection, not its channels: `#setUp` opens them again. A command that was unconfirmed when the connection broke is
+// unclear and never sent again.
 import type { ChannelModel, ConfirmChannel, connect, RecoveringChannelModel } from 'amqplib';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Logger } from '../../../kernel/logger.ts';
@@ -44,7 +45,7 @@ export class RabbitmqChannel implements Channel {
     this.#confirms = createConfirms(options.clock, (deviceId) => this.#listener?.gone('queue', deviceId));
   }
 
-  /** What a blocked broker is sent waits in the socket and would leave at some other time. */
+  /** False while the broker blocks publishing: a command would wait in the socket and be sent late. */
   get isConnected(): boolean {
     return this.#isUp && !this.#isBlocked;
   }
@@ -67,7 +68,7 @@ export class RabbitmqChannel implements Channel {
     const closing = this.#connection;
     this.#connection = undefined;
     if (closing === undefined) return;
-    // A broker that hangs must not hold up the end of the gateway.
+    // A broker that hangs must not delay the stop of the gateway.
     await new Promise<void>((resolve) => {
       const cancel = this.#options.clock.after(closeWithinMs, resolve);
       void closing
@@ -89,7 +90,7 @@ export class RabbitmqChannel implements Channel {
     const { gatewayId, random, logger, library = () => import('amqplib') } = this.#options;
     const url = new URL(this.#options.url);
     if (!url.searchParams.has('heartbeat')) url.searchParams.set('heartbeat', String(heartbeatS));
-    // Loaded where it is used: a gateway without RabbitMQ needs nothing of it.
+    // Loaded on demand: a gateway without RabbitMQ does not need it.
     const { connect: open } = await library();
     const connection = await open(url.href, {
       noDelay: true,
@@ -102,7 +103,7 @@ export class RabbitmqChannel implements Channel {
       },
     });
     connection.on('connect-failed', (error) => this.#troubles.note(error, 'RabbitMQ cannot be reached; the gateway keeps trying'));
-    connection.on('error', (error) => this.#troubles.note(error, 'the RabbitMQ connection has trouble'));
+    connection.on('error', (error) => this.#troubles.note(error, 'the RabbitMQ connection failed'));
     connection.on('handler-error', (error) =>
       logger.error({ err: error, channel: 'queue' }, 'a message from RabbitMQ could not be handled'),
     );
@@ -117,21 +118,21 @@ export class RabbitmqChannel implements Channel {
   }
 
   async #setUp(model: ChannelModel): Promise<void> {
-    // Until the recovery listens itself, an error without a listener would end the process.
-    model.on('error', (error) => this.#troubles.note(error, 'the RabbitMQ connection has trouble'));
-    // A channel that the broker closed cannot be used again; a fresh connection brings fresh channels.
+    // Until the recovery adds its listener, an error event without one would end the process.
+    model.on('error', (error) => this.#troubles.note(error, 'the RabbitMQ connection failed'));
+    // A channel that the broker closed cannot be reused, so the connection is opened again with new channels.
     const startOver = () => void model.close().catch(() => {});
     const { gatewayId } = this.#options;
     const inbox = await openInbox(model, {
       gatewayId,
-      onError: (error) => this.#troubles.note(error, 'the RabbitMQ inbox has trouble'),
+      onError: (error) => this.#troubles.note(error, 'the RabbitMQ inbox failed'),
       onMessage: (message) => {
         if (this.#listener) deliverQueueMessage(this.#listener, gatewayId, message);
       },
       onCancelled: startOver,
     });
     const outbox = await model.createConfirmChannel();
-    outbox.on('error', (error) => this.#troubles.note(error, 'the RabbitMQ outbox has trouble'));
+    outbox.on('error', (error) => this.#troubles.note(error, 'the RabbitMQ outbox failed'));
     this.#confirms.watchReturns(outbox);
     inbox.on('close', startOver);
     outbox.on('close', startOver);

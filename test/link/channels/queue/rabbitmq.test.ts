@@ -169,15 +169,15 @@ describe('the RabbitMQ channel', () => {
     const told = logger.lines.map(({ level, message }) => `${level} ${message}`);
     expect(told.filter((line) => !line.startsWith('debug'))).toEqual([
       'warn RabbitMQ cannot be reached; the gateway keeps trying',
-      'warn the RabbitMQ connection has trouble',
+      'warn the RabbitMQ connection failed',
       'error a message from RabbitMQ could not be handled',
     ]);
     expect(told.filter((line) => line.startsWith('debug'))).toEqual([
       'debug RabbitMQ cannot be reached; the gateway keeps trying',
-      'debug the RabbitMQ connection has trouble',
-      'debug the RabbitMQ connection has trouble',
-      'debug the RabbitMQ inbox has trouble',
-      'debug the RabbitMQ outbox has trouble',
+      'debug the RabbitMQ connection failed',
+      'debug the RabbitMQ connection failed',
+      'debug the RabbitMQ inbox failed',
+      'debug the RabbitMQ outbox failed',
     ]);
   });
 
