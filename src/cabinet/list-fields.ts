@@ -1,4 +1,4 @@
-// What the lists of the cabinet have in common: cursor, limit, merchant, span of time, and how a row of a list is shown.
+// Common parts of the cabinet's lists: cursor, limit, merchant, period, and the form of a row.
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { adminAnswers, dateTimeField, named, textField, uuidField } from '../http/schemas.ts';
@@ -18,7 +18,7 @@ export const merchantField = {
 
 export const listFields = {
   ...merchantField,
-  cursor: Type.Optional(textField('`next` of the page before.', 200)),
+  cursor: Type.Optional(textField('`next` of the previous page.', 200)),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'How many at most (50).' })),
 };
 
@@ -27,11 +27,14 @@ export const spanFields = {
   to: Type.Optional(dateTimeField('and before this one.')),
 };
 
-export const nextField = { next: Type.Optional(Type.String({ description: 'Where the next page begins; absent: there is none.' })) };
+export const nextField = { next: Type.Optional(Type.String({ description: 'Cursor of the next page; absent: this is the last page.' })) };
 
 export const textShown = named(
   'Said',
-  Type.Object({ key: Type.String({ description: 'Of a sentence in the catalogue.' }), params: mapOf<string | number>('string', 'number') }),
+  Type.Object({
+    key: Type.String({ description: 'Key of a sentence in the catalogue.' }),
+    params: mapOf<string | number>('string', 'number'),
+  }),
 );
 
 /** `schema.response` of a route that answers CSV. */
@@ -44,7 +47,7 @@ export function sendCsv(reply: FastifyReply, fileName: string, csv: Readable | s
   return reply.type(csvType).header('content-disposition', `attachment; filename="${fileName}"`).send(csv);
 }
 
-/** The one way to a Scope: from the viewer. */
+/** The only way to get a Scope: from the viewer. */
 export function scopeOfView(request: FastifyRequest, asked?: string): Scope {
   return { merchantId: scopeOf(request, asked) };
 }

@@ -1,6 +1,6 @@
-// A viewer never sees a row of another merchant, also not by its id: before a handler runs, the id in the path and the merchantId in query or body
-// are checked. Another merchant's row answers like one that does not exist. A row never changes its merchant,
-// so a check before the action leaves no gap. Lists narrow themselves by `scopeOf`.
+// A viewer never sees a row of another merchant: before a handler runs, the id in the path and the merchantId in query or body are checked.
+// The row of another merchant is answered like a missing one. A row never changes its merchant, so the check before the handler leaves no
+// race. Lists are restricted by `scopeOf`.
 import type { FastifyRequest } from 'fastify';
 import { sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
@@ -31,7 +31,7 @@ function merchantNamedIn(source: unknown): string | undefined {
   return typeof named === 'string' ? named.toLowerCase() : undefined;
 }
 
-/** Holds for every route of the scope; it must come before them. */
+/** Applies to every route of the Fastify scope; call it before they are added. */
 export function guardRows(app: RouteApp, { database }: { database: Database }): void {
   app.addHook('preValidation', async (request) => {
     const merchantId = optionalViewerOf(request)?.merchantId;
@@ -48,7 +48,7 @@ export function guardRows(app: RouteApp, { database }: { database: Database }): 
   });
 }
 
-/** Whose rows a list may show: the viewer's own merchant, or for those who see all whichever they ask for. */
+/** The merchant whose rows a list shows: the viewer's own, or the requested one for a viewer of all merchants. */
 export function scopeOf(request: FastifyRequest, asked?: string): string | undefined {
   return viewerOf(request).merchantId ?? asked?.toLowerCase();
 }

@@ -1,7 +1,8 @@
-// Who may call what in the cabinet: one row for each operationId of {base_url}/cabinet/api. A route cannot be registered without its row.
-// operator: all merchants. merchant: the own merchant's objects, keys, devices and users. viewer: reads, of one merchant or of all.
-// `isConfirmed`: money steps, secrets, keys, users, sessions and whatever lets a device in again ask for the password or a code again when the last one is older than 15 minutes.
-// `row`: what the path's id names; another merchant's answers 20, as if it were absent (own-rows.ts looks before any handler runs).
+// The rights in the cabinet: one row per operationId of {base_url}/cabinet/api. A route cannot be registered without its row.
+// operator: all merchants. merchant: objects, keys, devices and users of the own merchant. viewer: reads one merchant or all.
+// `isConfirmed`: needs the password or a code within the last 15 minutes. For operations on money, secrets, keys, users and sessions, and for
+// calls that give a device access again.
+// `row`: the table of the id in the path. A row of another merchant is answered 20, like a missing one (own-rows.ts checks before the handler).
 import type { CabinetAccess } from '../http/authentication.ts';
 import type { Role } from '../http/viewer.ts';
 
@@ -10,7 +11,7 @@ export type RowKind = 'merchant' | 'key' | 'device' | 'callback' | 'invoice' | '
 interface CallRule {
   who: readonly Role[] | 'public';
   isConfirmed?: boolean;
-  /** Open to operators before they have set up one-time codes, where those are required. */
+  /** Open to operators before they have set up required one-time codes. */
   isBeforeTotp?: boolean;
   row?: RowKind;
 }
@@ -129,7 +130,7 @@ export function ruleOf(call: string): CallRule | undefined {
   return Object.hasOwn(calls, call) ? calls[call as CabinetCall] : undefined;
 }
 
-/** `config` of the route that has this operationId. */
+/** `config` of the route with this operationId. */
 export function configOf(call: CabinetCall): { access: CabinetAccess } {
   const { who, isConfirmed = false, isBeforeTotp = false }: CallRule = calls[call];
   return { access: { kind: 'cabinet', call, who, isConfirmed, isBeforeTotp } };

@@ -1,5 +1,5 @@
-// The API behind the cabinet and the command line: {base_url}/cabinet/api. Every route has a row in roles.ts that says who may call it;
-// every change leaves an entry in the audit log. Lists never show a secret.
+// The API of the cabinet and the command line: {base_url}/cabinet/api. Every route has a row in roles.ts with its rights. Every change writes
+// an entry to the audit log. Lists never contain secrets.
 import type { RouteApp } from '../http/server.ts';
 import { type EventRoutesDeps, registerEventRoutes } from './events/event-routes.ts';
 import { registerAttentionRoutes } from './overview/attention-routes.ts';

@@ -1,4 +1,4 @@
-// Pieces that the admin routes' schemas share.
+// Shared parts of the schemas of the cabinet's routes.
 import type { TProperties } from 'typebox';
 import { dateTimeField, uuidField } from '../http/schemas.ts';
 import { Type } from '../kernel/schema-type.ts';
@@ -15,12 +15,12 @@ export const exampleIds = {
 };
 export const exampleTime = '2026-01-15T09:00:00.000Z';
 
-/** One page of at most 500; the next begins after the last one shown. */
+/** A page of at most 500; the next one begins after its last row. */
 export const pageFields = { limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'How many at most (100).' })) };
 export const defaultPage = 100;
 
 export const idParams = Type.Object({ id: uuidField('Its id.') });
-export const merchantQuery = Type.Object({ merchantId: Type.Optional(uuidField('Only what belongs to this merchant.')) });
+export const merchantQuery = Type.Object({ merchantId: Type.Optional(uuidField('Only rows of this merchant.')) });
 export const moment = dateTimeField('Date and time in ISO 8601.');
 
 export function listOf(fields: TProperties) {

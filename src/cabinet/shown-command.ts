@@ -1,4 +1,4 @@
-// How a command is shown wherever the cabinet lists some: payments, fiscal operations, those of a device, of an invoice, of a day.
+// The form of a command in every list of the cabinet: payments, fiscal operations, commands of a device, an invoice or a day.
 
 import { named } from '../http/schemas.ts';
 import { isoTime } from '../kernel/moments.ts';
@@ -30,8 +30,8 @@ const listedCommandFields = {
   merchantId: Type.String(),
   merchantName: Type.String(),
   durationMs: Type.Optional(Type.Integer()),
-  receipt: Type.Optional(Type.Enum([...receiptStates], { description: 'Of a payment in a list: its receipt.' })),
-  erp: Type.Optional(Type.Enum([...erpStates], { description: 'Of a payment in a list: whether the ERP knows how it ended.' })),
+  receipt: Type.Optional(Type.Enum([...receiptStates], { description: 'Of a payment in a list: state of its receipt.' })),
+  erp: Type.Optional(Type.Enum([...erpStates], { description: 'Of a payment in a list: whether the ERP has the outcome.' })),
   documentState: Type.Optional(Type.Enum(['open', 'closed', 'voided'])),
   settledBy: Type.Optional(Type.String()),
   review: Type.Optional(Type.Object({ since: moment, reason: Type.String() })),

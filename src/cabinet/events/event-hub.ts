@@ -1,13 +1,13 @@
-// The middle of the event stream: one look at the database for all streams. A page that gets a hint reads what it shows again, and after a
-// reconnect everything anew, so that a lost hint loses nothing.
-// Always holds: without a stream there is no look; one look at a time, four a second at most; all streams end with the process.
+// The hub of the event streams: one query of the database serves all streams. A page that gets a hint reads its data again, and all of it after
+// a reconnect, so a lost hint does no harm.
+// Invariants: no queries without open streams; one query at a time, at most four a second; all streams end with the process.
 import { type Cancel, every } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { createHintReader, type HintDeps } from './hints.ts';
 import { createListeners, type Listeners, type StreamBounds } from './listeners.ts';
 
 export interface EventHub extends Pick<Listeners, 'join' | 'tell'> {
-  /** For a test, and after a wake-up: looks now. */
+  /** Queries now: for tests, and after a wake-up. */
   look(): Promise<void>;
   stop(): void;
 }
@@ -61,7 +61,7 @@ export function createEventHub(deps: EventHubDeps): EventHub {
       listeners.tell(await hints.changes());
       listeners.tell(await hints.devices());
     } catch (error) {
-      logger.warn({ err: error }, 'changes for the event stream could not be read; trying again');
+      logger.warn({ err: error }, 'changes for the event stream could not be read; the gateway will retry');
     }
   }
 

@@ -1,4 +1,4 @@
-// The event stream over HTTP: hints as server-sent events. It lives as long as its session, its reader and this process.
+// The event stream over HTTP: hints as server-sent events. It ends with its session, its connection or this process.
 
 import { adminAnswers } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
@@ -13,13 +13,13 @@ import type { EventHub } from './event-hub.ts';
 export interface EventRoutesDeps {
   clock: Clock;
   events: Pick<EventHub, 'join'>;
-  /** Called when a session ends, on whichever instance. */
+  /** Calls back when a session ends, on any instance. */
   people: { onSessionEnded: (sessionId: string, ended: () => void) => Cancel };
 }
 
-/** More often than proxies and our own guard against readers that do not read lose patience. */
+/** Shorter than the idle time-outs of proxies and of this server. */
 const beatEveryMs = 20_000;
-/** A reader that is this far behind is cut; it comes again and reads anew. */
+/** A reader with this much unread data is disconnected; it reconnects and reads everything again. */
 const maxBehindBytes = 64 * 1024;
 
 export function registerEventRoutes(app: RouteApp, { clock, events, people }: EventRoutesDeps): void {
@@ -30,9 +30,9 @@ export function registerEventRoutes(app: RouteApp, { clock, events, people }: Ev
       schema: {
         tags,
         operationId: 'streamEvents',
-        summary: 'Hints about what has changed, as they happen',
+        summary: 'Hints about changes, as they happen',
         description:
-          'Server-sent events `hint` with `{kind, id, version}`, of the viewer’s own merchant only. They are hints: read what they name anew, and everything after a reconnect.',
+          'Server-sent events `hint` with `{kind, id, version}`, of the viewer’s own merchant only. A hint has no content: read the object that it names again, and everything after a reconnect.',
         response: {
           ...adminAnswers({ description: 'The stream.', example: {} }),
           200: { description: 'The stream.', content: { 'text/event-stream': { schema: Type.String() } } },

@@ -1,5 +1,5 @@
-// What has changed since the last look, as hints with the merchant that each is about. Hints carry no content: kind, id, version.
-// Of one thing that changed often there is one hint, the newest: reading the thing again shows all of it.
+// Changes since the last query, as hints with their merchant. A hint has no content: only kind, id and version.
+// Several changes of one object become one hint, the newest: reading the object again shows all of them.
 import { type SqlBool, sql } from 'kysely';
 import { type RowsText, rowsAs, rowsText } from '../../database/batch-rows.ts';
 import type { Database } from '../../database/database.ts';
@@ -22,11 +22,11 @@ export interface MerchantHint {
 }
 
 export interface HintReader {
-  /** From here on: earlier changes are not sent. */
+  /** Starts here: earlier changes are not sent. */
   begin(): void;
-  /** What has happened to commands, invoices and callbacks, and so to what needs attention. */
+  /** Changes of commands, invoices and callbacks, and so of Attention. */
   changes(): Promise<MerchantHint[]>;
-  /** Devices that came, went or changed their channel. */
+  /** Devices that connected, disconnected or changed their channel. */
   devices(): Promise<MerchantHint[]>;
 }
 

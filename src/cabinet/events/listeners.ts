@@ -1,5 +1,5 @@
-// The streams that are open. Always holds: each is given hints about its own merchant only; a user has a few streams at most, and the oldest
-// makes room; a merchant has a part of all, so that the others have theirs; a stream that does not take what it is given is ended.
+// The open streams. Invariants: each gets hints about its own merchant only; the streams of a user are bounded, and a new one closes the oldest;
+// a merchant may have only a share of all streams; a stream that does not read is ended.
 import type { Cancel } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Scope } from '../views/scope.ts';
@@ -7,17 +7,17 @@ import type { Hint, MerchantHint } from './hints.ts';
 
 export interface Listener {
   scope: Scope;
-  /** Whose streams are counted together. */
+  /** The user for whom streams are counted. */
   user: string;
-  /** The merchant that the user belongs to, which may differ from the one that is looked at; undefined: of all. */
+  /** The merchant of the user, which may differ from the merchant of the stream; undefined: a user of all merchants. */
   merchantOfUser: string | undefined;
-  /** False: it does not take any more. */
+  /** False: the reader does not read. */
   send(hint: Hint): boolean;
   end(): void;
 }
 
 export interface Listeners {
-  /** Throws Too_Many_Requests when too many listen, of the user's merchant or in all. Returns how to stop. */
+  /** Throws Too_Many_Requests if the user's merchant, or all together, have too many streams. Returns a function that stops listening. */
   join(listener: Listener): Cancel;
   tell(hints: MerchantHint[]): void;
   endAll(): void;
@@ -35,7 +35,7 @@ interface Deps extends StreamBounds {
 }
 
 function tooMany(what: string): GatewayError {
-  return new GatewayError('Too_Many_Requests', `${what}; the page goes on without live news.`, { retryAfterS: 30 });
+  return new GatewayError('Too_Many_Requests', `${what}; the page continues without live updates.`, { retryAfterS: 30 });
 }
 
 export function createListeners({ maxPerUser, maxPerMerchant, maxInAll, onFirst, onNoneLeft }: Deps): Listeners {

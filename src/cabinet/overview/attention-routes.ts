@@ -1,4 +1,4 @@
-// What needs a person, and settling it by a note. No logic: the views have it.
+// Attention: operations that need a person, and notes that settle them. The logic is in the views.
 
 import type { Database } from '../../database/database.ts';
 import { adminAnswers, textField } from '../../http/schemas.ts';
@@ -41,10 +41,10 @@ export function registerAttentionRoutes(app: RouteApp, { database, clock, mismat
       schema: {
         tags,
         operationId: 'readAttention',
-        summary: 'What nothing could settle by itself',
+        summary: 'Operations that need a person',
         querystring: Type.Object(merchantField),
         response: adminAnswers({
-          description: 'The oldest first, with how much and the safe next step.',
+          description: 'Oldest first, with the amount and the safe next step.',
           fields: {
             items: listOf({
               kind: Type.Enum([...attentionKinds]),
@@ -71,7 +71,7 @@ export function registerAttentionRoutes(app: RouteApp, { database, clock, mismat
               { count: Type.Integer(), amount: Type.Number() },
               { description: 'Each sale once, however many kinds list it.' },
             ),
-            isCut: Type.Boolean({ description: 'There is more of some kind than the list holds.' }),
+            isCut: Type.Boolean({ description: 'Some kind has more items than the list shows.' }),
           },
           example: {
             items: [
@@ -119,14 +119,14 @@ export function registerAttentionRoutes(app: RouteApp, { database, clock, mismat
       schema: {
         tags,
         operationId: 'noteAttention',
-        summary: 'Settle by hand what no other step can settle',
-        description: 'Kept with the name of who wrote it. No money moves.',
+        summary: 'Settle an item by a note, if no other step can settle it',
+        description: 'Stored with the name of its author. No money moves.',
         body: Type.Object({
           kind: Type.Enum([...notedKinds]),
           subjectId: textField('subjectId of the item.', 64),
           reason: textField('Why it is settled.', 500),
         }),
-        response: adminAnswers({ description: 'It is noted.', example: {} }, 'Record_not_exist', 'The_status_cannot_be_applied'),
+        response: adminAnswers({ description: 'The note is stored.', example: {} }, 'Record_not_exist', 'The_status_cannot_be_applied'),
       },
     },
     async (request) => {

@@ -1,9 +1,9 @@
-// Keeps the sums of hours ready, in the background, so that opening the first page does not sum weeks (views/hour-sums.ts).
-// An hour at a time with a pause between, by one instance at a time; those before the first sale, weeks of them in a new shop, all at once.
-// Hours of the last day are summed again every hour: what belongs to a receipt or an invoice may be paid later than it. Sums that no page
-// shows any more are removed.
+// Precomputes the sums of hours in the background, so that opening the first page does not sum weeks (views/hour-sums.ts).
+// One instance at a time sums an hour, then pauses; the empty hours before the first sale, weeks in a new shop, are stored at once.
+// Hours of the last day are summed again every hour, because the payment of a receipt or an invoice may follow later. Sums that no page
+// shows any more are deleted.
 //
-// It only repeats what a page would do by itself: if it dies, lags behind or runs twice, pages are slower and no figure is wrong.
+// A page computes missing sums itself: if this job dies, lags or runs twice, pages are slower, but no figure is wrong.
 import type { Database } from '../../database/database.ts';
 import { nowMs } from '../../database/dialect.ts';
 import { keepTurn, takeTurn } from '../../database/turn.ts';
@@ -15,7 +15,7 @@ import { hourMs, sumHour, sumIdleHours } from '../views/figures/hour-sums.ts';
 
 export interface HourKeeper {
   start(): void;
-  /** Resolves when the hour that is being summed is done. */
+  /** Resolves when the current hour is summed. */
   stop(): Promise<void>;
 }
 
@@ -27,13 +27,13 @@ interface Deps {
 }
 
 const dayMs = 24 * hourMs;
-/** Seven days and the seven before them, in whatever zone. */
+/** Seven days and the seven before them, in any time zone. */
 const keptForMs = 16 * dayMs;
 const lookEveryMs = 60_000;
-/** More than an hour takes to be summed. */
+/** Longer than summing an hour takes. */
 const turnMs = 60_000;
 const sumsAgainAfterMs = hourMs;
-/** A first round over two weeks must leave the disk to the tills. */
+/** The first round over two weeks must not take the disk from payments. */
 const pauseMs = 25;
 
 export function createHourKeeper({ database, clock, logger, instanceId }: Deps): HourKeeper {
@@ -44,7 +44,7 @@ export function createHourKeeper({ database, clock, logger, instanceId }: Deps):
   async function look(): Promise<void> {
     if (!(await takeTurn(queries, turn, turnMs))) return;
     const { now } = await queries.selectNoFrom(nowMs.as('now')).executeTakeFirstOrThrow();
-    // And what was summed in a future that was none, by a clock that was ahead for a while: it would hide all that was sold since.
+    // Also delete sums dated in the future (the clock ran ahead): they would hide later sales.
     await queries
       .deleteFrom('hour_sums')
       .where((where) => where.or([where('start_ms', '<', now - keptForMs), where('made_at', '>', now)]))
@@ -57,7 +57,7 @@ export function createHourKeeper({ database, clock, logger, instanceId }: Deps):
     await keepTurn(queries, turn, lookEveryMs);
   }
 
-  /** The newest first: they are looked at most. */
+  /** Newest first: they are shown most. */
   async function dueHours(now: number): Promise<number[]> {
     const summed = await queries.selectFrom('hour_sums').select(['start_ms', 'made_at']).where('merchant_id', '=', '').execute();
     const madeAt = new Map(summed.map((row) => [row.start_ms, row.made_at]));
@@ -71,7 +71,7 @@ export function createHourKeeper({ database, clock, logger, instanceId }: Deps):
     return due;
   }
 
-  const complaint = 'the hours that are over could not be summed; it is tried again';
+  const complaint = 'past hours could not be summed; the gateway will retry';
   const rounds = createRounds({ clock, logger, periodMs: lookEveryMs, work: look, complaint });
 
   return {

@@ -1,4 +1,4 @@
-// The first page's figures. No logic: the views have it.
+// The figures of the first page. The logic is in the views.
 
 import type { Database } from '../../database/database.ts';
 import { adminAnswers, textField } from '../../http/schemas.ts';
@@ -110,15 +110,15 @@ export function registerOverviewRoutes(
       schema: {
         tags,
         operationId: 'readOverview',
-        summary: 'Is everything well, and what is there to do',
+        summary: 'Figures of the first page, and open tasks',
         querystring: Type.Object({
           ...merchantField,
           period: Type.Optional(Type.Enum(['today', 'yesterday', '7d'])),
-          timeZone: Type.Optional(textField('Whose midnight a day begins at, such as Europe/Chisinau (UTC).', 64)),
+          timeZone: Type.Optional(textField('Time zone in which a day begins, such as Europe/Chisinau (UTC).', 64)),
         }),
         response: adminAnswers({
           description:
-            'Money in lei by mode, hour and bank, the same span a week before, how many tries succeeded and how long answers took, devices, callbacks, and what needs attention.',
+            'Money in lei by mode, hour and bank, the same period a week before, success rate and duration of payments, devices, callbacks, and Attention.',
           fields: figures,
           example: {
             isNew: false,

@@ -1,4 +1,4 @@
-// Pieces that the routes about people share: what a user looks like from outside, and who calls.
+// Shared parts of the routes about users: the form of a user, and the caller.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { knownBrowserMs } from '../../access/people/known-browsers.ts';
 import type { Person } from '../../access/people/own-account.ts';
@@ -25,11 +25,11 @@ export interface PeopleRoutesDeps {
 
 export const roleField = Type.Enum(['operator', 'merchant', 'viewer']);
 export const emailField = textField('E-mail, by which they sign in; letter case does not matter.', 254);
-// The rule of length is said where a password is chosen; here it is only kept from growing without end.
+// Only an upper bound: the rule for new passwords is checked where one is set.
 export const passwordField = Type.String({ minLength: 1, maxLength: 1024, description: 'Password; a new one has 12 to 256 characters.' });
-export const codeField = textField('Six digits of the authenticator app; each counts once.', 16);
+export const codeField = textField('Six digits of the authenticator app; each code works once.', 16);
 export const linkFields = {
-  link: Type.String({ description: 'One-time link, shown this once; hand it to them.' }),
+  link: Type.String({ description: 'One-time link, shown only once; give it to the user.' }),
   linkExpiresAt: moment,
 };
 export const exampleLink = {
@@ -68,7 +68,7 @@ export function originOf(request: FastifyRequest): { address: string; agent: str
   return { address: networkOf(request.ip), agent: request.headers['user-agent'] ?? '' };
 }
 
-/** The signed-in person; a machine with the admin token has no account of its own. */
+/** The signed-in user; the admin token has no account. */
 export function personOf(request: FastifyRequest): Person {
   const { userId, sessionId, actor, role } = viewerOf(request);
   if (userId === undefined || sessionId === undefined) {
@@ -81,7 +81,7 @@ export function setSessionCookie(deps: PeopleRoutesDeps, request: FastifyRequest
   setCookie(request, reply, deps, 'session', { value: session.token, lifetimeMs: session.leftMs });
 }
 
-/** Sets the cookies and says who has come in. */
+/** Sets the cookies and returns the signed-in user. */
 export async function welcome(
   deps: PeopleRoutesDeps,
   request: FastifyRequest,

@@ -1,5 +1,5 @@
-// Coming in and going out: sign in, confirm, sessions and their end, the sandbox's one button, and one-time links.
-// A token never stands in an address: the link's is sent in a body, the session's in a cookie that scripts cannot read.
+// Sign in, confirm, list and end sessions, the sandbox's sign-in button, and one-time links.
+// No token is part of a URL: that of a link is sent in a body, that of a session in a cookie that scripts cannot read.
 
 import { noSuchPath } from '../../http/envelope.ts';
 import { adminAnswers, dateTimeField, openAnswers, textField, uuidField } from '../../http/schemas.ts';
@@ -25,15 +25,15 @@ import {
   welcome,
 } from './people-schemas.ts';
 
-const tokenField = textField('What stands behind the # of the link.', 128);
+const tokenField = textField('The part after the # of the link.', 128);
 const whoCameIn = {
-  description: 'Who has come in; the cookie is set.',
+  description: 'The signed-in user; the cookie is set.',
   fields: { user: Type.Object(userFields) },
   example: { user: exampleUser },
 };
 
 const whoCameInOrCode = {
-  description: 'Who has come in, with the cookie set; or needsCode, and the same call is made again with a code.',
+  description: 'The signed-in user, and the cookie is set; or needsCode: repeat the call with a code.',
   fields: { user: Type.Optional(Type.Object(userFields)), needsCode: Type.Optional(Type.Boolean()) },
   example: { user: exampleUser },
 };
@@ -54,13 +54,13 @@ function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
       schema: {
         tags,
         operationId: 'readSession',
-        summary: 'Who is signed in, and what this gateway is',
+        summary: 'The signed-in user, and facts about this gateway',
         response: openAnswers({
           description: 'Without a user: not signed in.',
           fields: {
             user: Type.Optional(Type.Object(userFields)),
-            confirmedUntil: Type.Optional(dateTimeField('Until then no password is asked for.')),
-            needsTotp: Type.Optional(Type.Boolean({ description: 'true: nothing else is open before one-time codes are set up.' })),
+            confirmedUntil: Type.Optional(dateTimeField('Until then no confirmation is needed.')),
+            needsTotp: Type.Optional(Type.Boolean({ description: 'true: one-time codes must be set up before anything else.' })),
             isSandbox: Type.Boolean(),
             version: Type.String(),
             basePath: Type.String(),
@@ -102,7 +102,7 @@ function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
         operationId: 'signIn',
         summary: 'Sign in',
         description:
-          'Wrong tries are limited per network, per e-mail and in all; a browser that has signed in before is limited by its own tries alone. An earlier session of this browser ends.',
+          'Wrong attempts are limited per network, per e-mail and in all; a browser that has signed in before is limited only by its own attempts. An earlier session of this browser ends.',
         body: Type.Object({ email: emailField, password: passwordField, code: Type.Optional(codeField) }),
         response: adminAnswers(whoCameInOrCode),
       },
@@ -123,7 +123,7 @@ function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
         tags,
         operationId: 'enterSandbox',
         summary: 'Enter the sandbox',
-        description: 'Only where the gateway was started as a sandbox; elsewhere there is no such path.',
+        description: 'Only in a sandbox; elsewhere there is no such path.',
         response: openAnswers(whoCameIn),
       },
     },
@@ -159,8 +159,8 @@ function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
       schema: {
         tags,
         operationId: 'confirmSession',
-        summary: 'Give the password or a code once more',
-        description: 'Opens what answers needsConfirmation, for 15 minutes. The cookie is replaced.',
+        summary: 'Confirm with the password or a code',
+        description: 'Allows calls that answer needsConfirmation for 15 minutes. The cookie is replaced.',
         body: Type.Object({ password: Type.Optional(passwordField), code: Type.Optional(codeField) }),
         response: adminAnswers({
           description: 'Confirmed.',
@@ -187,18 +187,18 @@ function registerSessionList(app: RouteApp, { people }: PeopleRoutesDeps): void 
       schema: {
         tags,
         operationId: 'listSessions',
-        summary: 'Sessions that are open',
-        querystring: Type.Object({ userId: Type.Optional(uuidField('Whose; operators only. Absent: the own ones.')) }),
+        summary: 'Open sessions',
+        querystring: Type.Object({ userId: Type.Optional(uuidField('The user; operators only. Absent: your own sessions.')) }),
         response: adminAnswers({
           description: 'Newest first.',
           fields: {
             sessions: listOf({
               id: Type.String(),
-              isThis: Type.Boolean({ description: 'The one that asks.' }),
+              isThis: Type.Boolean({ description: 'The session of this request.' }),
               createdAt: moment,
               expiresAt: moment,
               address: Type.String(),
-              agent: Type.String({ description: 'What the browser says it is.' }),
+              agent: Type.String({ description: 'The User-Agent of the browser.' }),
             }),
           },
           example: {
@@ -234,9 +234,9 @@ function registerSessionList(app: RouteApp, { people }: PeopleRoutesDeps): void 
         tags,
         operationId: 'endSession',
         summary: 'End a session',
-        description: "One's own; operators may end every session. Its event streams end with it.",
+        description: 'Your own; operators may end every session. Its event streams end with it.',
         params: idParams,
-        response: adminAnswers({ description: 'It has ended.', example: {} }, 'Record_not_exist'),
+        response: adminAnswers({ description: 'The session has ended.', example: {} }, 'Record_not_exist'),
       },
     },
     async (request) => {
@@ -256,8 +256,8 @@ function registerEndOfAll(app: RouteApp, { people }: PeopleRoutesDeps): void {
         tags,
         operationId: 'endAllSessions',
         summary: 'End all sessions',
-        description: "For an emergency. The caller's own ends too.",
-        response: adminAnswers({ description: 'How many have ended.', fields: { ended: Type.Integer() }, example: { ended: 12 } }),
+        description: "For an emergency. The caller's own session ends, too.",
+        response: adminAnswers({ description: 'The number of ended sessions.', fields: { ended: Type.Integer() }, example: { ended: 12 } }),
       },
     },
     async (request) => ({ ended: await people.endAllSessions(actorOf(request)) }),
@@ -277,7 +277,7 @@ function registerLinks(app: RouteApp, deps: PeopleRoutesDeps): void {
         body: Type.Object({ token: tokenField }),
         response: openAnswers(
           {
-            description: "Without an e-mail: the first operator's, who says it when using the link.",
+            description: 'Without an e-mail: the link is for the first operator, who enters the e-mail when using it.',
             fields: {
               purpose: Type.Enum(['invitation', 'reset']),
               needsCode: Type.Boolean({ description: 'true: a code of the authenticator app is needed, too.' }),
@@ -304,7 +304,7 @@ function registerLinks(app: RouteApp, deps: PeopleRoutesDeps): void {
       schema: {
         tags,
         operationId: 'useLink',
-        summary: 'Set a password with a one-time link, and come in',
+        summary: 'Set a password with a one-time link, and sign in',
         description: 'All other sessions of the user end. One-time codes stay on: with them, a code is needed here, too.',
         body: Type.Object({
           token: tokenField,

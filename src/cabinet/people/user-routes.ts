@@ -1,4 +1,4 @@
-// Users in the cabinet: invite, change, remove, let them set a password again; and what people do with their own account.
+// Users in the cabinet: invite, change, remove, reset the password; and changes of one's own account.
 
 import { cursorOf, type ListedUser } from '../../access/people/users.ts';
 import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
@@ -26,15 +26,15 @@ import {
 } from './people-schemas.ts';
 
 const standingFields = {
-  merchantId: Type.Optional(uuidField('Whose they are: needed for merchant, and for a viewer who does not see all.')),
-  allMerchants: Type.Optional(Type.Boolean({ description: 'A viewer of all merchants; only an operator can say so.' })),
+  merchantId: Type.Optional(uuidField('Merchant of the user: required for the role merchant, and for a viewer of one merchant.')),
+  allMerchants: Type.Optional(Type.Boolean({ description: 'A viewer of all merchants; only an operator can grant this.' })),
 };
 const userBody = Type.Object({ email: emailField, name: textField('Their name.', 200), role: roleField, ...standingFields });
 const changeBody = Type.Object({
   name: Type.Optional(textField('Another name.', 200)),
   role: Type.Optional(roleField),
   ...standingFields,
-  isActive: Type.Optional(Type.Boolean({ description: 'false: they cannot come in, and their sessions end.' })),
+  isActive: Type.Optional(Type.Boolean({ description: 'false: they cannot sign in, and their sessions end.' })),
   totp: Type.Optional(
     Type.Literal(false, { description: 'false: one-time codes are turned off, for a user who has lost the app; operators only.' }),
   ),
@@ -42,7 +42,7 @@ const changeBody = Type.Object({
 const usersQuery = Type.Object({
   ...merchantQuery.properties,
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'How many at most (50).' })),
-  cursor: Type.Optional(textField('`next` of the page before.', 300)),
+  cursor: Type.Optional(textField('`next` of the previous page.', 300)),
 });
 const done = (description: string) => adminAnswers({ description, example: {} }, 'Record_not_exist', 'The_status_cannot_be_applied');
 
@@ -63,7 +63,7 @@ function registerUsers(app: RouteApp, { people }: PeopleRoutesDeps): void {
         summary: 'List users',
         querystring: usersQuery,
         response: adminAnswers({
-          description: 'By e-mail, with where the next page begins if there is one.',
+          description: 'By e-mail, with the cursor of the next page if there is one.',
           fields: { users: listOf(userFields), next: Type.String() },
           example: { users: [exampleUser] },
         }),
@@ -90,7 +90,7 @@ function registerUsers(app: RouteApp, { people }: PeopleRoutesDeps): void {
         body: userBody,
         response: adminAnswers(
           {
-            description: 'The user, and the link to hand over.',
+            description: 'The user, and the link to give to them.',
             fields: { user: Type.Object(userFields), ...linkFields },
             example: { user: { ...exampleUser, state: 'invited' }, ...exampleLink },
           },
@@ -115,10 +115,10 @@ function registerUsers(app: RouteApp, { people }: PeopleRoutesDeps): void {
       schema: {
         tags,
         operationId: 'inviteFirstOperator',
-        summary: 'A link for the first operator',
-        description: 'Good for an hour and replaced by a newer one. Only while no operator can sign in; later ones are invited by name.',
+        summary: 'Create a link for the first operator',
+        description: 'Valid for an hour; a newer link replaces it. Only while no operator can sign in; invite later operators by e-mail.',
         response: adminAnswers(
-          { description: 'The person who uses it enters name and e-mail.', fields: linkFields, example: exampleLink },
+          { description: 'The operator enters name and e-mail when using it.', fields: linkFields, example: exampleLink },
           'The_status_cannot_be_applied',
         ),
       },
@@ -143,12 +143,12 @@ function registerUserChanges(app: RouteApp, { people }: PeopleRoutesDeps): void 
         operationId: 'changeUser',
         summary: 'Change a user',
         description:
-          'With another role or merchant, or when they are made inactive, their sessions and an open link end at once. A user who is allowed more than before also loses password and one-time codes, and the answer has a new link for them. The last operator stays one.',
+          'A change of role or merchant, or making them inactive, ends their sessions and an open link at once. A user who gains rights also loses password and one-time codes, and the answer has a new link for them. The last operator cannot be changed to another role.',
         params: idParams,
         body: changeBody,
         response: adminAnswers(
           {
-            description: 'As they are now; with a link to hand over if they are allowed more than before.',
+            description: 'The changed user; with a link to give to them if they gained rights.',
             fields: { user: Type.Object(userFields), ...linkFields },
             example: { user: exampleUser },
           },
@@ -175,9 +175,9 @@ function registerUserChanges(app: RouteApp, { people }: PeopleRoutesDeps): void 
         tags,
         operationId: 'deleteUser',
         summary: 'Remove a user',
-        description: 'Their sessions end at once; what they did stays in the audit log. The last operator cannot be removed.',
+        description: 'Their sessions end at once; their entries stay in the audit log. The last operator cannot be removed.',
         params: idParams,
-        response: done('They are gone.'),
+        response: done('The user is removed.'),
       },
     },
     async (request) => {
@@ -193,12 +193,12 @@ function registerUserChanges(app: RouteApp, { people }: PeopleRoutesDeps): void 
       schema: {
         tags,
         operationId: 'renewUserLink',
-        summary: 'A new one-time link for a user',
+        summary: 'Create a new one-time link for a user',
         description:
           'For a forgotten password (operators only) or a lost invitation. An older link ends; the old password works until the link is used.',
-        params: Type.Object({ id: textField('Its id, or its e-mail.', 254) }),
+        params: Type.Object({ id: textField('Id or e-mail of the user.', 254) }),
         response: adminAnswers(
-          { description: 'The link to hand over.', fields: linkFields, example: exampleLink },
+          { description: 'The link to give to the user.', fields: linkFields, example: exampleLink },
           'Record_not_exist',
           'The_status_cannot_be_applied',
         ),
@@ -220,10 +220,10 @@ function registerOwnAccount(app: RouteApp, deps: PeopleRoutesDeps): void {
       schema: {
         tags,
         operationId: 'changePassword',
-        summary: 'Choose another password',
-        description: 'All sessions end but this one, whose cookie is replaced.',
+        summary: 'Change your password',
+        description: 'All other sessions end; the cookie of this one is replaced.',
         body: Type.Object({ current: passwordField, next: passwordField }),
-        response: adminAnswers({ description: 'It is changed.', example: {} }),
+        response: adminAnswers({ description: 'The password is changed.', example: {} }),
       },
     },
     async (request, reply) => {
@@ -239,11 +239,11 @@ function registerOwnAccount(app: RouteApp, deps: PeopleRoutesDeps): void {
       schema: {
         tags,
         operationId: 'startTotp',
-        summary: 'A secret for an authenticator app',
-        description: 'It counts once a code of it was sent to the confirm call.',
+        summary: 'Create a secret for an authenticator app',
+        description: 'It becomes active when the confirm call gets a code made with it.',
         response: adminAnswers({
-          description: 'Shown this once.',
-          fields: { secret: Type.String(), uri: Type.String({ description: 'What the QR for the app says.' }) },
+          description: 'Shown only once.',
+          fields: { secret: Type.String(), uri: Type.String({ description: 'Content of the QR code for the app.' }) },
           example: {
             secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
             uri: 'otpauth://totp/Tillgate%3Aana%40shop.md?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Tillgate',

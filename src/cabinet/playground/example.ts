@@ -1,4 +1,4 @@
-// How the playground looks in the API document: a sale by card whose answer was lost and found.
+// Example of the playground in the API document: a card payment whose answer was lost and recovered.
 import { exampleIds, exampleTime } from '../shared-schemas.ts';
 import { type PlaygroundView, storyNames } from './view-schema.ts';
 

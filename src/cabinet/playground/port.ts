@@ -1,9 +1,9 @@
-// What the cabinet needs of the playground; the sandbox gives one in, a real gateway none. The room that plays it stands above this one.
+// The interface of the playground for the cabinet. Only a sandbox has a playground; src/playground implements it and depends on this room.
 import type { Bani } from '../../kernel/money.ts';
 import type { PlaygroundView, personActs, StoryName } from './view-schema.ts';
 
 export interface SaleRequest {
-  /** Absent: the basket that the till shows, or one thing for `amountBani`. */
+  /** Absent: the basket of the till, or one item for `amountBani`. */
   items?: readonly { name: string; quantity: number; price: number | string }[] | undefined;
   amountBani?: Bani | undefined;
   deviceId: string;
@@ -14,13 +14,13 @@ export interface FaultsChange {
   loseAnswer?: boolean | undefined;
   answerTwice?: boolean | undefined;
   paperOut?: boolean | undefined;
-  /** Null takes it back. */
+  /** Null cancels it. */
   powerCut?: 'beforeBank' | 'afterBank' | null | undefined;
 }
 
-/** Each change throws a GatewayError when it cannot be made, and answers at once: what follows from it is seen by reading. */
+/** Each change throws a GatewayError if it is not possible. It returns at once; read the playground to see its effect. */
 export interface PlaygroundPort {
-  /** Whose devices and sales these are. */
+  /** The owner of the devices and sales. */
   readonly merchantId: string;
   read(): Promise<PlaygroundView>;
   setByHand(deviceId: string, byHand: boolean): void;
@@ -32,7 +32,7 @@ export interface PlaygroundPort {
   createInvoice(request: { amountBani?: Bani | undefined; expiresInS?: number | undefined }): { saleId: string };
   scanInvoice(deviceId: string): void;
   payInvoice(deviceId: string): void;
-  /** Absent: all that is left of the last sale. */
+  /** Absent: the rest of the last sale. */
   refund(amountBani: Bani | undefined): void;
   again(): void;
   setErpDown(isDown: boolean): void;

@@ -1,5 +1,5 @@
-// The playground over HTTP: of the sandbox alone; elsewhere there is no such path. No logic.
-// Nothing is written into the audit log: nothing here is real, and what the till does stands in the ledger as any till's.
+// The playground over HTTP, only in a sandbox; elsewhere there is no such path. No logic.
+// The audit log has no entries: nothing here is real, and the ledger records the operations of the till as usual.
 import type { FastifyRequest } from 'fastify';
 import { noSuchPath } from '../../http/envelope.ts';
 import { adminAnswers, amountField, readAmount, textField, uuidField } from '../../http/schemas.ts';
@@ -14,14 +14,14 @@ import type { PlaygroundPort } from './port.ts';
 import { actName, channelName, powerCut, storyName, viewFields } from './view-schema.ts';
 
 export interface PlaygroundRoutesDeps {
-  /** Undefined where there is none. */
+  /** Undefined outside a sandbox. */
   playground: () => PlaygroundPort | undefined;
 }
 
 const path = `${apiPath}/playground`;
 const device = uuidField('One of the playground’s devices.');
 const done = adminAnswers(
-  { description: 'It is under way; read the playground to see what comes of it.', example: {} },
+  { description: 'Started; read the playground to see its effect.', example: {} },
   'Record_not_exist',
   'Device_Busy',
   'The_status_cannot_be_applied',
@@ -30,11 +30,11 @@ const maxItems = 20;
 const item = Type.Object({
   name: textField('What is sold.', 60),
   quantity: Type.Number({ minimum: 0.001, maximum: 1_000 }),
-  price: amountField('Lei of one.'),
+  price: amountField('Price of one, in lei.'),
 });
 
 export function registerPlaygroundRoutes(app: RouteApp, { playground }: PlaygroundRoutesDeps): void {
-  /** Users of another merchant see none of it. */
+  /** Refuses users of another merchant. */
   function playgroundFor(request: FastifyRequest): PlaygroundPort {
     const found = playground();
     if (found === undefined) throw noSuchPath();
@@ -43,7 +43,7 @@ export function registerPlaygroundRoutes(app: RouteApp, { playground }: Playgrou
     return found;
   }
 
-  /** Before the body is judged: where there is no playground, no body is wrong. */
+  /** Before the body is validated: without a playground the path is unknown, whatever the body. */
   const preValidation = async () => {
     if (playground() === undefined) throw noSuchPath();
   };
@@ -58,8 +58,8 @@ export function registerPlaygroundRoutes(app: RouteApp, { playground }: Playgrou
       schema: {
         tags,
         operationId: 'readPlayground',
-        summary: 'The playground as it stands',
-        description: 'Of the sandbox only; elsewhere there is no such path. Hints of kind `playground` tell when to read it anew.',
+        summary: 'The state of the playground',
+        description: 'Only in a sandbox; elsewhere there is no such path. Read it again at hints of kind `playground`.',
         response: adminAnswers({
           description: 'Devices, till, wire, callbacks, books and story.',
           fields: viewFields,
@@ -75,7 +75,7 @@ export function registerPlaygroundRoutes(app: RouteApp, { playground }: Playgrou
     {
       ...route('setPlaygroundMode'),
       schema: {
-        ...about('setPlaygroundMode', 'Let a person act in front of a device, or let it answer by itself'),
+        ...about('setPlaygroundMode', 'Let a person operate a device, or let it answer automatically'),
         params: idParams,
         body: Type.Object({ byHand: Type.Boolean() }),
       },
@@ -88,7 +88,7 @@ export function registerPlaygroundRoutes(app: RouteApp, { playground }: Playgrou
     {
       ...route('actInPlayground'),
       schema: {
-        ...about('actInPlayground', 'Do what a person in front of the device does'),
+        ...about('actInPlayground', 'Act as the person in front of the device'),
         params: idParams,
         body: Type.Object({ action: actName }),
       },
@@ -106,7 +106,7 @@ export function registerPlaygroundRoutes(app: RouteApp, { playground }: Playgrou
         body: Type.Object({
           loseAnswer: Type.Optional(Type.Boolean()),
           answerTwice: Type.Optional(Type.Boolean()),
-          paperOut: Type.Optional(Type.Boolean({ description: 'Stays so until there is a new roll.' })),
+          paperOut: Type.Optional(Type.Boolean({ description: 'Until a new roll is inserted.' })),
           powerCut: Type.Optional(
             Type.Unsafe<'beforeBank' | 'afterBank' | null>({ ...powerCut, nullable: true, enum: ['beforeBank', 'afterBank', null] }),
           ),
@@ -148,7 +148,7 @@ export function registerPlaygroundRoutes(app: RouteApp, { playground }: Playgrou
       ...route('sellInPlayground'),
       schema: {
         ...about('sellInPlayground', 'Sell: card payment, close of the document, receipt'),
-        description: 'Without items and amount it is the basket that the till shows. Answered at once; the sale runs on.',
+        description: 'Without items and amount: the basket of the till. The answer does not wait for the sale.',
         body: Type.Object({
           items: Type.Optional(Type.Array(item, { minItems: 1, maxItems })),
           amount: Type.Optional(amountField('Instead of items.')),
@@ -213,7 +213,7 @@ export function registerPlaygroundRoutes(app: RouteApp, { playground }: Playgrou
       ...route('refundInPlayground'),
       schema: {
         ...about('refundInPlayground', 'Refund the last sale'),
-        body: Type.Object({ amount: Type.Optional(amountField('Absent: all that is left.')) }),
+        body: Type.Object({ amount: Type.Optional(amountField('Absent: the rest of the sale.')) }),
       },
     },
     (request) => {
@@ -224,7 +224,7 @@ export function registerPlaygroundRoutes(app: RouteApp, { playground }: Playgrou
 
   app.post(
     `${path}/till/again`,
-    { ...route('repeatInPlayground'), schema: about('repeatInPlayground', 'Send the till’s last call once more, as it was') },
+    { ...route('repeatInPlayground'), schema: about('repeatInPlayground', 'Repeat the till’s last call unchanged') },
     (request) => playgroundFor(request).again(),
   );
 
@@ -232,7 +232,7 @@ export function registerPlaygroundRoutes(app: RouteApp, { playground }: Playgrou
     `${path}/erp`,
     {
       ...route('switchPlaygroundErp'),
-      schema: { ...about('switchPlaygroundErp', 'Let the ERP be down, or up again'), body: Type.Object({ isDown: Type.Boolean() }) },
+      schema: { ...about('switchPlaygroundErp', 'Switch the ERP off or on'), body: Type.Object({ isDown: Type.Boolean() }) },
     },
     (request) => playgroundFor(request).setErpDown(request.body.isDown),
   );
@@ -243,7 +243,7 @@ export function registerPlaygroundRoutes(app: RouteApp, { playground }: Playgrou
       ...route('emptyPlaygroundBooks'),
       schema: {
         ...about('emptyPlaygroundBooks', 'Compare the books from now on'),
-        description: 'Nothing is removed from any book: what the till sold until now is no longer summed.',
+        description: 'No book changes; earlier sales of the till are no longer summed.',
       },
     },
     (request) => playgroundFor(request).emptyBooks(),
@@ -259,7 +259,7 @@ export function registerPlaygroundRoutes(app: RouteApp, { playground }: Playgrou
       ...route('setStoryMode'),
       schema: {
         ...about('setStoryMode', 'Play stories step by step, or without a pause'),
-        description: 'A story that waits goes on by itself after two minutes, and at once when this is switched off.',
+        description: 'A waiting story continues after two minutes, or at once when this is switched off.',
         body: Type.Object({ stepByStep: Type.Boolean() }),
       },
     },
@@ -278,7 +278,7 @@ export function registerPlaygroundRoutes(app: RouteApp, { playground }: Playgrou
       ...route('playStory'),
       schema: {
         ...about('playStory', 'Play a story'),
-        description: 'One at a time: 31 while another one runs. Every device is put in order first.',
+        description: 'One at a time: 31 while another one runs. Every device is reset first.',
         params: Type.Object({ name: storyName }),
       },
     },

@@ -1,5 +1,5 @@
-// What the playground shows, written once: the schema that the API document describes and the type that the playground fills.
-// Sentences are keys with parameters, amounts are lei, every list is short.
+// The state of the playground: the schema for the API document, and the type derived from it.
+// Sentences are keys with parameters, amounts are in lei, every list is short.
 import type { Static, TSchema } from 'typebox';
 import { Type } from '../../kernel/schema-type.ts';
 import { textShown } from '../list-fields.ts';
@@ -49,7 +49,7 @@ const device = Type.Object({
         documentState: may(Type.String({ description: '`open`: an approved payment that awaits CloseDoc.' })),
         amount: may(Type.Number()),
       },
-      { description: 'The operation that keeps the device from taking a new one.' },
+      { description: 'The operation that blocks the device.' },
     ),
   ),
   faults: Type.Object({ loseAnswer: Type.Boolean(), answerTwice: Type.Boolean(), paperOut: Type.Boolean(), powerCut: may(powerCut) }),
@@ -71,11 +71,11 @@ const sale = Type.Object({
   state: oneOf(['waiting', 'paying', 'closing', 'printing', 'done', 'refused', 'unknown', 'noReceipt']),
   items: Type.Array(saleItem),
   total: Type.Number(),
-  paid: Type.Number({ description: 'What was paid, according to the answers that the till got.' }),
+  paid: Type.Number({ description: 'The paid amount, according to the answers that the till received.' }),
   refunded: Type.Number(),
   deviceId: may(Type.String()),
   registerId: Type.String(),
-  commandId: may(Type.String({ description: 'Of the payment, or of the receipt: its page tells the rest.' })),
+  commandId: may(Type.String({ description: 'Id of the payment or of the receipt; its page has the details.' })),
   oid: may(Type.String()),
   receiptId: may(Type.String()),
   errorCode: may(Type.Integer()),
@@ -130,7 +130,7 @@ const books = Type.Object({
   fiscal: Type.Object(book),
   erp: Type.Object({ ...book, refunds }),
   agree: Type.Boolean(),
-  /** While something is under way the books may differ for a moment. */
+  /** While operations run, the books may differ for a moment. */
   underWay: Type.Integer(),
   differences: Type.Array(textShown),
   since: moment,
@@ -144,7 +144,7 @@ const story = Type.Object({
   of: Type.Integer(),
   runId: Type.String(),
   isRunning: Type.Boolean(),
-  isWaiting: may(Type.Boolean({ description: 'It is played step by step, and the next step has not been asked for.' })),
+  isWaiting: may(Type.Boolean({ description: 'The story waits for the call that plays the next step.' })),
   startedAt: moment,
   steps: Type.Array(
     Type.Object({
@@ -159,7 +159,7 @@ const story = Type.Object({
       key: Type.String(),
       params,
       erpHadToDo: textShown,
-      booksAgree: may(Type.Boolean({ description: 'Absent when the story did not reach its end: then nothing was compared.' })),
+      booksAgree: may(Type.Boolean({ description: 'Absent if the story did not reach its end: then the books were not compared.' })),
       saleCommandId: may(Type.String()),
       oid: may(Type.String()),
     }),

@@ -1,4 +1,4 @@
-// Callbacks in the cabinet's API: the list, one with all its attempts, and sending again, each resend audited in its own transaction.
+// Callbacks in the cabinet's API: the list, one callback with all attempts, and resending, each resend in one transaction with its audit entry.
 
 import { writeAudit } from '../../access/audit.ts';
 import type { Callbacks } from '../../callbacks/callbacks.ts';
@@ -29,14 +29,14 @@ const listQuery = Type.Object({
   state: Type.Optional(stateField),
   merchantId: Type.Optional(uuidField('Only callbacks of this merchant.')),
   subjectId: Type.Optional(uuidField('Only callbacks about this invoice or operation.')),
-  before: Type.Optional(uuidField('The last callback of the page before.')),
+  before: Type.Optional(uuidField('The last callback of the previous page.')),
   q: Type.Optional(textField('An id or its beginning, an OID, or a host.', 128)),
-  cursor: Type.Optional(textField('`next` of the page before.', 200)),
+  cursor: Type.Optional(textField('`next` of the previous page.', 200)),
 });
 
 const rangeBody = Type.Object({
   merchantId: uuidField('Whose callbacks.'),
-  from: dateTimeField('Callbacks written from this moment on,'),
+  from: dateTimeField('Callbacks created from this time on,'),
   to: dateTimeField('and before this one.'),
 });
 
@@ -46,9 +46,9 @@ const callbackFields = {
   subjectKind: Type.Enum(['invoice', 'operation']),
   subjectId: Type.String(),
   sequence: Type.Integer(),
-  url: Type.String({ description: 'Stars stand for a user and password in it.' }),
+  url: Type.String({ description: 'User and password in it are masked with stars.' }),
   state: stateField,
-  attempts: Type.Integer({ description: 'Attempts of the present round.' }),
+  attempts: Type.Integer({ description: 'Attempts of the current round.' }),
   createdAt: moment,
   nextAttemptAt: Type.Optional(moment),
   endedAt: Type.Optional(moment),
@@ -63,7 +63,7 @@ const attemptFields = {
   responseHead: Type.Optional(Type.String()),
 };
 
-/** Of one page of the list: a callback is tried a few times, and again when it is resent. */
+/** Per page of the list: a callback has a few attempts, and more when it is resent. */
 const maxAttempts = 5_000;
 const lastFields = { status: Type.Optional(Type.Integer()), error: Type.Optional(Type.String()), durationMs: Type.Integer() };
 
@@ -179,9 +179,9 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
         tags,
         operationId: 'resendCallback',
         summary: 'Send one callback again',
-        description: 'A new round from the first attempt, at once; one that is in flight is left alone.',
+        description: 'Starts a new round of attempts at once; a callback in flight is not changed.',
         params: idParams,
-        response: adminAnswers({ description: 'It is sent again.', example: {} }, 'Record_not_exist'),
+        response: adminAnswers({ description: 'The callback is sent again.', example: {} }, 'Record_not_exist'),
       },
     },
     async (request) => {
@@ -203,10 +203,10 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
       schema: {
         tags,
         operationId: 'resendCallbacks',
-        summary: "Send a merchant's dead callbacks of a span of time again",
+        summary: "Send a merchant's dead callbacks of a period again",
         body: rangeBody,
         response: adminAnswers({
-          description: 'How many are sent again.',
+          description: 'The number of callbacks that are sent again.',
           fields: { count: Type.Integer() },
           example: { count: 12 },
         }),

@@ -1,4 +1,4 @@
-// Payments and fiscal operations as lists: page by page, as CSV, and the one search box. No logic: the views have it.
+// Payments and fiscal operations as pages and as CSV, and the search box. The logic is in the views.
 import type { Static } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
@@ -38,14 +38,14 @@ const optional = Type.Optional;
 const filterFields = {
   mode: optional(Type.Enum(['cards', 'fiscal'])),
   name: optional(Type.Enum([...ledgerCommandNames])),
-  state: optional(textField('One of the states, or several with commas between them.', 200)),
+  state: optional(textField('One state, or several separated by commas.', 200)),
   q: optional(
     textField(
       'Document, rrn, operation id, Receipt.Uid, receipt or authorization number or the beginning of one, the last four digits of a card, amount.',
       128,
     ),
   ),
-  deviceId: optional(uuidField('Only on this device.')),
+  deviceId: optional(uuidField('Only operations of this device.')),
   bank: optional(textField('Code of a bank.', 32)),
   shop: optional(textField('Point-of-sale code.', 100)),
   minAmount: optional(textField('In lei.', 20)),
@@ -74,7 +74,7 @@ function statesOf(text: string | undefined): ShownState[] | undefined {
   if (text === undefined || text === '') return undefined;
   return text.split(',').map((name) => {
     const state = shownStates.find((one) => one === name.trim());
-    if (state === undefined) throw invalidRequest(`state must be of ${shownStates.join(', ')}.`);
+    if (state === undefined) throw invalidRequest(`state must be one of ${shownStates.join(', ')}.`);
     return state;
   });
 }
@@ -104,7 +104,7 @@ function csvCells(command: ListedCommand) {
     command.id,
     command.name,
     command.shownState,
-    // Two places as on paper; it begins with a digit, so it stays a number.
+    // Two decimals as on paper; it begins with a digit, so spreadsheets read it as a number.
     command.amountBani === null ? undefined : formatLei(command.amountBani),
     command.refundedBani > 0 ? formatLei(command.refundedBani) : undefined,
     command.documentNr,
@@ -131,7 +131,7 @@ export function registerCommandListRoutes(app: RouteApp, { database, csvExports 
         tags,
         operationId: 'listCommands',
         summary: 'Payments and fiscal operations',
-        description: 'Newest first. A page may be shorter than its limit and still have a next one, when few rows match.',
+        description: 'Newest first. If few rows match, a page may be shorter than its limit and still have a next one.',
         querystring: listQuery,
         response: adminAnswers({
           description: 'One page.',
@@ -159,13 +159,13 @@ export function registerCommandListRoutes(app: RouteApp, { database, csvExports 
       schema: {
         tags,
         operationId: 'totalCommands',
-        summary: 'How many payments and fiscal operations a filter lets through, and what they come to',
+        summary: 'Number and sum of the payments and fiscal operations that match a filter',
         querystring: listQuery,
         response: adminAnswers({
-          description: 'Of at most the newest twenty thousand.',
+          description: 'Counts at most the newest twenty thousand.',
           fields: {
             count: Type.Integer(),
-            doneCount: Type.Integer({ description: 'Those that were done and not voided.' }),
+            doneCount: Type.Integer({ description: 'Operations that were done and not voided.' }),
             doneSum: Type.Number({ description: 'Their amounts, in lei.' }),
             isCut: Type.Boolean({ description: 'There are more.' }),
           },
@@ -188,8 +188,7 @@ export function registerCommandListRoutes(app: RouteApp, { database, csvExports 
         tags,
         operationId: 'exportCommands',
         summary: 'Payments and fiscal operations as CSV',
-        description:
-          'All that the filters let through, newest first. Cells that a spreadsheet would take for a formula begin with an apostrophe.',
+        description: 'All matching operations, newest first. Cells that a spreadsheet would read as a formula begin with an apostrophe.',
         querystring: listQuery,
         response: csvAnswers('The list.'),
       },

@@ -1,4 +1,4 @@
-// The close of a day: shops with their closes, and one day in three books side by side. No logic: the views have it.
+// The close of a day: shops with their closes, and the comparison of one day in three books. The logic is in the views.
 
 import type { Database } from '../../database/database.ts';
 import { adminAnswers, uuidField } from '../../http/schemas.ts';
@@ -20,7 +20,7 @@ import type { Scope } from '../views/scope.ts';
 
 const optional = Type.Optional;
 const lei = (bani: Bani | undefined) => (bani === undefined ? undefined : baniToLei(bani));
-/** Of each group; the sum is of all. */
+/** Shown per group; the sum covers all. */
 const maxShown = 100;
 
 const dayQuery = Type.Object({ ...merchantField, close: uuidField('Id of a bank-day close or a Z report.') });
@@ -75,7 +75,7 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
         tags,
         operationId: 'listShops',
         summary: 'Shops with their latest closes',
-        description: 'Devices with one point-of-sale code are a shop.',
+        description: 'Devices with the same point-of-sale code form a shop.',
         querystring: Type.Object(merchantField),
         response: adminAnswers({
           description: 'Shops by merchant and code; closes newest first.',
@@ -121,7 +121,7 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
         operationId: 'readDayClose',
         summary: 'One day of a shop in three books',
         description:
-          'The close that is named and the nearest closes of the shop’s other devices, with the ledger over exactly their periods. A book without totals is not compared. Groups are the operations that make a difference.',
+          'The given close and the nearest closes of the shop’s other devices, with the ledger over exactly their periods. A book without totals is not compared. Groups contain the operations that cause a difference.',
         querystring: dayQuery,
         response: adminAnswers(
           {
@@ -150,14 +150,16 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
               groups: listOf({
                 kind: Type.Enum([...groupKinds]),
                 sum: Type.Number(),
-                effect: Type.Number({ description: 'What the group adds to bank minus Z; the equation’s rest is what no group explains.' }),
+                effect: Type.Number({
+                  description: 'Contribution of the group to bank minus Z; the rest of the equation is not explained by any group.',
+                }),
                 count: Type.Integer(),
                 operations: Type.Array(listedCommand),
               }),
               equation: optional(
                 Type.Object(
                   { bank: Type.Number(), z: Type.Number(), rest: Type.Number() },
-                  { description: 'Card sales: bank minus Z is the sum of the groups’ effects and the rest.' },
+                  { description: 'Card sales: bank minus Z equals the sum of the groups’ effects and the rest.' },
                 ),
               ),
               unexplained: Type.Object({ bank: optional(Type.Number()), z: optional(Type.Number()) }),

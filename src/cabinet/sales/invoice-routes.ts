@@ -1,4 +1,4 @@
-// Invoices as a list, as CSV and one by one. No logic: the views have it.
+// Invoices as a list, as CSV and one by one. The logic is in the views.
 import type { Static } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
@@ -142,7 +142,7 @@ export function registerInvoiceViewRoutes(
         tags,
         operationId: 'listInvoices',
         summary: 'Invoices',
-        description: 'Newest first. A page may be shorter than its limit and still have a next one, when few rows match.',
+        description: 'Newest first. If few rows match, a page may be shorter than its limit and still have a next one.',
         querystring: listQuery,
         response: adminAnswers({
           description: 'One page.',
@@ -203,8 +203,8 @@ export function registerInvoiceViewRoutes(
       schema: {
         tags,
         operationId: 'readInvoice',
-        summary: 'An invoice with its whole story',
-        description: 'As the page of a sale. `qrImage` is the address of the QR picture, relative to the base path.',
+        summary: 'An invoice with its timeline',
+        description: 'Like the page of a sale. `qrImage` is the path of the QR picture, relative to the base path.',
         params: Type.Object({ oid: uuidField('OID of the invoice.') }),
         response: adminAnswers(
           {

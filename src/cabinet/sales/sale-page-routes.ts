@@ -1,4 +1,4 @@
-// The page of one sale. No logic: the views put it together, here it gets its spelling.
+// The page of one sale. The views build it; this file converts it to JSON.
 
 import type { Database, Queries } from '../../database/database.ts';
 import { adminAnswers, named } from '../../http/schemas.ts';
@@ -40,7 +40,7 @@ export const stepFields = {
   to: optional(lane),
   via: optional(Type.Enum(['mqtt', 'queue'])),
   kind: Type.String(),
-  isMoney: Type.Boolean({ description: 'Money moved, or a receipt came out.' }),
+  isMoney: Type.Boolean({ description: 'Money moved, or a receipt was printed.' }),
   isLost: optional(Type.Boolean({ description: 'It did not arrive.' })),
   learnedAt: optional(moment),
   repeats: optional(Type.Integer()),
@@ -87,10 +87,12 @@ export const pageParts = {
         whyNot: optional(textShown),
         maxAmount: optional(Type.Number()),
         closesReview: optional(
-          Type.Boolean({ description: 'It is settled and contradicted: decided is only whether it may be tried again.' }),
+          Type.Boolean({
+            description: 'The device contradicts the settlement: the decision is only whether the operation may be tried again.',
+          }),
         ),
         callbackId: optional(Type.String({ description: 'Of `resend`: which callback.' })),
-        notice: optional(Type.String({ description: 'Of `resend`: what it tells.' })),
+        notice: optional(Type.String({ description: 'Of `resend`: the state in the callback.' })),
         consequence: textShown,
       }),
     ),
@@ -165,7 +167,7 @@ function shownPage({ sale, rows, outcome, advice, marks, facts, receipt, timelin
   };
 }
 
-/** Under which kind of mismatch Attention lists the sale, if it does. */
+/** The kind of mismatch under which Attention lists the sale, if it does. */
 async function mismatchOf(queries: Queries, { sale }: SalePage, nowMs: number, mismatches: Mismatches): Promise<MismatchKind | undefined> {
   const { id, name, merchantId } = sale.command;
   const { isPayment, prints } = operationOf(name);
@@ -185,10 +187,10 @@ export function registerSalePageRoutes(
       config: configOf('readCommand'),
       schema: {
         tags,
-        summary: 'One sale with its whole story',
+        summary: 'One sale with its timeline',
         operationId: 'readCommand',
         description:
-          'The outcome in plain words, every step in order with who did it and on which way, from when to when the outcome was not known, and what may be done now with its consequence.',
+          'The outcome in plain words, every step in order with its actor and channel, the period in which the outcome was unknown, and the possible next steps with their consequences.',
         params: idParams,
         response: adminAnswers(
           {
@@ -196,10 +198,7 @@ export function registerSalePageRoutes(
             fields: {
               command: listedCommand,
               holder: optional(
-                Type.Object(
-                  { id: Type.String(), name: Type.String() },
-                  { description: 'Another operation that keeps the device from taking a new one.' },
-                ),
+                Type.Object({ id: Type.String(), name: Type.String() }, { description: 'Another operation that blocks the device.' }),
               ),
               ...pageParts,
               related: Type.Object({
@@ -239,7 +238,7 @@ export function registerSalePageRoutes(
       const listedAs = await mismatchOf(database.queries, page, clock.now(), mismatches);
       return {
         ...shownPage(page),
-        // What Attention lists is never "nothing to do".
+        // A sale that Attention lists never has the advice "nothing to do".
         ...(listedAs !== undefined && page.advice.key === 'advice.nothing' ? { advice: text(`advice.${listedAs}`) } : {}),
         ...(holder && holder.id !== command.id ? { holder: { id: holder.id, name: holder.name } } : {}),
       };

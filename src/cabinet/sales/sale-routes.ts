@@ -1,4 +1,4 @@
-// Sales in the cabinet's API: cancelling an unpaid invoice [D19], the orphan board [D22], a new secret for coming QRs.
+// Sales in the cabinet's API: cancelling an unpaid invoice [D19], the orphan board [D22], a new signing secret for QRs.
 
 import { writeAudit } from '../../access/audit.ts';
 import type { Database } from '../../database/database.ts';
@@ -38,10 +38,14 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
         operationId: 'cancelInvoice',
         summary: 'Cancel an unpaid invoice',
         description:
-          'Its QR is invalid at once, and the ERP is called back. A paid invoice stays paid, and one with a card payment that is open, disputed or made is not cancelled: stop or void the payment.',
+          'Its QR becomes invalid at once, and the ERP gets a callback. A paid invoice stays paid. An invoice with an open, disputed or completed card payment cannot be cancelled: stop or void the payment.',
         params: oidParams,
         body: cancelBody,
-        response: adminAnswers({ description: 'It is cancelled.', example: {} }, 'Record_not_exist', 'The_status_cannot_be_applied'),
+        response: adminAnswers(
+          { description: 'The invoice is cancelled.', example: {} },
+          'Record_not_exist',
+          'The_status_cannot_be_applied',
+        ),
       },
     },
     async (request) => {
@@ -67,9 +71,9 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
       schema: {
         tags,
         operationId: 'listOrphans',
-        summary: 'Payments that no invoice could take',
+        summary: 'Payments that no invoice could accept',
         description:
-          'Money was taken, and the invoice could not be marked paid: too late, paid already, or by a foreign device. Without those that their invoice took later.',
+          'Money was taken, but the invoice could not be marked paid: too late, already paid, or by a foreign device. Without payments that their invoice accepted later.',
         querystring: orphanQuery,
         response: adminAnswers({
           description: 'Newest first.',
@@ -114,10 +118,10 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
       schema: {
         tags,
         operationId: 'rotateQrSecret',
-        summary: 'Make a new secret for coming QRs',
-        description: 'It signs from a minute on. QRs that were given out before stay good.',
+        summary: 'Create a new signing secret for QRs',
+        description: 'It signs new QRs after one minute. Earlier QRs stay valid.',
         response: adminAnswers({
-          description: 'The secret is made; it is never shown.',
+          description: 'The secret is created; it is never shown.',
           fields: { id: Type.Integer({ description: 'Its number.' }) },
           example: { id: 2 },
         }),

@@ -1,6 +1,6 @@
-// Fills the terms of the search in the background, from rows that were settled since the last round [D175]. It reads on from where any
-// instance has come to; two at once write the same terms, which counts once. If it dies or lags behind, the newest sales are not found by
-// authorization code, card or receipt number for a while; by all other numbers they are found at once.
+// Fills the search terms in the background, from rows settled since the last round [D175]. It continues from the position of any instance;
+// two instances at once write the same terms. If it dies or lags, the newest sales are not found by authorization code, card or receipt
+// number for a while; by all other numbers they are found at once.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { listed, type RowsText, rowsAs, rowsText } from '../../database/batch-rows.ts';
 import type { Database, Queries } from '../../database/database.ts';
@@ -14,10 +14,10 @@ import { mayBeDone } from '../../ledger/standing.ts';
 import { type TermKind, termsOfCommand, termsOfInvoice } from '../views/lists/search-terms.ts';
 
 const everyMs = 5_000;
-/** A row gets its moment before its transaction ends: what is younger than this may still be joined by an older one. */
+/** A row gets its time before its transaction commits: an older row may still appear among rows younger than this. */
 const restsForMs = 3_000;
 const rowsPerRead = 500;
-/** Of one round: a long history is filled in pieces, and the tills have the disk in between. */
+/** Per round: a long history is filled in parts, with pauses that leave the disk to payments. */
 const readsPerRound = 10;
 const rowsPerInsert = 200;
 const columns = { merchant_id: 'text', term: 'text', kind: 'text', subject_id: 'text' } as const;
@@ -74,14 +74,14 @@ const readers: Record<TermKind, Reader> = {
 };
 
 export function createSearchKeeper({ database, clock, logger }: { database: Database; clock: Clock; logger: Logger }): Rounds {
-  const complaint = 'the terms of the search could not be written; it is tried again';
+  const complaint = 'the search terms could not be written; the gateway will retry';
   const work = async () => {
     for (const kind of ['command', 'invoice'] as const) await fillTerms(database, kind);
   };
   return createRounds({ clock, logger, periodMs: everyMs, work, complaint });
 }
 
-/** One text for any number of terms: a text per number would use up the names of prepared statements. */
+/** One statement text for any number of terms: a text per number would fill the cache of prepared statements. */
 const insertTerms = {
   postgres: keptStatement((queries, values: TermRows) => insertion('postgres', values).compile(queries)),
   sqlite: keptStatement((queries, values: TermRows) => insertion('sqlite', values).compile(queries)),

@@ -1,4 +1,4 @@
-// An invoice as it is stored, for steps about it, and the orphan board: money without an invoice to show for it.
+// An invoice as stored, for actions on it, and the orphan board: payments without an invoice that accepts them.
 import type { Queries } from '../../database/database.ts';
 import type { State } from '../../invoices/rules.ts';
 import { isStillOrphan } from '../../invoices/store.ts';
@@ -15,7 +15,7 @@ export interface StoredInvoice {
   receiptId: string | undefined;
   paidDeviceId: string | undefined;
   createdAtMs: number;
-  /** Its receipt and history were removed after their time [D66]. */
+  /** When its receipt and history were deleted by retention [D66]. */
   removedAtMs: number | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface Orphan {
   atMs: number;
 }
 
-/** Newest first, without those that their invoice took later. */
+/** Newest first, without payments that their invoice accepted later. */
 export async function listOrphans(queries: Queries, limit: number, merchantId?: string): Promise<Orphan[]> {
   let query = queries
     .selectFrom('orphan_payments as o')

@@ -35,20 +35,22 @@ const merchantBody = Type.Object({ name: textField('Name of the merchant.', 200)
 const shareField = Type.Integer({
   minimum: 1,
   maximum: 100,
-  description: 'Percent of the places for requests under way that the merchant may take, all its keys together.',
+  description: 'Percent of the request slots that the merchant may take, all its keys together.',
 });
 
 const keyBody = Type.Object({
   merchantId: uuidField('Owner of the key.'),
   name: textField('What the key is for.', 200),
-  modules: Type.Array(moduleField, { minItems: 1, maxItems: 3, description: 'What the key opens.' }),
+  modules: Type.Array(moduleField, { minItems: 1, maxItems: 3, description: 'The modules that the key opens.' }),
   expiresAt: Type.Optional(dateTimeField('When the key ends; absent: never.')),
 });
 
-// A body may be left out altogether.
+// The body is optional.
 const rotateBody = Type.Union([
   Type.Object({
-    overlapS: Type.Optional(Type.Integer({ minimum: 0, maximum: 31_536_000, description: 'Seconds that the old key goes on (86400).' })),
+    overlapS: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 31_536_000, description: 'Seconds for which the old key stays valid (86400).' }),
+    ),
   }),
   Type.Null(),
 ]);
@@ -56,8 +58,8 @@ const rotateBody = Type.Union([
 const auditQuery = Type.Object({
   ...pageFields,
   ...merchantQuery.properties,
-  subject: Type.Optional(textField('Only what was done to the thing with this id.', 100)),
-  actor: Type.Optional(textField('Only what this person or key did; among the newest fifty thousand entries.', 254)),
+  subject: Type.Optional(textField('Only changes of the object with this id.', 100)),
+  actor: Type.Optional(textField('Only changes by this actor; among the newest fifty thousand entries.', 254)),
   action: Type.Optional(textField('Only this action, such as key.create; among the newest fifty thousand entries.', 60)),
   before: Type.Optional(Type.Integer({ minimum: 1, description: 'Only entries older than the one with this id.' })),
 });
@@ -120,7 +122,7 @@ function registerMerchants(app: RouteApp, { access }: AccessRoutesDeps): void {
         summary: 'Create a merchant',
         body: merchantBody,
         response: adminAnswers({
-          description: 'The new merchant. callbackSecret verifies the signatures of its callbacks and is shown this once.',
+          description: 'The new merchant. callbackSecret verifies the signatures of its callbacks and is shown only once.',
           fields: { id: uuidField('Its id.'), name: Type.String(), callbackSecret: Type.String() },
           example: { id: exampleIds.merchant, name: 'Corner shop', callbackSecret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw4xN7s0p1Qe4=' },
         }),
@@ -161,12 +163,12 @@ function registerShare(app: RouteApp, { access }: AccessRoutesDeps): void {
       schema: {
         tags,
         operationId: 'setMerchantShare',
-        summary: 'Set how much of the gateway a merchant may take for itself',
+        summary: 'Set the share of a merchant in the request slots',
         description:
-          'It gets more while slots are free and no other merchant waits. Without sharePercent the setting TILLGATE_MERCHANT_SHARE holds again.',
+          'It gets more while slots are free and no other merchant waits. Without sharePercent the setting TILLGATE_MERCHANT_SHARE applies again.',
         params: idParams,
         body: Type.Object({ sharePercent: Type.Optional(shareField) }, { examples: [{ sharePercent: 30 }] }),
-        response: adminAnswers({ description: 'It is set.', example: {} }, 'Record_not_exist'),
+        response: adminAnswers({ description: 'The share is set.', example: {} }, 'Record_not_exist'),
       },
     },
     (request) => access.setShare(actorOf(request), request.params.id.toLowerCase(), request.body.sharePercent),
@@ -187,7 +189,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
         body: keyBody,
         response: adminAnswers(
           {
-            description: 'The key, shown this once: only its hash is kept.',
+            description: 'The key, shown only once: only its hash is stored.',
             fields: { id: uuidField('Id of the key, for lists and revocation.'), key: uuidField('The key itself.'), expiresAt: moment },
             example: { id: exampleIds.key, key: exampleKey },
           },
@@ -271,7 +273,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
         tags,
         operationId: 'revokeKey',
         summary: 'Revoke an API key',
-        description: 'Takes hold at once on this instance and within seconds on the others. Repeating it changes nothing.',
+        description: 'Takes effect at once on this instance and within seconds on the others. Repeating it changes nothing.',
         params: idParams,
         response: adminAnswers(
           { description: 'The key is revoked.', fields: { revokedAt: moment }, example: { revokedAt: exampleTime } },
@@ -294,12 +296,12 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
         operationId: 'rotateKey',
         summary: 'Rotate an API key',
         description:
-          'A new key with the same name, modules and lifetime; the old one goes on for the overlap, or until its own expiry if that is sooner.',
+          'A new key with the same name, modules and lifetime; the old one stays valid for the overlap, or until its own expiry if that is sooner.',
         params: idParams,
         body: rotateBody,
         response: adminAnswers(
           {
-            description: 'The new key, shown this once.',
+            description: 'The new key, shown only once.',
             fields: { id: uuidField('Id of the new key.'), key: uuidField('The new key.'), expiresAt: moment, oldKeyEndsAt: moment },
             example: { id: exampleIds.key, key: exampleKey, oldKeyEndsAt: exampleTime },
           },

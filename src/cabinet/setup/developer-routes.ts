@@ -1,5 +1,5 @@
-// What a developer of an ERP needs: the table of errors, the amounts that choose an outcome, and in the sandbox a key and
-// devices to try with. A real gateway gives no key here.
+// For developers of an ERP: the table of errors, the magic amounts, and in a sandbox a test key and test devices. A real gateway shows no key
+// here.
 
 import { adminAnswers } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
@@ -9,7 +9,7 @@ import { configOf } from '../roles.ts';
 import { apiPath, exampleIds, listOf, tags } from '../shared-schemas.ts';
 
 export interface DeveloperFacts {
-  /** Of the sandbox only. */
+  /** Only in a sandbox. */
   apiKey?: string | undefined;
   devices?: readonly { id: string; kind: 'terminal' | 'register'; name: string }[] | undefined;
   magicAmounts: readonly { amount: string; fault: string; kind: string; meaning: string }[];
@@ -28,9 +28,9 @@ export function registerDeveloperRoutes(app: RouteApp, { developerFacts }: Devel
       schema: {
         tags,
         operationId: 'readDevelopers',
-        summary: 'Errors, magic amounts, and in the sandbox a key and devices to try with',
+        summary: 'Errors, magic amounts, and in a sandbox a test key and test devices',
         response: adminAnswers({
-          description: 'What one needs to write against the gateway.',
+          description: 'Reference data for developers of an ERP.',
           fields: {
             apiKey: Type.Optional(Type.String()),
             devices: Type.Optional(listOf({ id: Type.String(), kind: Type.String(), name: Type.String() })),

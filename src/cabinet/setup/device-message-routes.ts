@@ -1,5 +1,5 @@
-// What of a device was dropped and why, for the developer of its firmware: which channel, which field, what was wrong with it.
-// Received by this instance since its start; nothing of the messages themselves is kept or shown.
+// Dropped messages of a device, for the developer of its firmware: channel, field and error.
+// Only messages that this instance received since its start. Their content is neither stored nor shown.
 
 import type { Database } from '../../database/database.ts';
 import { noSuchDevice } from '../../devices/registry.ts';
@@ -24,18 +24,18 @@ export function registerDeviceMessageRoutes(app: RouteApp, { database, link }: D
       schema: {
         tags,
         operationId: 'listDeviceMessages',
-        summary: 'What a device sent and was dropped',
+        summary: 'Dropped messages of a device',
         description:
-          'Messages of one kind (channel, reason, field) are one row with their number; the newest first, at most 30. Received by this instance since its start.',
+          'Messages of one kind (channel, reason, field) are one row with their number; newest first, at most 30. Received by this instance since its start.',
         params: idParams,
         response: adminAnswers(
           {
-            description: 'What was dropped, and why.',
+            description: 'Dropped messages by kind, with the reason.',
             fields: {
               dropped: listOf({
                 channel: Type.Enum(['mqtt', 'queue']),
-                reason: Type.String({ description: 'Kind of mistake.' }),
-                field: Type.Optional(Type.String({ description: 'What in the message, its address or its properties is wrong.' })),
+                reason: Type.String({ description: 'Kind of error.' }),
+                field: Type.Optional(Type.String({ description: 'The wrong part of the message, its address or its properties.' })),
                 why: Type.String({ description: 'A sentence for people.' }),
                 count: Type.Integer(),
                 firstAt: moment,

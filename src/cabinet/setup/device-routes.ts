@@ -24,7 +24,7 @@ export interface DeviceAdminDeps {
 const kindField = Type.Enum(deviceKinds);
 
 const deviceBody = Type.Object({
-  id: Type.Optional(uuidField('Its DeviceID, if it has one already; absent: a new one.')),
+  id: Type.Optional(uuidField('Its DeviceID, if it already has one; absent: a new one.')),
   merchantId: uuidField('Owner of the device.'),
   kind: kindField,
   name: textField('Name of the device.', 200),
@@ -35,7 +35,7 @@ const deviceBody = Type.Object({
 const nameBody = Type.Object({ name: textField('The new name.', 200) });
 
 const pairingFields = {
-  pairingCode: Type.String({ description: 'Typed or scanned at the device; works once.' }),
+  pairingCode: Type.String({ description: 'Entered or scanned at the device; works once.' }),
   pairingExpiresAt: moment,
 };
 const pairingExample = { pairingCode: '7QK2-M9TD', pairingExpiresAt: exampleTime };
@@ -57,7 +57,7 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: DeviceAd
         body: deviceBody,
         response: adminAnswers(
           {
-            description: 'Its id, and the code to pair it with.',
+            description: 'Its id, and the pairing code.',
             fields: { id: uuidField('DeviceID in every call.'), ...pairingFields },
             example: { id: exampleIds.device, ...pairingExample },
           },
@@ -173,7 +173,7 @@ function registerDeviceChanges(app: RouteApp, devices: Devices): void {
         summary: 'Rename a device',
         params: idParams,
         body: nameBody,
-        response: done('It has the new name.'),
+        response: done('The device is renamed.'),
       },
     },
     async (request) => {
@@ -190,9 +190,9 @@ function registerDeviceChanges(app: RouteApp, devices: Devices): void {
         tags,
         operationId: 'disableDevice',
         summary: 'Disable a device',
-        description: 'It is cut off at once, can neither log in nor pair, and answers 30 like a device that does not exist.',
+        description: 'It is disconnected at once and can neither log in nor pair. Calls to it are answered 30, like an unknown device.',
         params: idParams,
-        response: done('It is disabled.'),
+        response: done('The device is disabled.'),
       },
     },
     async (request) => {
@@ -210,7 +210,7 @@ function registerDeviceChanges(app: RouteApp, devices: Devices): void {
         operationId: 'enableDevice',
         summary: 'Enable a device',
         params: idParams,
-        response: done('It may log in again with its secret.'),
+        response: done('The device may log in again with its secret.'),
       },
     },
     async (request) => {
@@ -227,11 +227,11 @@ function registerDeviceChanges(app: RouteApp, devices: Devices): void {
         tags,
         operationId: 'replaceDeviceSecret',
         summary: 'Give a device a new secret',
-        description: 'The old secret and any waiting pairing code end; a connection that uses the old one is closed.',
+        description: 'The old secret and an open pairing code become invalid; a connection with the old secret is closed.',
         params: idParams,
         response: adminAnswers(
           {
-            description: 'The new secret, shown this once.',
+            description: 'The new secret, shown only once.',
             fields: { secret: Type.String() },
             example: { secret: 'Zk1vT3V0c2lkZS1pbnNpZGUtc2VjcmV0LWV4YW1wbGU' },
           },
@@ -250,10 +250,10 @@ function registerDeviceChanges(app: RouteApp, devices: Devices): void {
         tags,
         operationId: 'issuePairingCode',
         summary: 'Show a new pairing code',
-        description: 'An older code ends. The present secret goes on until the new code is used.',
+        description: 'An older code becomes invalid. The current secret stays valid until the new code is used.',
         params: idParams,
         response: adminAnswers(
-          { description: 'The code, shown this once.', fields: pairingFields, example: pairingExample },
+          { description: 'The code, shown only once.', fields: pairingFields, example: pairingExample },
           'Record_not_exist',
           'The_status_cannot_be_applied',
         ),

@@ -1,4 +1,4 @@
-// The gateways on this database, from their heartbeats: which version, since when, whether their clocks agree, and how much they carry.
+// The gateways on this database, from their heartbeats: version, start, clock difference and load.
 import type { Database } from '../../database/database.ts';
 import { listInstances } from '../../database/instances.ts';
 import { adminAnswers } from '../../http/schemas.ts';
@@ -13,18 +13,18 @@ const count = (description: string) => Type.Integer({ description });
 const statusSchema = Type.Object(
   {
     http: count('Open HTTP connections of ERPs, proxies and browsers.'),
-    devices: count('Devices that are live on some channel.'),
+    devices: count('Devices that are live on any channel.'),
     channels: Type.Record(Type.String(), Type.Boolean(), { description: 'Whether each channel to the devices is connected.' }),
     database: Type.Object(
       {
         busy: count('In use.'),
-        idle: count('Open and free.'),
+        idle: count('Open and idle.'),
         waiting: count('Statements that wait for a connection.'),
       },
       { description: 'Connections to the database.' },
     ),
     waitingCalls: count('Calls that wait for a device.'),
-    commands: count('Commands that this instance is carrying.'),
+    commands: count('Commands in progress on this instance.'),
     callbacks: count('Callbacks that this instance is sending.'),
   },
   { description: 'Connections and queues at the last heartbeat.' },
@@ -40,21 +40,21 @@ export function registerInstanceRoutes(app: RouteApp, { database }: { database: 
         operationId: 'listInstances',
         summary: 'The gateways on this database',
         description:
-          'Running ones, and those that ended without stopping in the last 24 hours; at most 100. An instance writes its state every 5 s and counts as lost after 15 s of silence.',
+          'Running instances, and those lost in the last 24 hours; at most 100. An instance writes its state every 5 s and counts as lost after 15 s without a heartbeat.',
         response: adminAnswers({
           description: 'The instances.',
           fields: {
             instances: listOf({
-              id: Type.String({ description: 'Of this process; a restart has another one.' }),
+              id: Type.String({ description: 'Id of this process; it changes at a restart.' }),
               state: Type.Enum(['running', 'lost']),
               version: Type.String({ description: 'Of Tillgate.' }),
               host: Type.String(),
               pid: Type.Integer(),
-              embedded: Type.String({ description: 'Which parts run inside this process; empty: none.' }),
+              embedded: Type.String({ description: 'Parts that run inside this process; empty: none.' }),
               startedAt: moment,
               seenAt: moment,
               clockOffsetMs: Type.Optional(
-                Type.Integer({ description: "Its clock minus the database's, in milliseconds; includes the way to the database." }),
+                Type.Integer({ description: "Its clock minus the database's, in milliseconds; includes network latency." }),
               ),
               status: Type.Optional(statusSchema),
             }),

@@ -1,4 +1,4 @@
-// What signs a merchant's callbacks, in the cabinet: a new secret with an overlap, and a test callback to see that the ERP verifies it.
+// The signing secret of a merchant's callbacks: rotation with an overlap, and a test callback to check that the ERP verifies signatures.
 
 import { writeAudit } from '../../access/audit.ts';
 import { newCallbackSecret } from '../../access/secrets.ts';
@@ -22,11 +22,11 @@ export interface SigningRoutesDeps {
 }
 
 const defaultOverlapS = 24 * 3600;
-// A body may be left out altogether.
+// The body is optional.
 const overlapBody = Type.Union([
   Type.Object({
     overlapS: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 2_592_000, description: 'Seconds that the secrets until now go on at most (86400).' }),
+      Type.Integer({ minimum: 0, maximum: 2_592_000, description: 'Seconds for which the old secrets stay valid at most (86400).' }),
     ),
   }),
   Type.Null(),
@@ -42,12 +42,12 @@ export function registerSigningRoutes(app: RouteApp, { database, random, callbac
         operationId: 'rotateSigningSecret',
         summary: "Replace a merchant's signing secret",
         description:
-          'Every callback carries a signature by the new secret and one by each secret from before until its overlap is over: the ERP can change over at any time between. With overlapS 0 the old ones end at once.',
+          'During the overlap every callback has a signature by the new secret and by each old one, so the ERP can switch at any time. With overlapS 0 the old secrets end at once.',
         params: idParams,
         body: overlapBody,
         response: adminAnswers(
           {
-            description: 'The new secret, shown this once.',
+            description: 'The new secret, shown only once.',
             fields: { secret: Type.String(), oldSecretEndsAt: moment },
             example: { secret: 'whsec_ZXhhbXBsZS1zZWNyZXQtb2YtYS1tZXJjaGFudC0wMQ==', oldSecretEndsAt: exampleTime },
           },
@@ -79,12 +79,12 @@ export function registerSigningRoutes(app: RouteApp, { database, random, callbac
         operationId: 'sendTestCallback',
         summary: 'Send a test callback',
         description:
-          'One GET at once, signed like any other, to an address as CallbackURI would name it: #OID# is all zeros, #State# is Test, tillgate-sequence is 0. Nothing is kept or repeated.',
+          'One GET at once, signed like any other, to a URL in the form of CallbackURI: #OID# is all zeros, #State# is Test, tillgate-sequence is 0. Nothing is stored or retried.',
         params: idParams,
-        body: Type.Object({ url: textField('The address, with placeholders if you like.', 2048) }),
+        body: Type.Object({ url: textField('The URL, with optional placeholders.', 2048) }),
         response: adminAnswers(
           {
-            description: 'What came back: a status, or why none came.',
+            description: 'The HTTP status of the answer, or the reason why there is none.',
             fields: {
               id: Type.String({ description: 'webhook-id of the call.' }),
               url: Type.String(),

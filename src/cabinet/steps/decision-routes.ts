@@ -1,5 +1,5 @@
 // Ledger commands in the cabinet's API: the review list, and the two decisions that only a person can take [D15, D16].
-// A decision and its audit entry, with all that was sent along, are one transaction: a decision that is refused leaves none.
+// A decision and its audit entry, with all fields of the request, are one transaction: a refused decision leaves no entry.
 
 import { writeAudit } from '../../access/audit.ts';
 import type { Cards } from '../../cards/cards.ts';
@@ -64,7 +64,7 @@ const exampleCommand = {
   reviewSince: exampleTime,
   reviewReason: 'The device has not reported the outcome since its deadline passed.',
 };
-const reasonField = textField('Why; kept with the command and in the audit log.', 500);
+const reasonField = textField('Reason; stored with the command and in the audit log.', 500);
 
 function shown(command: Command) {
   return {
@@ -98,7 +98,7 @@ export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: Decisio
         tags,
         summary: 'Commands that a person must decide',
         operationId: 'listReview',
-        description: 'Outcomes that nothing could settle, reports that cannot be trusted, and answers that contradict what was settled.',
+        description: 'Unsettled outcomes, reports that cannot be trusted, and answers that contradict a settlement.',
         querystring: Type.Object({ ...pageFields, ...merchantQuery.properties }),
         response: adminAnswers({
           description: 'Oldest first.',
@@ -119,10 +119,10 @@ export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: Decisio
       config: configOf('decideCommand'),
       schema: {
         tags,
-        summary: 'Decide an outcome that nothing else can settle',
+        summary: 'Decide an outcome by hand',
         operationId: 'decideCommand',
         description:
-          'Settles an open command as done or refused, from two minutes after its time ran out on, or at once when the device itself ended it as unknown; before that 22. With `closesReview` it resolves a dispute: `done` (executed) has all effects of done, `refused` (not executed) all effects of refused, and frees its documentNr or Receipt.Uid. A settlement that the device itself reported and contradicts since stays; `closesReview` takes it off the list.',
+          'Settles an open command as done or refused, two minutes after its time-out or later, or at once if the device itself ended it as unknown; before that 22. With `closesReview` it resolves a dispute: `done` (executed) has all effects of done, `refused` (not executed) all effects of refused, and frees its documentNr or Receipt.Uid. A settlement that the device reported and later contradicted stays; `closesReview` removes it from the list.',
         params: idParams,
         body: Type.Object({
           state: Type.Enum(['done', 'refused']),
@@ -130,12 +130,12 @@ export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: Decisio
           operationId: Type.Optional(textField("The bank's number of a payment, if it is known.", 128)),
           rrn: Type.Optional(textField('Reference Retrieval Number of a payment, if it is known.', 64)),
           closesReview: Type.Optional(
-            Type.Boolean({ description: 'The command is disputed or contradicted, and that was seen. Without it that is 22.' }),
+            Type.Boolean({ description: 'Confirms that the dispute or contradiction was seen. Without it such a command is answered 22.' }),
           ),
         }),
         response: adminAnswers(
           {
-            description: 'The command as it stands now.',
+            description: 'The current state of the command.',
             fields: { command: Type.Object(commandFields) },
             example: { command: { ...exampleCommand, state: 'done' } },
           },

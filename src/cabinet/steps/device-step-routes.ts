@@ -1,4 +1,4 @@
-// What a person asks a device for from the cabinet: its state, its last transaction, and the closes and reports of a day. No logic.
+// Requests to a device from the cabinet: its state, its last transaction, and the closes and reports of a day. No logic.
 import { writeAudit } from '../../access/audit.ts';
 import type { Cards } from '../../cards/cards.ts';
 import type { Database } from '../../database/database.ts';
@@ -36,7 +36,7 @@ export function registerDeviceStepRoutes(app: RouteApp, deps: DeviceStepsDeps): 
     return row.merchant_id;
   }
 
-  /** Written first: an entry without an effect is harmless. */
+  /** Writes the audit entry first: an entry without an effect is harmless. */
   async function order(
     call: PersonalCall,
     action: string,
@@ -97,7 +97,7 @@ export function registerDeviceStepRoutes(app: RouteApp, deps: DeviceStepsDeps): 
         tags,
         operationId: 'orderCloseDay',
         summary: 'Close the bank day of a terminal',
-        description: 'What was closed can no longer be refunded.',
+        description: 'Payments of a closed day can no longer be refunded.',
         headers: idempotencyHeaders,
         params: idParams,
         response: done('Count and amount are in `report`.'),
@@ -118,7 +118,7 @@ export function registerDeviceStepRoutes(app: RouteApp, deps: DeviceStepsDeps): 
           tags,
           operationId,
           summary: isFiscal ? 'Print a Z report' : 'Print an X report',
-          description: isFiscal ? 'It closes the fiscal day and cannot be taken back.' : 'It tells the totals and changes nothing.',
+          description: isFiscal ? 'Closes the fiscal day; this cannot be undone.' : 'Prints the totals and changes nothing.',
           headers: idempotencyHeaders,
           params: idParams,
           response: done('The totals are in `report`.'),

@@ -1,4 +1,4 @@
-// The steps that a person takes about a sale. No logic; each needs the Idempotency-Key that its dialog drew when it opened.
+// Operations on a sale by a person. No logic; each requires the Idempotency-Key that its dialog generated when it opened.
 import type { FastifyRequest } from 'fastify';
 import { idempotencyOf } from '../../http/idempotency-key.ts';
 import { originOfPerson } from '../../http/origin.ts';
@@ -43,7 +43,7 @@ export function registerMoneyStepRoutes(app: RouteApp, deps: MoneyStepsDeps): vo
         summary: 'Refund part or all of a payment',
         headers: idempotencyHeaders,
         params: idParams,
-        body: Type.Object({ amount: amountField('At most what is left of the payment.') }),
+        body: Type.Object({ amount: amountField('At most the remainder of the payment.') }),
         response: done('The refund is made.'),
       },
     },
@@ -89,11 +89,11 @@ export function registerMoneyStepRoutes(app: RouteApp, deps: MoneyStepsDeps): vo
       schema: {
         tags,
         operationId: 'askCommand',
-        summary: 'Ask the device again what became of a command',
-        description: 'Reads the device’s journal. It starts nothing; an outcome that was open is settled by it.',
+        summary: 'Ask the device again for the outcome of a command',
+        description: 'Reads the device’s journal. It starts nothing; it settles an open outcome.',
         params: idParams,
         response: adminAnswers(
-          { description: 'How the command stands now.', fields: { state: Type.String() }, example: { state: 'done' } },
+          { description: 'The current state of the command.', fields: { state: Type.String() }, example: { state: 'done' } },
           'Record_not_exist',
         ),
       },

@@ -1,8 +1,8 @@
-// The safe next steps that a person takes about a sale: refund, void, close, ask the device again. Each goes the way of the same call by an
-// ERP, with the person in the place of the key, under the Idempotency-Key that its dialog drew when it opened.
+// Safe operations on a sale by a person: refund, void, close, ask the device again. Each is executed like the same call of an ERP, with the
+// person instead of the key, under the Idempotency-Key that its dialog generated when it opened.
 //
-// If the process dies before the command's row is committed, nothing was sent and the repeat under the same key begins it; after it, the
-// repeat joins the command or gets its answer. A doubled click carries the same key: one command. A late one is judged anew by the ledger.
+// If the process dies before the command's row is committed, nothing was sent, and a repeat with the same key starts it. After the commit a
+// repeat joins the command or gets its answer. A double click has the same key: one command. The ledger checks a late repeat again.
 // The audit entry is written first: an entry without an effect is harmless, an effect without an entry is not.
 import { createHash } from 'node:crypto';
 import { writeAudit } from '../../access/audit.ts';
@@ -28,7 +28,7 @@ export interface MoneySteps {
   refund(call: PersonalCall, amountBani: Bani): Promise<DeviceAnswer>;
   void(call: PersonalCall): Promise<DeviceAnswer>;
   close(call: PersonalCall): Promise<DeviceAnswer>;
-  /** Reads the device's journal; changes nothing unless the device tells an outcome that was open, or contradicts one. */
+  /** Reads the device's journal. Changes nothing unless the device reports an open outcome or contradicts a settled one. */
   ask(commandId: string, actor: string): Promise<Command>;
 }
 
@@ -39,19 +39,19 @@ export interface MoneyStepsDeps {
 }
 
 export function createMoneySteps({ database, ledger, cards }: MoneyStepsDeps): MoneySteps {
-  /** The payment with the numbers by which the terminal knows it. */
+  /** The payment with the numbers that identify it at the terminal. */
   async function requirePayment(commandId: string): Promise<Command & { operationId: string; rrn: string }> {
     const payment = await ledger.find(commandId);
     if (!payment) throw noSuchCommand();
     const { operationId, rrn } = payment;
     if (!operationOf(payment.name).isPayment || !wasDone(payment) || operationId === null || rrn === null) {
-      throw cannot('Only an approved payment whose numbers are known can be taken back or closed.');
+      throw cannot('Only an approved payment with known bank numbers can be refunded, voided or closed.');
     }
     return { ...payment, operationId, rrn };
   }
 
   async function audited(call: PersonalCall, merchantId: string, action: string, detail: Record<string, unknown>): Promise<void> {
-    // A repeat of the same click leaves no second entry.
+    // A repeat of the same click writes no second entry.
     const idempotency = keyOf(call);
     if (await ledger.findByKey({ merchantId, idempotency })) return;
     await writeAudit(database.queries, { actor: call.actor, action, subject: call.commandId, merchantId, detail });
@@ -90,12 +90,12 @@ export function createMoneySteps({ database, ledger, cards }: MoneyStepsDeps): M
   };
 }
 
-/** Numbers of a bank restart: the terminal tells two payments apart by rrn or token, and by a documentNr that no other payment has. */
+/** Bank numbers are reused: the terminal distinguishes payments by rrn or token, and by a unique documentNr. */
 function documentOf({ documentNr, id }: Command): string {
   return documentNr ?? id;
 }
 
-/** The same key for another command, or another amount, is another request. */
+/** With the same key, another command or another amount is another request. */
 export function keyOf({ idempotency, commandId }: PersonalCall): { key: string; requestHash: string } {
   const requestHash = createHash('sha256').update(`${idempotency.requestHash} ${commandId}`).digest('hex');
   return { key: idempotency.key, requestHash };

@@ -1,6 +1,6 @@
-// What has changed since the last look, for the event stream. Steps, histories and attempts are only ever added, with growing ids; but a
-// transaction that took an id early may commit late, so each look goes back to what was the newest id some time ago and leaves out what
-// it has reported already. Nothing that commits within that time is skipped.
+// Changes since the last query, for the event stream. Steps, histories and attempts are append-only, with growing ids. But a transaction with
+// an early id may commit late, so each query starts at the id that was the newest `lateCommitsMs` ago and skips rows already reported. No
+// row that commits within that time is missed.
 import { sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 import { createNewInvoiceReader } from './new-invoices.ts';
@@ -9,9 +9,9 @@ export interface Change {
   kind: 'command' | 'invoice' | 'callback';
   id: string;
   merchantId: string;
-  /** Grows with each change of the same thing. */
+  /** Grows with each change of the same object. */
   version: number;
-  /** It may have come onto, or gone from, the list of what needs a person. */
+  /** The change may add an item to Attention or remove one. */
   touchesAttention: boolean;
 }
 
@@ -28,7 +28,7 @@ const columns = {
 type Kind = Change['kind'];
 const kinds: readonly Kind[] = ['command', 'invoice', 'callback'];
 
-/** Steps on the way to an outcome; a lost channel and what Recall finds are not: the outcome becomes unknown by the one and known by the other. */
+/** Intermediate steps. A lost channel and the answer to a Recall are not among them: they make the outcome unknown or known. */
 const passing: ReadonlySet<string> = new Set(['sent', 'accepted', 'answered', 'recall', 'seen-again', 'asked again', 'answered again']);
 
 const maxRows = 1_000;
@@ -42,7 +42,7 @@ interface Cursor {
 }
 
 export interface ChangeReader {
-  /** What was added since the last call, in order. The first call only notes where things stand. */
+  /** Rows added since the last call, in order. The first call only stores the position. */
   read(queries: Queries, nowMs: number): Promise<Change[]>;
 }
 
@@ -62,7 +62,7 @@ export function createChangeReader(): ChangeReader {
       cursors.set(kind, { marks: [{ atMs: nowMs, id: await newestId(queries, kind) }], reported: new Set() });
       return [];
     }
-    // The last mark that is old enough: whatever had taken an id up to there has committed or never will.
+    // The last mark that is old enough: every transaction with an id up to there has ended.
     while (cursor.marks.length > 1 && (cursor.marks[1]?.atMs ?? nowMs) <= nowMs - lateCommitsMs) cursor.marks.shift();
     const fromId = cursor.marks[0]?.id ?? 0;
     for (const id of cursor.reported) if (id <= fromId) cursor.reported.delete(id);
@@ -77,7 +77,7 @@ export function createChangeReader(): ChangeReader {
         cursor.reported.add(row.id);
         const shared = { merchantId: row.merchant_id, version: row.id, touchesAttention: !passing.has(row.word) };
         changes.push({ kind, id: row.subject, ...shared });
-        // What was done about a payment changes the payment's page, a try to tell that of its subject.
+        // An operation on a payment changes the payment's page; an attempt of a callback changes the page of its subject.
         if (row.target !== null) changes.push({ kind: kind === 'callback' ? 'command' : kind, id: row.target, ...shared });
       }
       const last = rows.at(-1)?.id;

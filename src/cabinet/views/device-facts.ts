@@ -1,5 +1,5 @@
-// What is known of a device at this moment, for people: on which channels it is connected and since when, what it says of itself, what it did last,
-// and what of it was dropped. As received by this instance.
+// The current state of a device for the cabinet: its channels and since when, its own report, its last command, and its dropped messages. As
+// received by this instance.
 import { sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 import type { DeviceSnapshot } from '../../link/sightings.ts';
@@ -18,7 +18,7 @@ export interface DeviceFacts {
 
 const channelNames = ['mqtt', 'queue'] as const;
 
-/** `kept`: the last report that the database has, for a device from which this instance has no message. */
+/** `kept`: the last stored report, for a device from which this instance has no message. */
 export function deviceFacts(
   snapshot: DeviceSnapshot | undefined,
   kept: Record<string, unknown>,

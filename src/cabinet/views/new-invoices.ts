@@ -1,6 +1,6 @@
-// Invoices that were created since the last look, for the event stream: a new one has no history yet by which it could be found.
-// They are found by the time of their creation, which is the database's own; each look goes back by as long as a transaction may take
-// before the newest one seen, and leaves out what it has reported already.
+// Invoices created since the last query, for the event stream: a new invoice has no history row yet.
+// They are found by their creation time, which is the database's. Each query starts before the newest one seen, by the longest time of a
+// transaction, and skips invoices already reported.
 import { sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 
@@ -18,7 +18,7 @@ interface Row {
 const maxRows = 1_000;
 
 export interface NewInvoiceReader {
-  /** The first call only notes where things stand. */
+  /** The first call only stores the position. */
   read(queries: Queries): Promise<NewInvoice[]>;
 }
 

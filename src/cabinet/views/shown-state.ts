@@ -1,5 +1,5 @@
-// The one word that a person reads about an operation, and the same word as SQL for the filter of a list. Both follow from its standing in
-// the ledger: nothing else in the cabinet reads the columns of its state.
+// The state of an operation as people read it, and the same as SQL for the filter of a list. Both derive from its standing in the ledger; no
+// other code of the cabinet reads the state columns.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { namesWhere, operationOf, takesMoneyOut } from '../../kernel/operations.ts';
 import type { Command } from '../../ledger/command.ts';
@@ -22,15 +22,15 @@ export const shownStates = [
 ] as const;
 export type ShownState = (typeof shownStates)[number];
 
-/** Money that goes back to a customer, or out of the drawer: lists show it with a minus. */
+/** Money that goes back to a customer or out of the cash drawer: lists show it with a minus. */
 export const outgoingNames = namesWhere(takesMoneyOut);
 
 export interface StateFacts extends Pick<Command, 'name' | 'state' | 'outcome' | 'documentState' | 'amountBani'> {
-  /** Of a payment: what refers to it. */
+  /** Of a payment: the commands that refer to it. */
   followers: readonly Follower[];
   /** On the review list. */
   isInReview: boolean;
-  /** Contact with its device was lost while it runs. */
+  /** Contact with the device was lost while the command runs. */
   isOutOfContact: boolean;
 }
 
@@ -65,16 +65,16 @@ function doneStateOf(facts: StateFacts): ShownState {
 type Condition = RawBuilder<SqlBool>;
 
 export interface StateConditions {
-  /** Where the few rows are found that may be in the state, at most about as many as there are devices: each by an index of its own. */
+  /** Conditions, each with its own small index, that find the candidate rows: at most about as many as there are devices. */
   few?: readonly Condition[];
-  /** All that the state is. */
+  /** All conditions of the state. */
   is: readonly Condition[];
 }
 
 const is = standingConditions('c');
 const kind = kindConditions('c');
 const notInReview = sql<SqlBool>`not ${is.inReview}`;
-/** Of what was done: neither itself nor a refund or void of it. */
+/** Of a done command: neither the command nor a refund or void of it needs a person. */
 const noPerson = sql<SqlBool>`${notInReview} and not ${is.takenBackInDispute}`;
 const notOpenDocument = sql<SqlBool>`coalesce(c.document_state, '') <> 'open'`;
 const hadDocument = sql<SqlBool>`c.document_state is not null`;

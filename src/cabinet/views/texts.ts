@@ -1,5 +1,5 @@
-// What people read comes as a key and its parameters, and the browser has the words in three languages. Amounts are numbers in lei,
-// moments ISO texts, spans milliseconds: the browser writes them as its reader is used to.
+// A text for people is a key with parameters; the browser has the words in three languages. Amounts are numbers in lei, times ISO texts,
+// durations milliseconds: the browser formats them for its locale.
 
 export interface Text {
   key: string;

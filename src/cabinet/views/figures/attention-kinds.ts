@@ -1,4 +1,4 @@
-// What Attention lists, by weight.
+// The kinds of items in Attention, most important first.
 export const attentionKinds = [
   'unknown',
   'contradiction',

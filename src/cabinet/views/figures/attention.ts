@@ -1,5 +1,5 @@
-// What nothing could settle by itself, each with how long, how much and the safe next step. Each kind is one look into an index of few rows.
-// A person's note (notes.ts) takes off the list what no other step can settle.
+// Attention: items that need a person, each with its age, amount and safe next step. Each kind is one query on a small index.
+// A note of a person (notes.ts) removes an item that no other step can settle.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { isOpenWithLimit, isStillOrphan } from '../../../invoices/store.ts';
@@ -12,7 +12,7 @@ import { type Text, text } from '../texts.ts';
 import { type AttentionKind, attentionKinds } from './attention-kinds.ts';
 import { findMismatchesOf, type Mismatches, type MismatchKind } from './mismatches.ts';
 
-/** Only what is about these. */
+/** Only items about these. */
 export interface About {
   commandIds: readonly string[];
   oids: readonly string[];
@@ -20,11 +20,11 @@ export interface About {
 
 export interface AttentionItem {
   kind: AttentionKind;
-  /** What a note would be about. */
+  /** The subject of a note about the item. */
   subjectId: string;
   commandId?: string | undefined;
   oid?: string | undefined;
-  /** The same for a payment, its receipt and its invoice, which one document links [D80]. */
+  /** Equal for a payment, its receipt and its invoice, which one document links [D80]. */
   saleKey: string;
   callbackId?: string | undefined;
   merchantId: string;
@@ -43,12 +43,12 @@ export interface Attention {
   sumsBani: Record<AttentionKind, number>;
   /** Each sale once, however many kinds list it. */
   sales: { count: number; bani: number };
-  /** Some kind has more than the list holds. */
+  /** Some kind has more items than the list shows. */
   isCut: boolean;
 }
 
 const maxOfEach = 200;
-/** A document is open for a moment after every payment. */
+/** A document is open for a short time after every payment. */
 export const closeWithinMs = 5 * 60_000;
 
 export async function readAttention(queries: Queries, scope: Scope, nowMs: number, mismatches: Mismatches): Promise<Attention> {
@@ -70,7 +70,7 @@ export async function readAttention(queries: Queries, scope: Scope, nowMs: numbe
   return { items, ...sumUp(items), sales: salesOf(items), isCut: isCut || parts.some((part) => part.length >= maxOfEach) };
 }
 
-/** A sale that is listed twice is one sale, and its money counts once. */
+/** A sale with several items counts once, and so does its amount. */
 export function salesOf(items: readonly Pick<AttentionItem, 'merchantId' | 'saleKey' | 'amountBani'>[]): Attention['sales'] {
   const sums = new Map<string, number>();
   for (const { merchantId, saleKey, amountBani } of items) {
@@ -80,7 +80,7 @@ export function salesOf(items: readonly Pick<AttentionItem, 'merchantId' | 'sale
   return { count: sums.size, bani: [...sums.values()].reduce((sum, bani) => sum + bani, 0) };
 }
 
-/** As what a sale or an invoice is listed: by the same conditions, looked up by its ids. */
+/** The items of one sale or invoice: the same conditions, looked up by ids. */
 export async function readAttentionAbout(queries: Queries, scope: Scope, about: About, nowMs: number): Promise<AttentionKind[]> {
   const commands = await readListed(queries, scope, about.commandIds);
   const parts = await Promise.all([
@@ -135,7 +135,7 @@ function itemOf(kind: AttentionKind, command: ListedCommand, sinceMs: number, ac
   };
 }
 
-/** What its state alone puts on the list. A payment whose refund is disputed is not: the refund is. */
+/** The item that follows from the state alone. A payment with a disputed refund has none: the refund has it. */
 function itemOfState(command: ListedCommand, nowMs: number): AttentionItem | undefined {
   const { shownState, reviewSinceMs, issuedAtMs, settledAtMs } = command;
   if (reviewSinceMs !== null) return itemOf(isOpen(command) ? 'unknown' : 'contradiction', command, reviewSinceMs, 'decide');
@@ -153,11 +153,11 @@ async function stateItems(queries: Queries, scope: Scope, nowMs: number): Promis
   return lists.flatMap(({ commands }) => commands.flatMap((command) => itemOfState(command, nowMs) ?? []));
 }
 
-/** `oids` or `ids` of what was asked about; everything where nothing was. */
+/** Restricts a query to the given ids; undefined: no restriction. */
 const isAbout = (column: ReturnType<typeof sql>, ids: readonly string[] | undefined) =>
   ids === undefined ? sql<SqlBool>`true` : ids.length === 0 ? sql<SqlBool>`false` : sql<SqlBool>`${column} in (${sql.join(ids)})`;
 
-/** Not noted by a person. */
+/** Without a note of a person. */
 const unnoted = (kind: AttentionKind, subject: ReturnType<typeof sql>) =>
   sql<SqlBool>`not exists (select 1 from notes n where n.kind = ${kind} and n.subject_id = ${subject})`;
 
@@ -190,7 +190,7 @@ async function orphanItems(queries: Queries, scope: Scope, about?: About): Promi
   }));
 }
 
-/** Paid by card and never completed with Payd: it does not expire, and its ERP has to say what became of it [D142]. */
+/** Paid by card and never completed with Payd: the invoice does not expire, and its ERP must complete it [D142]. */
 async function paidByCardItems(queries: Queries, scope: Scope, about?: About): Promise<AttentionItem[]> {
   const rows = await queries
     .selectFrom('invoices')
@@ -219,7 +219,7 @@ async function paidByCardItems(queries: Queries, scope: Scope, about?: About): P
   }));
 }
 
-/** Dead callbacks about something that was paid, printed or booked; of one thing only the last, which says how it ended: its money counts once. */
+/** Dead callbacks about something paid, printed or booked. Only the last one per subject, which has its outcome, so its money counts once. */
 async function deadCallbackItems(queries: Queries, scope: Scope, about?: About): Promise<AttentionItem[]> {
   const rows = await queries
     .selectFrom('callbacks as k')
@@ -255,7 +255,7 @@ async function deadCallbackItems(queries: Queries, scope: Scope, about?: About):
   }));
 }
 
-/** Where a payment and a receipt are linked by one document [D80] and one of the two did not come about. */
+/** A payment and a receipt linked by one document [D80], of which one failed. */
 async function mismatchItems(queries: Queries, scope: Scope, found: Record<MismatchKind, string[]>): Promise<AttentionItem[]> {
   const items: AttentionItem[] = [];
   for (const kind of ['paymentWithoutReceipt', 'receiptWithoutPayment'] as const) {
@@ -265,14 +265,14 @@ async function mismatchItems(queries: Queries, scope: Scope, found: Record<Misma
   return items;
 }
 
-/** Payments that were voided although they stand on a printed receipt [D146]: the register still counts them. */
+/** Payments voided although a printed receipt contains them [D146]: the register still counts them. */
 async function voidedItems(queries: Queries, scope: Scope, about?: About): Promise<AttentionItem[]> {
   const rows = await queries
     .selectFrom('receipt_payments as r')
     .select(['r.payment_id', 'r.voided_at'])
     .where('r.voided_at', 'is not', null)
     .where(isAbout(sql`r.payment_id`, about?.commandIds))
-    // With an offset, so that PostgreSQL makes no join of it that reads all commands while there are few of these.
+    // The offset keeps PostgreSQL from a join that reads all commands while there are few of these.
     .where(
       sql<SqlBool>`exists (select 1 from commands p where p.id = r.print_id and ${standingConditions('p').done} and ${ownedBy(scope, sql`p.merchant_id`)} limit 1 offset 0)`,
     )

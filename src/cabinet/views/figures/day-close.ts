@@ -1,5 +1,5 @@
-// Reading a shop's day: which closes there are, which belong together, and the operations of exactly their periods.
-// A device does one command at a time, so what was issued after its close before and before this one is in this one.
+// Reads a shop's day: its closes, which of them belong together, and the operations of exactly their periods.
+// A device executes one command at a time, so a close contains exactly the commands issued between the previous close and itself.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { namesWhere, type OperationName, operationOf } from '../../../kernel/operations.ts';
@@ -29,14 +29,14 @@ export interface Shop {
   merchantName: string;
   code: string;
   devices: ShopDevice[];
-  /** The newest first. */
+  /** Newest first. */
   closes: ShopClose[];
 }
 
 const maxShops = 500;
 const closesPerDevice = 14;
 const devicesPerStatement = 500;
-/** Closes of one day lie this close together. */
+/** Closes of one day are at most this far apart. */
 const sameDayMs = 18 * 3_600_000;
 const maxRows = 2_000;
 const maxOperations = 40_000;
@@ -50,9 +50,9 @@ interface CloseRow {
   report: string | null;
 }
 
-/** What moves money: all but closes of documents and of days. */
+/** Operations that move money: all but closes of documents and of days. */
 const inTheBooks = namesWhere(({ effect, closesDay }) => effect !== 'close' && !closesDay);
-/** CloseDay, and Report that is a Z: an X closes nothing. */
+/** CloseDay, and a Z report: an X report closes nothing. */
 const isCloseOf = (row: string) =>
   sql<SqlBool>`${kindConditions(row).closesDay} and ${standingConditions(row).done} and (${kindConditions(row).cards} or ${sql.ref(row)}.args = '{"fiscal":true}')`;
 const isClose = isCloseOf('c');
@@ -65,7 +65,7 @@ async function closesOf(queries: Queries, deviceId: string, limit: number, befor
   return rows;
 }
 
-/** The last ones of each device, newest first, of many devices in one statement: from the fourteenth on, which the index over closes tells. */
+/** The last fourteen closes of each device, newest first, for many devices in one statement, by the index of closes. */
 async function lastClosesOf(queries: Queries, deviceIds: string[]): Promise<Map<string, CloseRow[]>> {
   const closes = new Map<string, CloseRow[]>();
   for (let first = 0; first < deviceIds.length; first += devicesPerStatement) {
@@ -151,7 +151,7 @@ export interface ShopDay {
   sources: DaySource[];
 }
 
-/** The day of a close: it, and the closes of the shop's other devices that lie nearest to it. Undefined: no such close, or a foreign one. */
+/** The day of a close: it and the nearest closes of the shop's other devices. Undefined: no such close, or of another merchant. */
 export async function readShopDay(queries: Queries, scope: Scope, closeId: string): Promise<ShopDay | undefined> {
   const { rows } = await sql<CloseRow & { code: string | null }>`
     select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.report, d.point_of_sales_code as code
@@ -179,7 +179,7 @@ export async function readShopDay(queries: Queries, scope: Scope, closeId: strin
 
 const paymentsPerStatement = 500;
 
-/** Of the payments of a day: documents and ids whose receipt was printed on any register, in whatever period. */
+/** Documents and ids of a day's payments whose receipt was printed, on any register and in any period. */
 export async function readPrinted(queries: Queries, { merchantId, sources }: ShopDay): Promise<Set<string>> {
   const payments = paymentsOf(sources);
   const printed = new Set<string>();
@@ -222,7 +222,7 @@ async function readSource(queries: Queries, device: { id: string; name: string }
   };
 }
 
-/** A device has one command at a time, so no two share their moment. */
+/** A device executes one command at a time, so no two have the same time. */
 async function readOperations(queries: Queries, deviceId: string, afterMs: number, beforeMs: number): Promise<DayOperation[]> {
   const rows = await queries
     .selectFrom('commands')

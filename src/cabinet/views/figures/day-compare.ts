@@ -1,6 +1,6 @@
 // A day of a shop in three books: the bank's close, the register's Z, and the ledger over exactly their periods. Pure.
-// Where a book gives no totals the page says that it cannot compare, and compares nothing. A difference is explained by the operations that
-// cause it; the rest is shown as unexplained.
+// If a book has no totals, the page says so and does not compare it. A difference is explained by the operations that cause it; the rest is
+// shown as unexplained.
 
 import { type Bani, parseAmount } from '../../../kernel/money.ts';
 import { type OperationName, operationOf } from '../../../kernel/operations.ts';
@@ -14,7 +14,7 @@ export interface DayOperation {
   documentNr: string | null;
   receiptUid: string | null;
   targetId: string | null;
-  /** Of a receipt: the payments of terminals that stand on it [D146], and what they come to; `cardBani` is what the register charged itself. */
+  /** Of a receipt: the terminal payments on it [D146] and their sum; `cardBani` is the amount that the register charged itself. */
   paidIds: readonly string[];
   paidBani: Bani;
   issuedAtMs: number;
@@ -30,7 +30,7 @@ export interface DaySource {
   number?: string | undefined;
   fromMs: number;
   toMs: number;
-  /** The device's own report, as it came. */
+  /** The device's report, as received. */
   report: Record<string, unknown>;
   /** Done, in the period, on this device; oldest first. */
   operations: DayOperation[];
@@ -44,7 +44,7 @@ export interface DayLine {
   bankBani?: Bani | undefined;
   zBani?: Bani | undefined;
   ledgerBani: Bani;
-  /** The largest difference between two of those that are there; undefined: there is nothing to compare with. */
+  /** The largest difference between two books; undefined: there is only one. */
   differenceBani?: Bani | undefined;
 }
 
@@ -54,7 +54,7 @@ export type GroupKind = (typeof groupKinds)[number];
 export interface DayGroup {
   kind: GroupKind;
   sumBani: Bani;
-  /** What it adds to the bank's card sales beyond the Z's; negative for what only the Z has. Suspects explain nothing by themselves. */
+  /** Contribution to the bank's card sales beyond the Z's; negative if only the Z has them. Suspects alone explain nothing. */
   effectBani: Bani;
   operationIds: string[];
 }
@@ -63,16 +63,16 @@ export interface DayComparison {
   lines: DayLine[];
   groups: DayGroup[];
   canCompare: { bank: boolean; z: boolean };
-  /** Bank minus Z of card sales, and what the groups do not explain of it. Undefined where one of the two gives no total. */
+  /** Bank minus Z of card sales, and its unexplained rest. Undefined if one of the two has no total. */
   equation?: { bankBani: Bani; zBani: Bani; restBani: Bani } | undefined;
-  /** What the bank or the Z says beyond the ledger's own operations of its period. */
+  /** Totals of the bank or the Z beyond the ledger's operations of the period. */
   unexplained: { bankBani?: Bani | undefined; zBani?: Bani | undefined };
   operations: number;
 }
 
 const sum = <Item>(items: readonly Item[], of: (item: Item) => Bani) => items.reduce((total, item) => total + of(item), 0);
 
-/** A total as devices write it: lei, zero included. */
+/** A total as devices report it: lei, including zero. */
 function baniIn(value: unknown): Bani | undefined {
   return value === 0 || value === '0' ? 0 : parseAmount(value);
 }
@@ -82,18 +82,18 @@ function totalsOf({ report }: DaySource): Record<string, Bani | undefined> {
   return Object.fromEntries(['sales', 'cash', 'card', 'refunds', 'cashIn', 'cashOut'].map((name) => [name, baniIn(totals[name])]));
 }
 
-/** Undefined as soon as one of them does not say. */
+/** The sum; undefined if one of them is undefined. */
 function together(values: readonly (Bani | undefined)[]): Bani | undefined {
   if (values.length === 0 || values.includes(undefined)) return undefined;
   return sum(values, (value) => value ?? 0);
 }
 
-/** The terminals' payments: their receipts may have been printed outside of the Z reports that are compared. */
+/** The terminals' payments: their receipts may be in other Z reports than the compared ones. */
 export function paymentsOf(sources: readonly DaySource[]): DayOperation[] {
   return sources.flatMap(({ kind, operations }) => (kind === 'bank' ? operations.filter(({ name }) => operationOf(name).isPayment) : []));
 }
 
-/** `printedElsewhere`: documents and ids of payments whose receipt is on a register or in a period that none of the Z reports covers. */
+/** `printedElsewhere`: documents and ids of payments whose receipt is not covered by the Z reports (another register or period). */
 export function compareDay(sources: readonly DaySource[], printedElsewhere: ReadonlySet<string> = new Set()): DayComparison {
   const banks = sources.filter(({ kind }) => kind === 'bank');
   const zs = sources.filter(({ kind }) => kind === 'z');
@@ -118,7 +118,7 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
   );
   const missing = unprinted.filter((payment) => !elsewhere.includes(payment));
   const isLinked = missing.length < payments.length;
-  // Printed, and not as a card payment: the Z has the sale under another payment code.
+  // Printed, but not as a card payment: the Z has the sale under another payment code.
   const otherwiseBooked = ({ id, documentNr, amountBani }: DayOperation) => {
     // A receipt that names the payment books it as one by card [D146].
     const print = documentNr === null || onReceipts.has(id) ? undefined : printed.get(documentNr);
@@ -153,7 +153,7 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
   ];
   const suspects = [...ofBanks, ...ofZs].filter(({ settledBy, isInReview }) => settledBy === 'person' || isInReview);
   const [sales, , net] = lines;
-  // The Z tells no refunds, so the net can only agree where the sales do.
+  // The Z has no refunds, so the net can only agree if the sales do.
   if (sales?.differenceBani !== undefined && net) net.differenceBani = Math.max(net.differenceBani ?? 0, sales.differenceBani);
   const paidBani = sum(payments, ({ amountBani }) => amountBani);
   const zCard = z('card');

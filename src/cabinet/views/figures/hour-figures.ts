@@ -1,5 +1,5 @@
-// The figures of a span of at most an hour, by merchant: what was paid, tried, declined and how long it took. Summed by the database over the
-// indexes by time, so that no statement reads more than an hour's work. Figures can be added to one another.
+// The figures of at most an hour, by merchant: payments, attempts, declines and durations. The database sums them over the indexes by time,
+// so no statement reads more than an hour of rows. Figures can be added.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { type OperationName, operationOf } from '../../../kernel/operations.ts';
@@ -9,9 +9,9 @@ import { kindConditions, standingConditions } from '../../../ledger/standing-sql
 import type { Scope } from '../scope.ts';
 
 export interface HourFigures {
-  /** Payments by bank ('' of terminals without one) and how they stand. */
+  /** Payments by bank ('': terminals without one) and state. */
   cards: CardFigures[];
-  /** Answers of payments by bank, in steps of `durationStepMs`. */
+  /** Durations of payments by bank, in steps of `durationStepMs`. */
   durations: { bank: string; step: number; count: number }[];
   refundedBani: number;
   cash: Sum;
@@ -36,7 +36,7 @@ interface Sum {
 }
 
 export const durationStepMs = 200;
-/** Longer ones count as this: a payment has five minutes. */
+/** Longer durations count as this: the time-out of a payment is five minutes. */
 const maxSteps = 1_800;
 
 export function emptyHour(): HourFigures {
@@ -44,7 +44,7 @@ export function emptyHour(): HourFigures {
   return { cards: [], durations: [], refundedBani: 0, cash: none(), registerCards: none(), qr: none() };
 }
 
-/** All of several, as one. */
+/** The sum of several. */
 export function addUp(parts: Iterable<HourFigures>): HourFigures {
   const sum = emptyHour();
   const cards = new Map<string, CardFigures>();
@@ -74,7 +74,7 @@ export function addUp(parts: Iterable<HourFigures>): HourFigures {
   return { ...sum, cards: [...cards.values()], durations: [...durations.values()] };
 }
 
-/** By merchant; who did nothing is left out. */
+/** By merchant; merchants without operations are left out. */
 export async function readFigures(queries: Queries, scope: Scope, fromMs: number, toMs: number): Promise<Map<string, HourFigures>> {
   const asked: Asked = {
     queries,
@@ -87,7 +87,7 @@ export async function readFigures(queries: Queries, scope: Scope, fromMs: number
   return new Map([...parts].map(([merchantId, own]) => [merchantId, addUp(own)]));
 }
 
-/** When the first of all that is summed was done: the hours before it are empty. */
+/** Time of the first summed operation: the hours before it are empty. */
 export async function readFirstMs(queries: Queries): Promise<number> {
   const { rows } = await sql<{ at: number }>`
     select at from (select c.issued_at as at from commands c where ${kind.cards} order by c.issued_at limit 1) card
@@ -148,7 +148,7 @@ async function readCards({ queries, span, own }: Asked): Promise<Part[]> {
   });
 }
 
-/** The card part of a receipt whose payment is known is counted as that payment; its cash is counted here. */
+/** If the payment of a receipt is known, its card part is counted as that payment; its cash is counted here. */
 async function readFiscal({ queries, span, own }: Asked): Promise<Part[]> {
   const { rows } = await sql<{ merchant_id: string; cash_count: number; cash: number; card_count: number; card: number }>`
     select r.merchant_id,
@@ -170,7 +170,7 @@ async function readFiscal({ queries, span, own }: Asked): Promise<Part[]> {
   ]);
 }
 
-/** Paid by card on a terminal, it is a card payment and counted there. */
+/** An invoice paid by card on a terminal is counted as a card payment. */
 async function readQr({ queries, span, own }: Asked): Promise<Part[]> {
   const { rows } = await sql<{ merchant_id: string; count: number; bani: number }>`
     select i.merchant_id, cast(count(*) as bigint) as count, cast(coalesce(sum(i.amount_bani), 0) as bigint) as bani from invoices i

@@ -1,8 +1,8 @@
 // Payments whose receipt failed, and receipts whose payment failed, where one document links the two [D80].
-// The failed half is looked for, because failures are few; still they are thousands in a month, and this is asked every few seconds by every
-// open page. So a month is searched every ten minutes, some days at a time, and in between only the last hours; what was found is only a
-// candidate and is judged anew, by its id, whenever it is shown: what was settled since is gone at once.
-// Each merchant is searched for itself, and all together for those who see all: however many one has, they take no other's places.
+// The search starts from the failed half, because failures are few. Still they are thousands in a month, and every open page asks every few
+// seconds. So a month is searched every ten minutes, some days at a time, and in between only the last hours. Results are candidates: each
+// is checked again by its id whenever it is shown, so a settled one disappears at once.
+// Each merchant has its own search, and viewers of all merchants another: the candidates of one merchant do not displace those of others.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { kindConditions, standingConditions } from '../../../ledger/standing-sql.ts';
@@ -11,20 +11,20 @@ import { ownedBy, type Scope } from '../scope.ts';
 export type MismatchKind = 'paymentWithoutReceipt' | 'receiptWithoutPayment';
 
 export interface Mismatches {
-  /** Ids of the half that came about. `isCut`: there may be older ones. */
+  /** Ids of the successful half. `isCut`: there may be older ones. */
   read(queries: Queries, scope: Scope, nowMs: number): Promise<Record<MismatchKind, string[]> & { isCut: boolean }>;
 }
 
 const dayMs = 24 * 3_600_000;
-/** Mismatches further back are history, and in the day's close. */
+/** Older mismatches are shown only in the day's close. */
 const searchedForMs = 31 * dayMs;
 const searchedEveryMs = 10 * 60_000;
 const recentMs = 2 * 3_600_000;
 const maxCandidates = 2_000;
 const maxShown = 200;
-/** Searched at once: of one merchant there is less. */
+/** Searched at once: one merchant has fewer rows. */
 const spanMs = (scope: Scope) => (scope.merchantId === undefined ? 1 : 8) * dayMs;
-/** Merchants whose candidates are remembered: those whose people looked last. */
+/** Merchants whose candidates are cached: the most recently viewed. */
 const maxBooks = 1_000;
 const kinds = ['paymentWithoutReceipt', 'receiptWithoutPayment'] as const;
 
@@ -32,24 +32,24 @@ const came = standingConditions('p');
 const other = standingConditions('o');
 const { failed } = standingConditions('c');
 
-/** p: the half that came about. */
+/** p: the successful half. */
 const standing: Record<MismatchKind, RawBuilder<SqlBool>> = {
   paymentWithoutReceipt: sql`p.document_nr is not null and ${kindConditions('p').payment} and ${came.keepsMoney}`,
   receiptWithoutPayment: sql`p.receipt_uid is not null and ${kindConditions('p').print} and ${came.done}`,
 };
-/** c: the half that failed. A UUID as documentNr is kept in lower case, a Receipt.Uid as the ERP wrote it. */
+/** c: the failed half. A UUID as documentNr is stored in lower case, a Receipt.Uid as the ERP wrote it. */
 const { payment, print } = kindConditions('c');
 const failedHalf: Record<MismatchKind, RawBuilder<SqlBool>> = { paymentWithoutReceipt: print, receiptWithoutPayment: payment };
 const linked: Record<MismatchKind, RawBuilder<SqlBool>> = {
   paymentWithoutReceipt: sql`p.merchant_id = c.merchant_id and p.document_nr = lower(c.receipt_uid)`,
   receiptWithoutPayment: sql`p.merchant_id = c.merchant_id and p.receipt_uid in (c.document_nr, upper(c.document_nr))`,
 };
-/** The same from the other half: what failed, found by the number of what came about. */
+/** The same from the other side: the failed half, found by the number of the successful one. */
 const byNumber: Record<MismatchKind, RawBuilder<SqlBool>> = {
   paymentWithoutReceipt: sql`c.merchant_id = p.merchant_id and c.receipt_uid is not null and c.receipt_uid in (p.document_nr, upper(p.document_nr))`,
   receiptWithoutPayment: sql`c.merchant_id = p.merchant_id and c.document_nr is not null and c.document_nr = lower(p.receipt_uid)`,
 };
-/** No other try of the failed half has come about, or may yet. */
+/** No other attempt of the failed half has succeeded or may still succeed. */
 const noOther: Record<MismatchKind, RawBuilder<SqlBool>> = {
   paymentWithoutReceipt: sql`not exists (select 1 from commands o where o.merchant_id = c.merchant_id and o.receipt_uid = c.receipt_uid and o.receipt_uid is not null
     and ${other.openOrDone})`,
@@ -59,7 +59,7 @@ const noOther: Record<MismatchKind, RawBuilder<SqlBool>> = {
 
 type Candidates = Record<MismatchKind, string[]>;
 
-/** What was found in one scope, newest first. */
+/** The candidates of one scope, newest first. */
 interface Book {
   candidates: Candidates;
   searchedAtMs: number | undefined;
@@ -99,7 +99,7 @@ function noCandidates(): Candidates {
   return { paymentWithoutReceipt: [], receiptWithoutPayment: [] };
 }
 
-/** The newest first: over the bound, the oldest are left out. */
+/** Newest first: above the bound the oldest are left out. */
 const newestOf = (...ids: string[][]) => [...new Set(ids.flat())].slice(0, maxCandidates);
 
 async function search(book: Book, queries: Queries, scope: Scope, nowMs: number): Promise<void> {
@@ -120,7 +120,7 @@ async function search(book: Book, queries: Queries, scope: Scope, nowMs: number)
   if (isDue) book.searchedAtMs = nowMs;
 }
 
-/** Which of these are mismatches, however old. */
+/** The mismatches among these ids, of any age. */
 export async function findMismatchesOf(queries: Queries, scope: Scope, ids: readonly string[]): Promise<Record<MismatchKind, string[]>> {
   const found = noCandidates();
   if (ids.length === 0) return found;

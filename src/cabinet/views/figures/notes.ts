@@ -1,4 +1,4 @@
-// A person's note about something that needed attention: with it, it is settled, and says by whom and why. One note a thing; the first stands.
+// A person's note that settles an item of Attention, with its author and reason. One note per item; the first one counts.
 import { sql } from 'kysely';
 import { writeAudit } from '../../../access/audit.ts';
 import type { Database, Queries } from '../../../database/database.ts';
@@ -7,7 +7,7 @@ import { isStillOrphan } from '../../../invoices/store.ts';
 import { GatewayError } from '../../../kernel/error-codes.ts';
 import type { Scope } from '../scope.ts';
 
-/** What can be settled by a note; the others have steps of their own. */
+/** The kinds that a note can settle; the others have their own steps. */
 export const notedKinds = [
   'paydRefused',
   'paidByCard',
@@ -40,10 +40,13 @@ export async function writeNote({ transaction }: Database, scope: Scope, note: N
   await transaction(async (queries) => {
     const merchantId = await ownerOf(queries, note);
     if (merchantId === undefined || (scope.merchantId !== undefined && scope.merchantId !== merchantId)) {
-      throw new GatewayError('Record_not_exist', 'There is nothing of that kind and id.');
+      throw new GatewayError('Record_not_exist', 'There is no item of that kind and id.');
     }
     if (note.kind === 'paydRefused' && !(await isOrphan(queries, note.subjectId))) {
-      throw new GatewayError('The_status_cannot_be_applied', 'The invoice took this payment after all: it is no longer to be given back.');
+      throw new GatewayError(
+        'The_status_cannot_be_applied',
+        'The invoice has accepted this payment in the meantime; do not return the money.',
+      );
     }
     const written = await queries
       .insertInto('notes')
@@ -51,7 +54,7 @@ export async function writeNote({ transaction }: Database, scope: Scope, note: N
       .onConflict((conflict) => conflict.columns(['kind', 'subject_id']).doNothing())
       .returning('id')
       .executeTakeFirst();
-    if (!written) throw new GatewayError('The_status_cannot_be_applied', 'It was noted before; the first note stands.');
+    if (!written) throw new GatewayError('The_status_cannot_be_applied', 'The item already has a note; the first one counts.');
     const detail = { kind: note.kind, reason: note.reason };
     await writeAudit(queries, { actor: note.actor, action: 'attention.note', subject: note.subjectId, merchantId, detail });
   });
@@ -72,7 +75,7 @@ async function isOrphan(queries: Queries, subjectId: string): Promise<boolean> {
   return (await query.executeTakeFirst()) !== undefined;
 }
 
-/** The first note about any of them: a day has several closes. */
+/** The first note about any of the subjects: a day has several closes. */
 export async function readNote(
   queries: Queries,
   kind: NotedKind,

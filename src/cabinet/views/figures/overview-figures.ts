@@ -1,4 +1,4 @@
-// From the hours to the figures on the first page. Pure: sums, rates and percentiles.
+// The figures of the first page from those of the hours. Pure: sums, rates and percentiles.
 import { baniToLei } from '../../../kernel/money.ts';
 import { type Standing, standingOf } from '../../../ledger/standing.ts';
 import { durationStepMs, type HourFigures } from './hour-figures.ts';
@@ -8,7 +8,7 @@ export interface Percentiles {
   p95Ms?: number | undefined;
 }
 
-/** From counts by step: the middle of the step. */
+/** From counts by step; the result is the middle of a step. */
 export function percentilesOf(steps: readonly { step: number; count: number }[]): Percentiles {
   if (steps.length === 0) return {};
   return { p50Ms: percentileOf(steps, 0.5), p95Ms: percentileOf(steps, 0.95) };
@@ -29,7 +29,7 @@ export function percentileOf(steps: readonly { step: number; count: number }[], 
 
 type CardFigures = HourFigures['cards'][number];
 
-/** As far as a sum of many knows it: without what refers to them. */
+/** The standing as far as sums allow: without refunds and voids of each payment. */
 const standing = ({ state, isVoided }: CardFigures) => standingOf({ state, documentState: isVoided ? 'voided' : null, amountBani: null });
 const isPaid = (card: CardFigures) => standing(card) === 'done';
 const sum = <Item>(items: readonly Item[], of: (item: Item) => number) => items.reduce((total, item) => total + of(item), 0);
@@ -56,7 +56,7 @@ export function totalOf(hours: readonly HourFigures[]) {
   };
 }
 
-/** Of payments that a device tried: those that never began say nothing about cards. */
+/** Only payments that a device attempted; those that never began are not counted. */
 export function successOf(cards: readonly CardFigures[]) {
   const of = (...standings: Standing[]) =>
     sum(
@@ -92,7 +92,7 @@ export function banksOf(hours: readonly HourFigures[]) {
     .sort((one, other) => other.amount - one.amount);
 }
 
-/** How unclear outcomes were settled: by the gateway itself, or by a person. */
+/** How unknown outcomes were settled: by the gateway, or by a person. */
 export function settledAloneOf(hours: readonly HourFigures[]) {
   const cards = hours.flatMap((hour) => hour.cards);
   const by = (source: string) =>

@@ -1,5 +1,5 @@
-// The first page: is everything well, and what must I do? Put together from the hours, the devices, the callbacks and what needs attention.
-// Asked for again within a few seconds, the same figures are shown: many open pages cost one reading.
+// The first page, built from the hours, the devices, the callbacks and Attention.
+// The result is cached for a few seconds, so that many open pages cost one read.
 import { sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { conditionOfMode } from '../lists/command-filter.ts';
@@ -21,14 +21,14 @@ export interface OverviewDevice {
 }
 
 export interface Overview {
-  /** No operation and no invoice yet: there is nothing to be calm about. */
+  /** No operation and no invoice yet: the page shows how to start. */
   isNew: boolean;
   fromMs: number;
   toMs: number;
   total: ReturnType<typeof totalOf>;
   before: ReturnType<typeof totalOf>;
   modes: ReturnType<typeof modesOf>;
-  /** Today has its hours to come, too, with what the same day of last week had in them. */
+  /** Today includes its coming hours, with the figures of the same day of last week. */
   hours: { atMs: number; card: number; qr: number; cash: number; before: number; tries: Tries; triesBefore: Tries }[];
   banks: ReturnType<typeof banksOf>;
   success: ReturnType<typeof successOf>;
@@ -96,7 +96,7 @@ export function createOverviewBook(mismatches: Mismatches): OverviewBook {
       const page = readPage(database, scope, period, zone, nowMs);
       kept.delete(name);
       kept.set(name, { atMs: nowMs, page });
-      // A failure is not worth keeping.
+      // A failure is not cached.
       page.catch(() => kept.delete(name));
       const [oldest] = kept.keys();
       if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest);
@@ -142,7 +142,7 @@ function hoursOf(fromMs: number, hours: readonly HourFigures[], before: readonly
 
 const maxBars = 16;
 
-/** For a picture: bars of one width from nought to where nearly all answers are; the few slower ones stand in the last. */
+/** For a chart: bars of equal width from zero to nearly the slowest answer; the few slower ones are in the last bar. */
 function histogramOf(durations: readonly { step: number; count: number }[]): { fromMs: number; count: number }[] {
   const lastMs = percentileOf(durations, 0.99);
   if (lastMs === undefined) return [];
@@ -170,7 +170,7 @@ async function readDevices(queries: Queries, scope: Scope): Promise<OverviewDevi
 
 const sampleSize = 200;
 
-/** The gateway's own part of the last answers: from the row to the first copy, and from the answer to the settlement. */
+/** The gateway's own time in the last answers: from the row to the first copy, and from the answer to the settlement. */
 async function readOwnShare(queries: Queries, scope: Scope): Promise<Overview['ownShare']> {
   const own = scope.merchantId === undefined ? sql`` : sql` and c.merchant_id = ${scope.merchantId}`;
   const { rows } = await sql<{ own_ms: number }>`
@@ -184,7 +184,7 @@ async function readOwnShare(queries: Queries, scope: Scope): Promise<Overview['o
   return sorted.length === 0 ? {} : { p50Ms: at(0.5), p95Ms: at(0.95) };
 }
 
-/** All of the period but those that wait or are dead, which have indexes of their own: delivered ones are nearly all. */
+/** All of the period minus pending and dead ones, which have their own indexes: nearly all callbacks are delivered. */
 async function countDelivered(queries: Queries, scope: Scope, fromMs: number, toMs: number): Promise<number> {
   const span = sql`k.created_at >= cast(${fromMs} as bigint) and k.created_at < cast(${toMs} as bigint)`;
   const within = scope.merchantId === undefined ? sql`` : sql` and k.merchant_id = ${scope.merchantId}`;

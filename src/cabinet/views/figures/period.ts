@@ -1,4 +1,4 @@
-// Days in a viewer's own zone. Pure. A day begins at midnight there, whatever the clock did in between.
+// Days in a viewer's time zone. Pure. A day begins at local midnight, also on days with a clock change.
 import { fromLocalTime, isTimeZone } from '../../../kernel/time-zones.ts';
 
 export type PeriodName = 'today' | 'yesterday' | '7d';
@@ -6,19 +6,19 @@ export type PeriodName = 'today' | 'yesterday' | '7d';
 export interface Period {
   fromMs: number;
   toMs: number;
-  /** The same span a week before, or the seven days before: what it is compared with. */
+  /** The period of comparison: the same day a week before, or the seven days before. */
   before: { fromMs: number; toMs: number };
 }
 
 const dayMs = 86_400_000;
 const weekMs = 7 * dayMs;
 
-/** Some systems name no place but tell the offset from UTC, and browsers pass it on. */
+/** Some systems have only an offset from UTC instead of a place, and browsers send it. */
 const offset = /^(?<sign>[+-])(?<hours>\d\d):?(?<minutes>\d\d)?$/;
 
 /**
- * The name of a place, or an offset that some place has. Days begin on a quarter of an hour everywhere: hours are summed and kept for each
- * minute at which they begin, so every other minute would cost all merchants' commands of two weeks.
+ * The name of a place, or an offset in quarters of an hour, as all places have. Hours are summed and stored per starting minute: each
+ * further minute would cost a scan of two weeks of commands of all merchants.
  */
 export function isZone(zone: string): boolean {
   if (!/^[A-Za-z]/.test(zone) && !isOffset(zone)) return false;
@@ -31,7 +31,7 @@ function isOffset(zone: string): boolean {
   return fromUtc % 15 === 0 && fromUtc <= (sign === '-' ? 12 : 14) * 60;
 }
 
-/** Midnight of the day that `atMs` falls into, moved by `days`. */
+/** Midnight of the day of `atMs`, plus `days`. */
 export function startOfDay(atMs: number, zone: string, days = 0): number {
   const parts = new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(atMs);
   const utcMidnight = Date.parse(`${parts}T00:00:00Z`) + days * dayMs;

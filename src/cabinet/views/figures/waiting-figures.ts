@@ -1,4 +1,4 @@
-// How much waits for a person, in three counts for the metrics. Each reads few rows: the review list and dead callbacks have their own
+// Three counts of items that wait for a person, for the metrics. Each reads few rows: the review list and dead callbacks have their own
 // indexes, and refused payments are rare.
 import { sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';

@@ -1,4 +1,4 @@
-// The list of callbacks, newest first, with what a text may mean among them.
+// The list of callbacks, newest first, and its text search.
 import { type SqlBool, sql } from 'kysely';
 import { type CallbackState, type ListedCallback, readListedCallbacks } from '../../../callbacks/delivery-log.ts';
 import type { Queries } from '../../../database/database.ts';
@@ -24,7 +24,7 @@ export async function listCallbackPage(
   page: PageWanted,
 ): Promise<{ callbacks: ListedCallback[]; next: Place | undefined }> {
   const isHost = filter.q !== undefined && idPrefixOf(filter.q) === undefined;
-  // Pending and dead ones have indexes of their own; delivered ones are nearly all.
+  // Pending and dead callbacks have their own indexes; nearly all are delivered.
   const isFew = filter.state === 'pending' || filter.state === 'dead';
   const walked = isFew ? [sql<SqlBool>`k.state = ${sql.lit(filter.state)}`] : [];
   const sieve = [

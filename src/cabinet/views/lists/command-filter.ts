@@ -1,4 +1,4 @@
-// Which commands a list shows: the filter as SQL conditions, apart by what an index knows and what only the row tells.
+// The filter of a list of commands as SQL conditions, split into those that an index covers and those that need the row.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Bani } from '../../../kernel/money.ts';
 import { operationOf } from '../../../kernel/operations.ts';
@@ -11,7 +11,7 @@ export type Mode = 'cards' | 'fiscal';
 export interface CommandFilter {
   mode?: Mode | undefined;
   name?: LedgerCommandName | undefined;
-  /** Any of these. */
+  /** Any of these states. */
   states?: readonly ShownState[] | undefined;
   /** A document, rrn, operation id, Receipt.Uid, receipt number, id (or its beginning) or amount. */
   q?: string | undefined;
@@ -27,16 +27,16 @@ export interface CommandFilter {
 type Condition = RawBuilder<SqlBool>;
 
 const { cards, fiscal } = kindConditions('c');
-/** The indexes by time begin with it. */
+/** The indexes by time begin with this condition. */
 export const conditionOfMode: Record<Mode, Condition> = { cards, fiscal };
 
-/** Where the few rows of the filter's states are, if each of them has few. */
+/** Conditions that find the rows of the filter's states by small indexes; undefined if a state has none. */
 export function fewOf({ states = [] }: CommandFilter): Condition[] | undefined {
   const places = states.map((state) => conditionsOfState[state].few);
   return places.length > 0 && places.every((few) => few !== undefined) ? [...new Set(places.flat())] : undefined;
 }
 
-/** The span of time, which every index knows. */
+/** The period, which every index covers. */
 export function spanOf(filter: CommandFilter): Condition[] {
   return [
     ...(filter.fromMs === undefined ? [] : [sql<SqlBool>`c.issued_at >= cast(${filter.fromMs} as bigint)`]),
@@ -44,14 +44,14 @@ export function spanOf(filter: CommandFilter): Condition[] {
   ];
 }
 
-/** What only the row itself tells: judged on a bounded number of walked rows. */
+/** Conditions that need the row: checked on a bounded number of scanned rows. */
 export function sieveOf(filter: CommandFilter, isInModeIndex: boolean): Condition[] {
   const wanted = (filter.states ?? []).map((state) => sql<SqlBool>`(${sql.join(conditionsOfState[state].is, sql` and `)})`);
   return [
     ...(filter.mode === undefined || isInModeIndex ? [] : [conditionOfMode[filter.mode]]),
     ...(wanted.length > 0 ? [sql<SqlBool>`(${sql.join(wanted, sql` or `)})`] : []),
     ...(filter.name === undefined ? [] : [sql<SqlBool>`c.name = ${sql.lit(filter.name)}`]),
-    // One that went out again is the same sale as the one that it went out as.
+    // A reissued command is the same sale as its successor.
     ...(filter.name === undefined || !operationOf(filter.name).isPayment ? [] : [sql<SqlBool>`c.reissued_as is null`]),
     ...(filter.minBani === undefined ? [] : [sql<SqlBool>`c.amount_bani >= cast(${filter.minBani} as bigint)`]),
     ...(filter.maxBani === undefined ? [] : [sql<SqlBool>`c.amount_bani <= cast(${filter.maxBani} as bigint)`]),

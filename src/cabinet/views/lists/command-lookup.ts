@@ -1,11 +1,11 @@
-// What a person may type to find a command. Each interpretation of the text reads one index, so that no search walks the ledger.
+// Text search for commands. Each interpretation of the text reads one index, so that no search scans the ledger.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { type Bani, parseAmount } from '../../../kernel/money.ts';
 import type { Scope } from '../scope.ts';
 import { shortestPrefix as shortestBeginning, startsWith, subjectsOf } from './search-terms.ts';
 import type { Lookup } from './walk.ts';
 
-/** Within all merchants the indexes that begin with a merchant or a device are asked for each of them in turn. */
+/** For all merchants, the indexes that begin with a merchant or a device are queried for each of them. */
 const merchantsOf = ({ merchantId }: Scope) =>
   merchantId === undefined ? sql`c.merchant_id in (select m.id from merchants m)` : sql`c.merchant_id = ${merchantId}`;
 const devicesOf = ({ merchantId }: Scope) =>
@@ -14,24 +14,24 @@ const devicesOf = ({ merchantId }: Scope) =>
     : sql`b.device_id in (select d.id from devices d where d.merchant_id = ${merchantId})`;
 
 const shortestPrefix = 6;
-/** At most so many commands per number: more may begin alike than a person reads. */
+/** At most so many commands per number: a short prefix may match very many. */
 const maxTaken = 200;
 /** A command settled this recently may not have its search terms yet: the newest are read by their ids. */
 const recentMs = 60_000;
 const maxRecent = 100;
 
-/** The beginning of a UUID, as pages show it short; in lower case. */
+/** The beginning of a UUID, as pages shorten it; in lower case. */
 export function idPrefixOf(text: string): string | undefined {
   const lower = text.toLowerCase();
   return lower.length >= shortestPrefix && lower.length <= 36 && /^[0-9a-f]{6,8}(-[0-9a-f-]*)?$/.test(lower) ? lower : undefined;
 }
 
-/** Bounded on both sides, so that the index serves; `g` follows every hexadecimal digit. The last condition is the exact one. */
+/** Bounded on both sides, so that an index can be used; `g` follows every hexadecimal digit. The last condition is exact. */
 export function beginsWith(column: RawBuilder<unknown>, prefix: string): RawBuilder<SqlBool> {
   return sql<SqlBool>`(${column} >= ${prefix} and ${column} < ${`${prefix}g`} and substr(${column}, 1, ${sql.lit(prefix.length)}) = ${prefix})`;
 }
 
-/** "150", "150.5", "150,50 MDL": an amount as it stands on paper. */
+/** "150", "150.5", "150,50 MDL": an amount as printed. */
 export function amountIn(text: string): Bani | undefined {
   const digits = text
     .replace(/\s*(mdl|lei|leu)\.?$/i, '')
@@ -43,7 +43,7 @@ export function amountIn(text: string): Bani | undefined {
 /** A lookup may also find rows of other merchants: the list's sieve removes them. */
 export function lookupsOf(scope: Scope, q: string): Lookup[] {
   const text = q.trim();
-  // A UUID is kept in lower case, a Receipt.Uid and other document numbers as they came.
+  // A UUID is stored in lower case, a Receipt.Uid and other document numbers as received.
   const spellings = [...new Set([text, text.toLowerCase(), text.toUpperCase()])];
   const amount = amountIn(text);
   const prefix = idPrefixOf(text);

@@ -1,4 +1,4 @@
-// The list of ledger commands, newest first: which indexes find what the filter names, and the rows as a list shows them.
+// The list of ledger commands, newest first: the indexes to use for a filter, and the rows of the list.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { type OperationName, operationOf } from '../../../kernel/operations.ts';
@@ -23,11 +23,11 @@ export interface ListedCommand {
   shop: string | null;
   name: OperationName;
   state: CommandState;
-  /** The word for it, from its standing. */
+  /** The shown state, from its standing. */
   shownState: ShownState;
   outcome: EndingOutcome | null;
   amountBani: number | null;
-  /** Of a payment: what refers to it, summed by operation and state. */
+  /** Of a payment: the commands that refer to it, summed by operation and state. */
   followers: readonly Follower[];
   refundedBani: number;
   isOutOfContact: boolean;
@@ -53,7 +53,7 @@ export interface CommandPage {
   next: Place | undefined;
 }
 
-/** A bank or shop with more devices than this is walked by time: so many devices are met often enough. */
+/** A bank or shop with more devices than this is scanned by time: its rows are frequent enough. */
 const maxDevicesApart = 100;
 
 const commandRows: Walkable = { table: sql`commands c`, time: sql`c.issued_at`, id: sql`c.id` };
@@ -68,7 +68,7 @@ export async function readPlan(queries: Queries, scope: Scope, filter: CommandFi
   return planOf(scope, filter, await devicesOf(queries, scope, filter));
 }
 
-/** Which index is walked for the filter, and which conditions are checked row by row. `deviceIds`: undefined means all. */
+/** The index to scan for the filter, and the conditions to check row by row. `deviceIds`: undefined means all. */
 function planOf(scope: Scope, filter: CommandFilter, deviceIds: string[] | undefined): Walk {
   const { mode, q } = filter;
   const walked = spanOf(filter);
@@ -91,7 +91,7 @@ function planOf(scope: Scope, filter: CommandFilter, deviceIds: string[] | undef
     };
   }
   const within = scope.merchantId === undefined ? sql<SqlBool>`true` : sql<SqlBool>`c.merchant_id = ${scope.merchantId}`;
-  // The indexes by time begin with the mode: a list of both walks both.
+  // The indexes by time begin with the mode: a list of both modes scans both.
   const modes = mode === undefined ? (['cards', 'fiscal'] as const) : [mode];
   const sources = modes.map((one) => ({ where: sql<SqlBool>`${within} and ${conditionOfMode[one]}`, isOrdered: true }));
   return { sources, walked, sieve: [...inDevices, ...sieveOf(filter, true)] };
@@ -155,7 +155,7 @@ export async function readListed(queries: Queries, scope: Scope, ids: readonly s
   });
 }
 
-/** What refers to the payments among the rows; of one payment at most one entry for each operation and state. */
+/** The commands that refer to the payments among the rows; per payment at most one entry for each operation and state. */
 async function readFollowers(queries: Queries, rows: readonly { id: string; name: string }[]): Promise<Map<string, Follower[]>> {
   const payments = rows.flatMap(({ id, name }) => (operationOf(name as OperationName).isPayment ? [id] : []));
   if (payments.length === 0) return new Map();

@@ -1,4 +1,5 @@
-// How many a list has and the sum of their amounts, as its rows show them: over the rows that the list would walk, up to a bound, so that no filter sums a whole ledger.
+// The number of rows of a list and the sum of their amounts, over the rows that the list would scan, up to a bound, so that no filter sums a
+// whole ledger.
 import { sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import type { Bani } from '../../../kernel/money.ts';
@@ -10,10 +11,10 @@ import { readPlan } from './commands-list.ts';
 
 export interface CommandTotal {
   count: number;
-  /** Those that were done and not voided, and their money: what goes back or out counts negative. */
+  /** Commands done and not voided, and their sum: refunds and payouts count negative. */
   doneCount: number;
   doneBani: Bani;
-  /** There are more; the figures are of the newest. */
+  /** There are more rows; the figures cover the newest. */
   isCut: boolean;
 }
 

@@ -1,7 +1,7 @@
-// A list as one long CSV: page by page as the reader takes it, so that a million rows need no more memory than one page.
-// Always holds: only a few exports run at once, at most a quarter of them for one user and half for one merchant, but at least one. Each sends
-// the database one short query at a time, and ends with its session, or when its reader takes no further page for three minutes. An export
-// that reaches its row limit says so in its last line, because a truncated file would look complete.
+// A list as one CSV file, read page by page as the client reads, so that a million rows need the memory of one page.
+// Invariants: only a few exports run at once, at most a quarter of them for one user and half for one merchant, but at least one. Each runs one
+// short query at a time, and ends with its session, or when the client reads no further page for three minutes. An export that reaches its
+// row limit says so in its last line, because a truncated file would look complete.
 import { Readable } from 'node:stream';
 import { sessionOver } from '../../../access/people/sign-in.ts';
 import type { Viewer } from '../../../http/viewer.ts';
@@ -27,7 +27,7 @@ export interface CsvList<Row> {
 }
 
 export interface CsvExports {
-  /** Throws Too_Many_Requests when too many run, of this viewer or in all. */
+  /** Throws Too_Many_Requests if this viewer, or all together, run too many. */
   start<Row>(viewer: Viewer, list: CsvList<Row>): Readable;
 }
 
@@ -38,7 +38,7 @@ interface Deps {
   people: { onSessionEnded: (sessionId: string, ended: () => void) => Cancel };
 }
 
-/** The system asks for more only when much of what it holds was read: a slow line pauses for half a minute in between. */
+/** Buffers refill only after much was read: with a slow connection the next page may be requested half a minute later. */
 const maxPauseMs = 180_000;
 const tooMany = (message: string) => new GatewayError('Too_Many_Requests', message, { retryAfterS: 10 });
 
@@ -52,7 +52,7 @@ export function createCsvExports({ bounds, clock, people }: Deps): CsvExports {
     const place = { user: userId ?? actor, merchantId };
     const others = [...running];
     if (others.filter(({ user }) => user === place.user).length >= maxPerUser) {
-      throw tooMany('Your export before is still running; try again when it has ended.');
+      throw tooMany('Your previous export is still running; try again when it has ended.');
     }
     // A viewer of all merchants has no merchantId.
     if (merchantId !== undefined && others.filter((other) => other.merchantId === merchantId).length >= maxPerMerchant) {
@@ -73,7 +73,7 @@ export function createCsvExports({ bounds, clock, people }: Deps): CsvExports {
       const stopWatching = sessionId === undefined ? () => {} : people.onSessionEnded(sessionId, () => void stream.destroy(sessionOver()));
       // The session may end before the stream has another listener.
       stream.on('error', () => {});
-      // Also when the reader goes away before the first page.
+      // Also if the client disconnects before the first page.
       stream.once('close', () => {
         freePlace();
         stopWatching();
@@ -83,7 +83,7 @@ export function createCsvExports({ bounds, clock, people }: Deps): CsvExports {
   };
 }
 
-/** `waitForReader`: called with each page that is handed out, its answer once the reader wants the next. */
+/** `waitForReader`: called with each page; the returned function is called when the client reads on. */
 async function* pages<Row>(
   { head, readPage, cellsOf }: CsvList<Row>,
   maxRows: number,

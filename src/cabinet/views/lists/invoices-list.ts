@@ -1,4 +1,4 @@
-// The list of invoices, newest first, and what a text may mean among them.
+// The list of invoices, newest first, and its text search.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { ownedBy, type Scope } from '../scope.ts';

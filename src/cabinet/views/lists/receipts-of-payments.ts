@@ -1,4 +1,4 @@
-// Which receipts were asked for with card payments: by one document [D80], or by naming the payment itself [D146].
+// The receipts requested for card payments: linked by one document [D80], or by naming the payment [D146].
 import type { Queries } from '../../../database/database.ts';
 import { wasDone } from '../../../ledger/standing.ts';
 import { kindConditions } from '../../../ledger/standing-sql.ts';

@@ -1,4 +1,4 @@
-// What a list of sales shows beside each payment: whether its receipt was printed, and whether the ERP knows. A few statements for a page.
+// Columns of a list of sales: whether the receipt of each payment was printed, and whether the ERP has the outcome. A few queries per page.
 import { listCallbacksOf } from '../../../callbacks/delivery-log.ts';
 import type { Queries } from '../../../database/database.ts';
 import { operationOf } from '../../../kernel/operations.ts';

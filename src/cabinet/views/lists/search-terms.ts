@@ -1,17 +1,17 @@
-// Terms by which a person finds a sale and that no column holds by itself. Pure, and shared by the filling and the looking up.
+// Search terms of a sale that are not columns. Pure; used for filling and for look-ups.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { type OperationName, operationOf } from '../../../kernel/operations.ts';
 import type { Scope } from '../scope.ts';
 
 export type TermKind = 'command' | 'invoice';
 
-/** Shorter beginnings would match a large part of the ledger: of the text as it is typed, and of its letters and digits. */
+/** Shorter prefixes, of the text or of its letters and digits, would match a large part of the ledger. */
 export const shortestPrefix = 4;
 const shortestTerm = 3;
 const longestTerm = 64;
 const maxFound = 300;
 
-/** Letters and digits in lower case: "R-4127" is found by "r4127", and every engine sorts such texts alike. */
+/** Letters and digits in lower case: "R-4127" is found by "r4127", and both engines sort such texts equally. */
 export function normalTerm(text: string): string {
   return text
     .toLowerCase()
@@ -33,7 +33,7 @@ interface SettledCommand {
   receipt_id: string | null;
 }
 
-/** Of a payment, and of what takes its money back, the numbers of the bank; of a print those of the receipt. */
+/** Of payments, refunds and voids the numbers of the bank; of a print those of the receipt. */
 export function termsOfCommand({ name, args, report, rrn, receipt_id }: SettledCommand): string[] {
   const { isPayment, prints } = operationOf(name);
   const { authCode, maskedCard, fiscalNumber } = parsed(report);
@@ -56,19 +56,19 @@ function parsed(text: string | null): Record<string, unknown> {
   return text === null ? {} : (JSON.parse(text) as Record<string, unknown>);
 }
 
-/** Bounded on both sides, so that an index serves; the last condition is the exact one. */
+/** Bounded on both sides, so that an index can be used; the last condition is exact. */
 export function startsWith(column: RawBuilder<unknown>, prefix: string): RawBuilder<SqlBool> {
   return sql<SqlBool>`(${column} >= ${prefix} and ${column} <= ${`${prefix}${'z'.repeat(longestTerm)}`} and substr(${column}, 1, ${sql.lit(prefix.length)}) = ${prefix})`;
 }
 
-/** Of one merchant, or of each in turn: the key begins with it. */
+/** One merchant, or each of them: the index begins with the merchant. */
 function merchantsOf({ merchantId }: Scope): RawBuilder<SqlBool> {
   return merchantId === undefined
     ? sql<SqlBool>`s.merchant_id in (select m.id from merchants m)`
     : sql<SqlBool>`s.merchant_id = ${merchantId}`;
 }
 
-/** Ids of what the text may mean: terms that begin with it, or a card that ends with its four digits. Bounded, in no order. */
+/** Ids of subjects with a term that begins with the text, or with a card that ends with its four digits. Bounded, unordered. */
 export function subjectsOf(scope: Scope, kind: TermKind, text: string): RawBuilder<unknown>[] {
   const term = normalTerm(text);
   const isPrefix = text.trim().length >= shortestPrefix && term.length >= shortestTerm;

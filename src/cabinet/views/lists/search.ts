@@ -1,5 +1,5 @@
-// One box for every id: commands, invoices, devices and callbacks that a text may mean, the newest first.
-// Each reading of the text is a look into one index, and gives a few results.
+// The search box: commands, invoices, devices and callbacks that match a text, newest first.
+// Each interpretation of the text reads one index and returns a few results.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { parseUuid } from '../../../kernel/ids.ts';
@@ -63,7 +63,7 @@ async function findInvoices(queries: Queries, scope: Scope, q: string): Promise<
   }));
 }
 
-/** By name or id. A merchant's devices are few, an operator's some thousand: their table is small. */
+/** By name or id, without an index: there are at most some thousand devices. */
 async function findDevices(queries: Queries, scope: Scope, q: string): Promise<SearchResult[]> {
   const words = q.toLowerCase();
   const rows = await queries

@@ -1,5 +1,6 @@
-// Walking a long table newest first, by keyset: (time, id) of the last row shown is where the next page begins.
-// Always holds: a page looks at no more than about `maxPerPage` rows, in a few short statements, so that no filter, however rare its hits, keeps the database from a payment; a page may therefore be short, or empty, and still have a next one [D81].
+// Keyset pagination of a long table, newest first: the next page begins at the (time, id) of the last row.
+// Invariant: a page scans at most about `maxPerPage` rows, in a few short statements, so that no filter, however rare its hits, slows down a
+// payment. A page may therefore be short or empty and still have a next one [D81].
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import type { Place } from './cursor.ts';
@@ -13,19 +14,19 @@ export interface Walkable {
   id: RawBuilder<unknown>;
 }
 
-/** One look into one index. */
+/** One query on one index. */
 export interface Lookup {
   where: Condition;
-  /** The index gives its rows in the order of time. Otherwise they are few, and sorted: the order must not tempt an engine to walk by time. */
+  /** The index returns rows by time. Otherwise the rows are few and sorted, in a way that keeps the planner from scanning an index by time. */
   isOrdered: boolean;
 }
 
 export interface Walk {
-  /** Each with an index of its own; together they find all that is wanted. None: there is nothing to find. */
+  /** Each with its own index; together they find all matching rows. None: there are no matching rows. */
   sources: Lookup[];
-  /** What holds for every source and its index knows. */
+  /** Conditions of every source that its index covers. */
   walked: Condition[];
-  /** What only the row itself tells. */
+  /** Conditions that need the row. */
   sieve: Condition[];
 }
 
@@ -39,7 +40,7 @@ interface Walked {
   time: number;
 }
 
-/** The first look is small, because most filters hit often; each further one is wider. */
+/** The first query is small, because most filters match often; each further one is larger. */
 const firstPerWalk = 250;
 const maxPerPage = 2_000;
 
@@ -52,7 +53,7 @@ export async function walk(
   if (sources.length === 0) return { ids: [], next: undefined };
   const found: Place[] = [];
   let after = page.after;
-  // Each source gives as many, so that the newest are among them.
+  // Each source returns as many rows, so that the newest are among them.
   const sizeOf = (total: number) => Math.max(page.limit + 1, Math.ceil(total / sources.length));
   let size = sieve.length === 0 ? page.limit + 1 : sizeOf(firstPerWalk);
   for (let seen = 0; ; size = sizeOf(Math.max(firstPerWalk, maxPerPage - seen))) {
@@ -69,7 +70,7 @@ export async function walk(
   return { ids: shown.map(({ id }) => id), next: found.length > page.limit ? shown.at(-1) : after };
 }
 
-/** The `size` newest rows after the place, each with whether it is wanted. Each source gives as many: the newest of all are among them. */
+/** The `size` newest rows after the cursor, each with whether it matches. Each source returns as many: the newest of all are among them. */
 function walkOf(
   { table, time, id }: Walkable,
   sources: Lookup[],
@@ -80,7 +81,7 @@ function walkOf(
 ): RawBuilder<unknown> {
   const shared = [
     ...walked,
-    // Written out rather than as a comparison of rows: an index that ends with the time serves it on both engines.
+    // Written out instead of a row comparison: both engines can then use an index that ends with the time.
     ...(after === undefined
       ? []
       : [
@@ -107,7 +108,7 @@ function walkOf(
 interface Looked {
   /** Newest first. */
   hits: Place[];
-  /** The last row that was walked. */
+  /** The last scanned row. */
   last: Place | undefined;
   count: number;
 }
@@ -118,7 +119,7 @@ async function readAll(queries: Queries, statement: RawBuilder<unknown>): Promis
   return { hits, last: hits.at(-1), count: hits.length };
 }
 
-/** One statement: what was wanted among the walked rows, newest first, and how far the walk came. */
+/** One statement: the matching rows among the scanned ones, newest first, and the last scanned row. */
 async function look(queries: Queries, statement: RawBuilder<unknown>, limit: number): Promise<Looked> {
   const { rows } = await sql<Walked & { count: number }>`
     with w as materialized (${statement})

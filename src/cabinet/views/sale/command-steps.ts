@@ -46,7 +46,7 @@ function beginning(command: StoryCommand, keyName: string | undefined): Step[] {
   ];
 }
 
-/** Who took this step in the cabinet. */
+/** The person who started the command in the cabinet. */
 export function personOf({ caller }: StoryCommand): string | undefined {
   return caller?.startsWith('person ') ? caller.slice('person '.length) : undefined;
 }
@@ -65,7 +65,7 @@ function folded(events: readonly StoryEvent[]): Folded[] {
       last.repeats += 1;
       last.channel ??= event.channel;
     } else {
-      // Other steps may stand between a question and its answer.
+      // There may be other steps between a Recall and its answer.
       const asked = event.step === 'recalled' ? result.findLast(({ step }) => step === 'recall') : last;
       if (asked?.step === 'recall' && (event.step === 'recalled' || event.step === 'answered')) asked.isUnanswered = false;
       result.push({ ...event, repeats: 1, isUnanswered: event.step === 'recall' });
@@ -254,7 +254,7 @@ function learned(command: StoryCommand, noted: readonly StoryEvent[]): Step[] {
   return [happened, lost];
 }
 
-/** The device's clock may be wrong: what it says counts only between the beginning and the end. */
+/** The device's clock may be wrong: its time is used only if it lies between the begin and the end. */
 function momentIn(command: StoryCommand, time: unknown): number | undefined {
   const atMs = typeof time === 'string' ? Date.parse(time) : Number.NaN;
   return atMs >= command.issuedAtMs && atMs <= (command.settledAtMs ?? 0) ? atMs : undefined;
@@ -291,7 +291,7 @@ function answersToCaller(command: StoryCommand, noted: readonly StoryEvent[]): S
 }
 
 export function errorCodeOf({ state, outcome }: Pick<StoryCommand, 'state' | 'outcome'>): number {
-  // What became of the document later was not part of the answer.
+  // Later changes of the document were not part of the answer.
   switch (standingOf({ state, documentState: null, amountBani: null })) {
     case 'done':
       return 0;

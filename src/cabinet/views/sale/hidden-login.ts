@@ -1,6 +1,6 @@
-// A CallbackURI may carry the ERP's user and password; the gateway needs them to call, people who look at lists do not.
+// Masks the user and password in a CallbackURI: the gateway needs them, viewers of the cabinet do not.
 
-/** The URL, or template of one, with stars in the place of its login. */
+/** The URL, or URL template, with stars instead of its login. */
 export function hideLogin(url: string): string {
   return url.replace(/^(https?:\/\/)[^/?#]*@/i, '$1***@');
 }

@@ -1,4 +1,4 @@
-// One page per invoice, in the form of a sale: its states, the card payments made for it, money that it could not take, and every callback attempt.
+// The page of an invoice, in the form of a sale: its states, its card payments, payments that it could not accept, and every callback attempt.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { type State, stateNames } from '../../../invoices/rules.ts';
@@ -39,7 +39,7 @@ export interface InvoicePage {
 
 const maxOrphans = 100;
 
-/** Undefined: there is none, or it is another merchant's. */
+/** Undefined: no such invoice, or of another merchant. */
 export async function readInvoicePage(queries: Queries, scope: Scope, oid: string, nowMs: number): Promise<InvoicePage | undefined> {
   const [invoice] = await readListedInvoices(queries, scope, [oid]);
   if (!invoice) return undefined;
@@ -99,7 +99,7 @@ type Facts = Pick<ListedInvoice, 'state' | 'amountBani' | 'receiptId' | 'paidDev
 
 export function outcomeOfInvoice(invoice: Facts, orphans: number): Text {
   const name = stateNames[invoice.state as State];
-  // Money was taken although the invoice could not take it: that is the news, whatever the state.
+  // Money was taken that the invoice could not accept: this comes first, whatever the state.
   if (orphans > 0) return text('outcome.invoice.orphan', { state: name, count: orphans });
   return text(`outcome.invoice.${name}`, {
     amount: invoice.amountBani === null ? undefined : invoice.amountBani / 100,
@@ -109,7 +109,7 @@ export function outcomeOfInvoice(invoice: Facts, orphans: number): Text {
   });
 }
 
-/** "Nothing to do" only where Attention lists nothing about the invoice or a card payment for it. */
+/** "Nothing to do" only if Attention lists neither the invoice nor a card payment for it. */
 export function adviceOnInvoice(
   invoice: Pick<Facts, 'state'>,
   attention: readonly AttentionKind[],

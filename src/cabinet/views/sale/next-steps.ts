@@ -1,4 +1,5 @@
-// What a person may do about a sale now, what each would do, and why the others are closed. Pure; the ledger judges again when it is done.
+// The next steps that a person may take for a sale, their effects, and why the others are not possible. Pure; the ledger checks again when a
+// step is taken.
 import { type Bani, baniToLei } from '../../../kernel/money.ts';
 import { operationOf } from '../../../kernel/operations.ts';
 import { isInReview, isOpen } from '../../../ledger/command.ts';
@@ -15,15 +16,15 @@ export interface NextStep {
   isAllowed: boolean;
   whyNot?: Text | undefined;
   maxBani?: Bani | undefined;
-  /** The device contradicts its settlement: an operator resolves the dispute, or has seen what stays settled [D143]. */
+  /** The device contradicts its settlement: an operator resolves the dispute, or confirms having seen the settlement [D143]. */
   closesReview?: boolean | undefined;
-  /** Of `resend`: which callback, and what it tells. */
+  /** Of `resend`: the callback and its state. */
   callbackId?: string | undefined;
   notice?: string | undefined;
   consequence: Text;
 }
 
-/** Each callback that no try is left for can be sent again. */
+/** Each callback without remaining attempts can be sent again. */
 export function resendSteps(callbacks: readonly StoryCallback[]): NextStep[] {
   return callbacks
     .filter(({ state }) => state === 'dead')
@@ -36,7 +37,7 @@ export function resendSteps(callbacks: readonly StoryCallback[]): NextStep[] {
     }));
 }
 
-/** Which state a callback tells, as far as its address shows it; otherwise its number among the callbacks of its subject. */
+/** The state in a callback, if its URL contains it; otherwise its sequence number. */
 export function noticeOf({ url, sequence }: Pick<StoryCallback, 'url' | 'sequence'>): string {
   const state = /\b(NewItem|Scanned|Payed|Expired|Cancelled|Completed|Failed|Refused)\b/.exec(url)?.[1];
   return state ?? String(sequence);
@@ -68,7 +69,7 @@ function step(action: Action, whyNot: string | undefined, consequence: Text, max
   return { action, isAllowed, whyNot: isAllowed ? undefined : text(whyNot), maxBani: isAllowed ? maxBani : undefined, consequence };
 }
 
-/** Refunds whose outcome is open or disputed count as made. */
+/** Refunds with an open or disputed outcome count as made. */
 export function leftBaniOf(sale: Sale): Bani {
   const { command, followers } = sale;
   if (!operationOf(command.name).isPayment || !keepsMoney(command)) return 0;
@@ -111,7 +112,7 @@ function whyNoAsk({ command }: Sale): string | undefined {
   return command.journalId === null && !isOpen(command) ? 'whyNot.noJournal' : undefined;
 }
 
-/** While the device may still act, its own word is the better judge [D63]. */
+/** While the device may still act, its report takes precedence over a decision [D63]. */
 function whyNoDecision({ command }: Sale, nowMs: number): string | undefined {
   if (!isOpen(command)) return isInReview(command) ? undefined : 'whyNot.settled';
   const mayStillAct = command.endedUnknownAtMs === null && nowMs < command.answerByMs + personDecidesAfterMs;

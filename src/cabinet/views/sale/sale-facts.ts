@@ -1,5 +1,5 @@
-// Reading everything that belongs to one sale: the command, what was done about it, receipts and payments under the same document,
-// its invoice, and every try to tell the ERP. The steps come from the rooms that write them. Each source is bounded: a page is for reading.
+// Reads all data of one sale: the command, refunds and other commands that refer to it, receipts and payments under the same document, its
+// invoice, and every callback attempt. The steps come from the rooms that write them. Each source is bounded.
 import { type SqlBool, sql } from 'kysely';
 import { readKeyNames } from '../../../access/keys.ts';
 import { listAttemptsOf, listCallbacksOf } from '../../../callbacks/delivery-log.ts';
@@ -15,7 +15,7 @@ import type { Sale, StoryAttempt, StoryCallback, StoryCommand, StoryEvent, Story
 const maxRelated = 200;
 const maxEvents = 1_000;
 
-/** Undefined: there is none, or it is another merchant's. */
+/** Undefined: no such command, or of another merchant. */
 export async function readSale(
   queries: Queries,
   scope: Scope,
@@ -38,7 +38,7 @@ export async function readSale(
     linked,
     invoice,
     invoiceEvents: invoice ? await readInvoiceEvents(queries, invoice) : [],
-    // Of the command itself; what followed is one step each.
+    // Only of the command itself; each related command is one step.
     events: storyEvents(events),
     callbacks,
     attempts: await readAttempts(queries, callbacks),
@@ -68,7 +68,7 @@ export async function readCommands(queries: Queries, scope: Scope, where: Return
   }));
 }
 
-/** A receipt whose Uid is the payment's documentNr, and the other way round [D80]. The Uid stays as the ERP wrote it, perhaps in capitals. */
+/** A receipt whose Uid is the payment's documentNr, and vice versa [D80]. The Uid is stored as the ERP wrote it, perhaps in capitals. */
 async function readLinked(queries: Queries, scope: Scope, { name, documentNr, receiptUid }: StoryCommand): Promise<StoryCommand[]> {
   const { isPayment, prints } = operationOf(name);
   if (isPayment && documentNr !== null) {
@@ -104,7 +104,7 @@ function channelOf(name: string | undefined): StoryEvent['channel'] {
   return name === 'mqtt' || name === 'queue' ? name : undefined;
 }
 
-/** Written in batches: one that was noted earlier may have been written later. */
+/** Events are written in batches: an earlier event may have been written later. */
 function storyEvents(events: readonly CommandEvent[]): StoryEvent[] {
   return events
     .slice(0, maxEvents)
@@ -138,7 +138,7 @@ export async function readAttempts(queries: Queries, callbacks: StoryCallback[])
   );
 }
 
-/** Names of the keys that asked, by id. */
+/** Names of the callers' keys, by id. */
 export async function readNamesOfCallers(queries: Queries, callers: readonly (string | null)[]): Promise<Map<string, string>> {
   return await readKeyNames(
     queries,

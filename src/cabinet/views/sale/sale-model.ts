@@ -1,4 +1,4 @@
-// What a page about one sale is made of: the facts as the books have them, and the steps that a person reads. Types only.
+// The data of a sale's page: the stored facts, and the steps of its timeline. Types only.
 import type { Command } from '../../../ledger/command.ts';
 import type { AttentionKind } from '../figures/attention-kinds.ts';
 import type { Text } from '../texts.ts';
@@ -13,19 +13,19 @@ export interface Step {
   to?: Lane | undefined;
   via?: 'mqtt' | 'queue' | undefined;
   kind: string;
-  /** Money moved, or a receipt came out. */
+  /** Money moved, or a receipt was printed. */
   isMoney: boolean;
   /** It did not arrive. */
   isLost?: boolean | undefined;
   /** When the gateway received it, if that was later. */
   learnedAtMs?: number | undefined;
-  /** How often in a row. */
+  /** Number of consecutive repeats. */
   repeats?: number | undefined;
   text: Text;
   detail?: string | undefined;
 }
 
-/** From when to when the outcome was unknown; without an end: still. */
+/** A period in which the outcome was unknown; without an end: it still is. */
 export interface Unclear {
   fromMs: number;
   toMs?: number | undefined;
@@ -37,7 +37,7 @@ export interface StoryEvent {
   step: string;
   channel: 'mqtt' | 'queue' | undefined;
   detail: string | undefined;
-  /** So many more of this step, the last at `atMs`. */
+  /** Number of further equal steps, the last at `atMs`. */
   further?: number | undefined;
 }
 
@@ -90,7 +90,7 @@ export interface InvoiceEvent {
 
 export interface Sale {
   command: StoryCommand;
-  /** The payment that it is about, if it is about one. */
+  /** The payment that the command refers to, if any. */
   payment: StoryCommand | undefined;
   /** Closes, refunds and voids of it. */
   followers: StoryCommand[];
@@ -101,8 +101,8 @@ export interface Sale {
   events: StoryEvent[];
   callbacks: StoryCallback[];
   attempts: StoryAttempt[];
-  /** Contact with its device was lost while it runs. */
+  /** Contact with the device was lost while the command runs. */
   isOutOfContact: boolean;
-  /** As what Attention lists it, its receipt or its invoice. */
+  /** The kinds under which Attention lists it, its receipt or its invoice. */
   attention: readonly AttentionKind[];
 }

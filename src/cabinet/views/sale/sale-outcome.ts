@@ -1,4 +1,4 @@
-// The sentence on top of a sale's page, what to do about it, and the marks beside it. Pure: many histories, one plain word each.
+// The headline of a sale's page, the advice and the marks beside it. Pure.
 
 import { baniToLei } from '../../../kernel/money.ts';
 import { operationOf } from '../../../kernel/operations.ts';
@@ -11,7 +11,7 @@ import { type CallbackFacts, erpNotified, notifiedMarks } from './erp-notified.t
 import type { Sale, StoryCommand, StoryEvent, Unclear } from './sale-model.ts';
 import { longestUnclearMs } from './sale-unclear.ts';
 
-/** The word that lists show for it. */
+/** The state that lists show for it. */
 export function shownStateOfSale({ command, followers, isOutOfContact }: Sale): ShownState {
   return shownStateOf({ ...command, followers, isOutOfContact, isInReview: isInReview(command) });
 }
@@ -44,7 +44,7 @@ function needsPersonKeyOf(command: StoryCommand): string {
   return isContradicted(command) ? 'outcome.contradiction' : 'outcome.backDisputed';
 }
 
-/** Itself; otherwise what needs a person is a refund or void of it. */
+/** The command itself is contradicted; if false, a refund or void of it is. */
 function isContradicted(command: StoryCommand): boolean {
   return isInReview(command) || standingOf(command) === 'disputed';
 }
@@ -85,7 +85,7 @@ function doneOutcome(sale: Sale, spans: readonly Unclear[], nowMs: number): Text
   });
 }
 
-/** How it became known, if not by the plain answer. */
+/** How the outcome became known, if not by the answer. */
 function foundBy({ settledBy }: StoryCommand, spans: readonly Unclear[]): string {
   switch (settledBy) {
     case 'recall':
@@ -101,7 +101,7 @@ function foundBy({ settledBy }: StoryCommand, spans: readonly Unclear[]): string
   }
 }
 
-/** Who decided, and why, from the step that a decision leaves. */
+/** The person and the reason of a decision, from its step. */
 function personIn(events: readonly StoryEvent[], { id, settledBy }: StoryCommand): { actor?: string; reason?: string } {
   const decided = settledBy === 'person' && events.findLast((event) => event.commandId === id && event.step === 'decided');
   return decided ? readDecision(decided.detail ?? '') : {};
@@ -113,7 +113,7 @@ export function readDecision(detail: string): { actor: string; state: string; re
   return { actor: match?.[1] ?? '', state: match?.[2] ?? '', reason: match?.[3] ?? detail };
 }
 
-/** "Nothing to do" only where Attention lists nothing about the sale. */
+/** "Nothing to do" only if Attention does not list the sale. */
 export function adviceOf(sale: Sale): Text {
   const { command, callbacks } = sale;
   switch (shownStateOfSale(sale)) {
@@ -164,7 +164,7 @@ export interface Mark {
 export function marksOf(sale: Sale): Mark[] {
   const { command, linked, callbacks } = sale;
   const shown = shownStateOfSale(sale);
-  // That the document is open has a mark of its own.
+  // An open document has its own mark.
   const state = shown === 'notClosed' ? 'paid' : shown;
   const marks: Mark[] = [{ key: `state.${state}`, state: markOfState[state] }];
   if (shown === 'notClosed') marks.push({ key: 'mark.notClosed', state: 'waiting' });

@@ -1,4 +1,4 @@
-// One page per sale: the facts, the outcome in plain words, the timeline, and what may be done next. Put together here from pure parts.
+// The page of a sale: the facts, the outcome in plain words, the timeline and the next steps, built from pure parts.
 import type { Queries } from '../../../database/database.ts';
 import { type Bani, baniToLei } from '../../../kernel/money.ts';
 import { operationOf } from '../../../kernel/operations.ts';
@@ -19,7 +19,7 @@ import { unclearSpans, withLostAnswer } from './sale-unclear.ts';
 
 export interface SalePage {
   sale: Sale;
-  /** The command, and everything that is related to it, as rows of a list by id. */
+  /** The command and all related ones as rows of a list, by id. */
   rows: Map<string, ListedCommand>;
   outcome: Text;
   advice: Text;
@@ -99,7 +99,7 @@ function factsOf(sale: Sale, keyNames: ReadonlyMap<string, string>): SalePage['f
   };
 }
 
-/** The paper of this sale: of the command itself, or of the receipt that was printed for the payment. */
+/** The printed receipt of this sale: of the command itself, or of the receipt for the payment. */
 function receiptOf({ command, linked }: Sale): PaperReceipt | undefined {
   const print = operationOf(command.name).prints ? command : linked.findLast((each) => operationOf(each.name).prints && wasDone(each));
   return print && paperOf(print);

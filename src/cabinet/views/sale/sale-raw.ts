@@ -1,4 +1,4 @@
-// The call as it came, the device's report as it came, and the answer to the caller, each as JSON. Pure.
+// The call and the device's report as received, and the answer to the caller, each as JSON. Pure.
 
 import { maskReport } from '../../../kernel/card-mask.ts';
 import { errorCodes, GatewayError } from '../../../kernel/error-codes.ts';
@@ -26,7 +26,7 @@ export function rawOf(sale: Pick<Sale, 'command' | 'followers'>): RawSale {
 function requestOf({ request, args, name }: StoryCommand): Record<string, unknown> | undefined {
   if (request === null) return undefined;
   const { body, ...call } = JSON.parse(request) as { body: Record<string, unknown> };
-  // A receipt is kept once, with what was sent to the register.
+  // The receipt is stored once, in the arguments of the command.
   const receipt = operationOf(name).prints && args['receipt'] !== undefined ? { Receipt: maskReport(args['receipt']) } : {};
   return { ...call, body: starred({ ...body, ...receipt }) };
 }

@@ -1,4 +1,4 @@
-// The one timeline of a sale: the command itself, what was done about it afterwards, receipt, invoice, and each try to tell the ERP. Pure.
+// The timeline of a sale: the command, later commands that refer to it, receipt, invoice, and each callback attempt. Pure.
 import { baniToLei } from '../../../kernel/money.ts';
 import { standingOf, wasDone } from '../../../ledger/standing.ts';
 import { text } from '../texts.ts';
@@ -14,7 +14,7 @@ export function saleSteps(sale: Sale, keyNames: ReadonlyMap<string, string>): St
     ...sale.invoiceEvents.map(invoiceStep),
     ...callbackSteps(sale.callbacks, sale.attempts),
   ];
-  // Stable: steps of the same moment keep their order.
+  // The sort is stable: steps with equal times keep their order.
   return steps.sort((one, other) => one.atMs - other.atMs);
 }
 

@@ -1,12 +1,12 @@
-// When the outcome of a command was unknown. Pure. It begins when something that may have arrived is followed by silence, and ends
-// when the device says something about it; a look in on a running command that is answered at once is no doubt.
+// The periods in which the outcome of a command was unknown. Pure. A period begins when contact is lost after a copy may have arrived, and
+// ends when the device reports about the command. A routine Recall that is answered at once begins no period.
 import { contactLostSteps, deviceSpokeSteps } from '../../../ledger/standing-sql.ts';
 import type { StoryEvent, Unclear } from './sale-model.ts';
 
 const begins: ReadonlySet<string> = new Set(contactLostSteps);
 const ends: ReadonlySet<string> = new Set(deviceSpokeSteps);
 
-/** `settledAtMs`: when the row says that it was settled, should the step itself have got lost. */
+/** `settledAtMs`: the time in the row, in case the step was lost. */
 export function unclearSpans(events: readonly StoryEvent[], settledAtMs: number | null): Unclear[] {
   const spans: Unclear[] = [];
   let fromMs: number | undefined;
@@ -22,12 +22,12 @@ export function unclearSpans(events: readonly StoryEvent[], settledAtMs: number 
   return [...spans, settledAtMs === null ? { fromMs } : { fromMs, toMs: Math.max(fromMs, settledAtMs) }];
 }
 
-/** It answers, and cannot tell. */
+/** The device answers but does not know the outcome. */
 function isStillDoubtful({ step, detail }: StoryEvent): boolean {
   return (step === 'answered' || step === 'recalled') && (detail?.includes('unknown') ?? false);
 }
 
-/** What is learned afterwards: the device had ended, and its answer was on no way to us from then until it was found. */
+/** Adds the period, known only afterwards, from the device's lost answer until the outcome was found. */
 export function withLostAnswer(spans: readonly Unclear[], lostAtMs: number | undefined, foundAtMs: number | null): Unclear[] {
   if (lostAtMs === undefined || foundAtMs === null) return [...spans];
   const apart = spans.filter(({ fromMs, toMs = foundAtMs }) => toMs < lostAtMs || fromMs > foundAtMs);

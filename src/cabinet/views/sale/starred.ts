@@ -1,5 +1,5 @@
-// What is masked in a call or a device's report for every viewer: the bank's token opens a void, and a callback's address may hold
-// a login. Both are starred, however deep they stand. Pure.
+// Masks a call or a device's report for every viewer: the bank's token allows a void, and a callback URL may contain a login.
+// Both are replaced by stars at any depth. Pure.
 import { isExactNumber, parseExactJson } from '../../../kernel/exact-json.ts';
 import { hideLogin } from './hidden-login.ts';
 
@@ -7,7 +7,7 @@ export function starred(fields: Record<string, unknown>): Record<string, unknown
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, starredValue(value, name)]));
 }
 
-/** As text; what is no object is left as it is. */
+/** As text; a value that is no object is not changed. */
 export function starredJson(json: string): string {
   return json.startsWith('{') ? JSON.stringify(starred(parseExactJson(json) as Record<string, unknown>)) : json;
 }
