@@ -1,5 +1,5 @@
-// What the command line can ask of the cabinet: one entry a command, with its options, the call of the cabinet's API that it makes
-// and how its answer is shown. A new command is a new entry.
+// Commands that call the cabinet's API: one entry per command, with its options, its call and the form of its output. A new command is a new
+// entry.
 import { type Body, type Definition, fields, merchantOption, part, plain, table, wholeNumber } from './cabinet-definition.ts';
 import { everydayCalls } from './everyday-calls.ts';
 import { UsageError } from './usage-error.ts';
@@ -20,7 +20,7 @@ export const definitions: readonly Definition[] = [
   },
   {
     name: 'merchant share',
-    help: 'Sets how many requests under way a merchant may have, as a part of all; without --percent the setting holds again.',
+    help: 'Sets the share of a merchant in the request slots; without --percent the configured default applies again.',
     subject: 'MERCHANT_ID',
     options: { percent: 'from 1 to 100' },
     call: ({ percent }, id) => ({
@@ -32,9 +32,9 @@ export const definitions: readonly Definition[] = [
   },
   {
     name: 'merchant secret',
-    help: "Replaces a merchant's signing secret; the ones until now sign beside it for the overlap. The new one is shown this once.",
+    help: "Replaces a merchant's signing secret; the old ones also sign during the overlap. The new one is shown only once.",
     subject: 'MERCHANT_ID',
-    options: { 'overlap-s': 'seconds that the old secrets go on at most (86400)' },
+    options: { 'overlap-s': 'seconds for which the old secrets stay valid at most (86400)' },
     call: (values, id) => ({
       method: 'POST',
       path: `/merchants/${part(id)}/secret`,
@@ -44,9 +44,9 @@ export const definitions: readonly Definition[] = [
   },
   {
     name: 'user create',
-    help: 'Invites a user and shows the one-time link to hand over; without --email, for the first operator, who enters it (1 h).',
+    help: 'Invites a user and shows the one-time link for them; without --email the link is for the first operator, who enters it (1 h).',
     options: {
-      email: 'e-mail, by which they sign in',
+      email: 'e-mail with which they sign in',
       name: 'their name',
       role: 'operator, merchant or viewer (operator)',
       merchant: 'id of their merchant; a viewer without one sees all',
@@ -63,7 +63,7 @@ export const definitions: readonly Definition[] = [
   },
   {
     name: 'user reset',
-    help: 'Shows a one-time link by which a user sets a new password, or signs in for the first time. One-time codes stay on.',
+    help: 'Shows a one-time link with which a user sets a new password, or signs in for the first time. One-time codes stay on.',
     subject: 'EMAIL_OR_ID',
     call: (_values, id) => ({ method: 'POST', path: `/users/${part(id)}/link` }),
     show: fields('link', 'linkExpiresAt'),
@@ -77,19 +77,19 @@ export const definitions: readonly Definition[] = [
   },
   {
     name: 'user list',
-    help: 'Lists users, at most 200 of them; --after goes on behind an e-mail.',
-    options: { ...merchantOption, after: 'the last e-mail of the list before' },
+    help: 'Lists users, at most 200; --after continues after an e-mail.',
+    options: { ...merchantOption, after: 'the last e-mail of the previous list' },
     call: ({ merchant, after }) => ({ method: 'GET', path: '/users', query: { merchantId: merchant, cursor: after, limit: '200' } }),
     show: table('users', 'id', 'email', 'name', 'role', 'merchantName', 'hasTotp', 'state'),
   },
   {
     name: 'key create',
-    help: 'Creates an API key. The key is shown this once.',
+    help: 'Creates an API key. The key is shown only once.',
     options: {
       'merchant!': 'id of the merchant',
       'name!': 'what the key is for',
-      'modules!': 'what it opens, of POS, QR and Fiscal, separated by commas',
-      expires: 'when it ends, for example 2027-01-31T00:00:00Z; never, if absent',
+      'modules!': 'modules that it opens, of POS, QR and Fiscal, separated by commas',
+      expires: 'when it expires, for example 2027-01-31T00:00:00Z; absent: never',
     },
     call: ({ merchant, name, modules = '', expires }) => ({
       method: 'POST',
@@ -107,16 +107,16 @@ export const definitions: readonly Definition[] = [
   },
   {
     name: 'key revoke',
-    help: 'Ends a key at once.',
+    help: 'Revokes a key at once.',
     subject: 'KEY_ID',
     call: (_values, id) => ({ method: 'POST', path: `/keys/${part(id)}/revoke` }),
     show: fields('revokedAt'),
   },
   {
     name: 'key rotate',
-    help: 'Creates a key that takes over; the old one goes on for the overlap. The new key is shown this once.',
+    help: 'Replaces a key; the old one stays valid for the overlap. The new key is shown only once.',
     subject: 'KEY_ID',
-    options: { 'overlap-s': 'seconds that the old key goes on (86400)' },
+    options: { 'overlap-s': 'seconds for which the old key stays valid (86400)' },
     call: (values, id) => ({
       method: 'POST',
       path: `/keys/${part(id)}/rotate`,
@@ -126,14 +126,14 @@ export const definitions: readonly Definition[] = [
   },
   {
     name: 'device create',
-    help: 'Registers a device and shows the code to pair it with.',
+    help: 'Registers a device and shows its pairing code.',
     options: {
       'merchant!': 'id of the merchant',
       'kind!': 'terminal or register',
       'name!': 'name of the device',
       bank: 'code of the bank, for a terminal',
       'pos-code': 'point-of-sale code',
-      id: 'its UUID, if it has one already',
+      id: 'its UUID, if it already has one',
     },
     call: ({ merchant, kind, name, bank, id, ...rest }) => ({
       method: 'POST',
@@ -151,7 +151,7 @@ export const definitions: readonly Definition[] = [
   },
   {
     name: 'device rename',
-    help: 'Gives a device another name.',
+    help: 'Renames a device.',
     subject: 'DEVICE_ID',
     options: { 'name!': 'the new name' },
     call: ({ name }, id) => ({ method: 'POST', path: `/devices/${part(id)}/rename`, body: { name } }),
@@ -159,35 +159,35 @@ export const definitions: readonly Definition[] = [
   },
   {
     name: 'device disable',
-    help: 'Cuts a device off: it can neither log in nor be reached.',
+    help: 'Disables a device: it can neither log in nor be reached.',
     subject: 'DEVICE_ID',
     call: (_values, id) => ({ method: 'POST', path: `/devices/${part(id)}/disable` }),
     show: () => 'Disabled.',
   },
   {
     name: 'device enable',
-    help: 'Lets a disabled device in again, with the secret that it has.',
+    help: 'Enables a disabled device; its secret is valid again.',
     subject: 'DEVICE_ID',
     call: (_values, id) => ({ method: 'POST', path: `/devices/${part(id)}/enable` }),
     show: () => 'Enabled.',
   },
   {
     name: 'device secret',
-    help: 'Gives a device a new secret, shown this once; the old one ends.',
+    help: 'Gives a device a new secret, shown only once; the old one becomes invalid.',
     subject: 'DEVICE_ID',
     call: (_values, id) => ({ method: 'POST', path: `/devices/${part(id)}/secret` }),
     show: fields('secret'),
   },
   {
     name: 'device pairing-code',
-    help: 'Shows a new code to pair a device with; an older one ends.',
+    help: 'Shows a new pairing code for a device; an older one becomes invalid.',
     subject: 'DEVICE_ID',
     call: (_values, id) => ({ method: 'POST', path: `/devices/${part(id)}/pairing` }),
     show: fields('pairingCode', 'pairingExpiresAt'),
   },
   {
     name: 'device messages',
-    help: 'Shows what of a device the gateway dropped: which field, and why. Of the instance that answers, since its start.',
+    help: 'Shows dropped messages of a device: the field and the reason. Only of the instance that answers, since its start.',
     subject: 'DEVICE_ID',
     call: (_values, id) => ({ method: 'GET', path: `/devices/${part(id)}/messages` }),
     show: (body) => ((body['dropped'] as Body[]).length === 0 ? 'Nothing was dropped.' : droppedTable(body)),
@@ -198,7 +198,7 @@ export const definitions: readonly Definition[] = [
 
 const droppedTable = table('dropped', 'lastAt', 'channel', 'reason', 'field', 'count', 'why');
 
-/** The kinds of which there are more than before, the oldest first. */
+/** The kinds with more drops than before, oldest first. */
 function newDrops(body: Body, before: Body): Body[] {
   const known = new Map((before['dropped'] as Body[]).map((drop) => [keyOf(drop), drop['count']]));
   return (body['dropped'] as Body[]).filter((drop) => drop['count'] !== known.get(keyOf(drop))).reverse();

@@ -1,5 +1,5 @@
-// The cabinet's calls as commands: each is one call of a running gateway's cabinet API, so it works on the embedded database too.
-// main.ts dispatches by name; the address and the token are handed in. Exit codes: 0 done, 1 refused or unreachable, 2 wrong usage.
+// Runs the commands that call the cabinet: each is one call to a running gateway, so they also work with the embedded database.
+// main.ts dispatches by name and passes the address and the token. Exit codes: 0 done, 1 refused or unreachable, 2 wrong usage.
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { systemSentence } from '../kernel/system-errors.ts';
 import { definitions } from './cabinet-calls.ts';
@@ -12,7 +12,7 @@ export interface CommandIo {
   /** Used when --url is absent: base URL with the first path segment. */
   baseUrl: string;
   adminToken: string | undefined;
-  /** Resolves when it is time to look again; rejects when the command was cancelled. */
+  /** Resolves after the time; rejects when the command is cancelled. */
   pause(ms: number): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export interface CabinetCommand {
   name: string;
   usage: string;
   help: string;
-  /** All take a value, but json. */
+  /** All take a value, except json. */
   options: readonly string[];
   /** `args` are the words after the name. Returns the exit code. */
   run(args: string[], io: CommandIo): Promise<number>;
@@ -33,7 +33,7 @@ const commonOptions = {
   help: 'show this text',
 };
 
-const followOption = { follow: 'go on and show what is new, until Ctrl-C' };
+const followOption = { follow: 'keep running and show new entries, until Ctrl-C' };
 const lookAgainMs = 1_000;
 
 const bare = (option: string) => option.replace('!', '');
@@ -79,7 +79,7 @@ function readArguments(
   return { values: values as Values, flags, subject };
 }
 
-/** The answer's own fields, or an Error whose message a person can act on. */
+/** The fields of the answer, or an Error with a message that a person can act on. */
 async function callGateway(baseUrl: string, adminToken: string, call: Call): Promise<Body> {
   const query = new URLSearchParams(Object.entries(call.query ?? {}).filter((pair): pair is [string, string] => pair[1] !== undefined));
   const address = `${baseUrl.replace(/\/+$/, '')}/cabinet/api${call.path}${query.size > 0 ? `?${query.toString()}` : ''}`;
@@ -97,7 +97,7 @@ async function callGateway(baseUrl: string, adminToken: string, call: Call): Pro
   }
   const answer = (await response.json().catch(() => undefined)) as Body | undefined;
   if (typeof answer?.errorCode !== 'number') {
-    throw new Error(`What answers at ${baseUrl} is no Tillgate gateway (HTTP ${response.status}). Is the path of --url right?`);
+    throw new Error(`The server at ${baseUrl} is no Tillgate gateway (HTTP ${response.status}). Check the path of --url.`);
   }
   const { errorCode, errorMessage, ...own } = answer;
   if (errorCode !== 0) throw new Refused(String(errorMessage), errorCode);
@@ -109,7 +109,7 @@ export function whyNoAnswer(error: unknown): string {
   return systemSentence(error) ?? `(${cause instanceof Error && cause.message !== '' ? cause.message : message}).`;
 }
 
-/** The gateway's own word. */
+/** A refusal by the gateway. */
 class Refused extends Error {
   readonly errorCode: number;
   constructor(sentence: string, errorCode: number) {
@@ -118,14 +118,14 @@ class Refused extends Error {
   }
 }
 
-/** A URL without a path gets the base path of the settings. */
+/** A URL without a path gets the configured base path. */
 function withBasePath(url: string, usual: string): string {
   const given = new URL(url);
   const path = URL.canParse(usual) ? new URL(usual).pathname : '/';
   return given.pathname === '/' && path !== '/' ? `${given.origin}${path}` : url;
 }
 
-/** Ends only by an error: of the gateway, or of `pause`. */
+/** Ends only with an error, of the gateway or of `pause`. */
 async function goOn(
   { fresh, line }: NonNullable<Definition['follow']>,
   first: Body,

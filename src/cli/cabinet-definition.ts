@@ -1,4 +1,4 @@
-// What a command of the cabinet consists of, and how its words are read and its answers shown.
+// The definition of a command that calls the cabinet, the parsing of its arguments, and the form of its output.
 import { UsageError } from './usage-error.ts';
 
 export type Body = Record<string, unknown>;
@@ -15,18 +15,18 @@ export interface Call {
 export interface Definition {
   name: string;
   help: string;
-  /** The one word after the name, if any: 'KEY_ID'. */
+  /** The argument after the name, if any: 'KEY_ID'. */
   subject?: string;
   subjectIsOptional?: boolean;
   /** Option name to its meaning; required ones end with an exclamation mark. */
   options?: Record<string, string>;
   call(values: Values, subject: string): Call;
   show(body: Body): string;
-  /** With --follow the call is made again and again, and only what is new since the last time is shown. */
+  /** With --follow the call is repeated, and only new rows are shown. */
   follow?: { fresh(body: Body, before: Body): Body[]; line(row: Body): string };
 }
 
-export const merchantOption = { merchant: 'only what belongs to the merchant with this id' };
+export const merchantOption = { merchant: 'only rows of the merchant with this id' };
 export const part = encodeURIComponent;
 
 export function wholeNumber(option: string, text: string | undefined): number | undefined {

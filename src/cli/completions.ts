@@ -1,13 +1,13 @@
-// `tillgate completions bash|zsh|fish`: what the shell needs to complete commands and options, written from the table of commands, so
-// that a new command is in it by itself. The scripts contain everything: no process is started, and no gateway called, at a press of Tab.
+// `tillgate completions bash|zsh|fish`: the completion script of a shell, generated from the table of commands, so that new commands are
+// included. The scripts are complete: pressing Tab starts no process and calls no gateway.
 
 export interface Completable {
   /** As typed: 'serve', 'key create'. */
   name: string;
   help: string;
-  /** Those that take a value are 'string'. */
+  /** Options with a value are 'string'. */
   options: Readonly<Record<string, 'string' | 'boolean'>>;
-  /** What may stand after the name. */
+  /** Possible arguments after the name. */
   words?: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export const howToLoad: Record<Shell, string> = {
 };
 
 interface Tree {
-  /** First words with what is said of them. */
+  /** First words with their help. */
   firsts: { word: string; help: string }[];
   /** Of a family such as `key`: its second words. */
   families: Map<string, Completable[]>;
@@ -43,7 +43,7 @@ function treeOf(commands: readonly Completable[]): Tree {
 const secondOf = (name: string) => name.split(' ')[1] ?? '';
 const optionsOf = ({ options }: Completable) => [...Object.keys(options), 'help'].map((option) => `--${option}`);
 const wordsOf = (command: Completable) => [...(command.words ?? []), ...optionsOf(command)];
-/** Options that take no value: after any other one a value is due, and none of our words. */
+/** Options without a value: after any other option a value follows, which is not completed. */
 function flagsOf(commands: readonly Completable[]): string[] {
   const plain = commands.flatMap(({ options }) => Object.entries(options).filter(([, type]) => type === 'boolean'));
   return [...new Set([...plain.map(([option]) => `--${option}`), '--help'])];

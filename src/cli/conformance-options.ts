@@ -1,4 +1,4 @@
-// The options of `tillgate conformance`, apart from it: the table of commands knows them without loading brokers.
+// The options of `tillgate conformance`, in their own file: the table of commands needs them without loading brokers.
 export const conformanceOptions = {
   kind: 'string',
   pair: 'string',

@@ -1,5 +1,5 @@
-// `tillgate conformance`: a gateway for one device on a desk, which it takes through every promise of the protocol page. It says what it
-// will charge, and beyond this machine it charges nothing without --yes. Exit codes: 0 nothing is broken, 1 something is, 2 wrong usage.
+// `tillgate conformance`: a gateway for one device under test, which checks every rule of the protocol page. It announces the amounts that it
+// will charge; for a device on another machine it needs --yes. Exit codes: 0 no rule broken, 1 some broken, 2 wrong usage.
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -18,7 +18,7 @@ interface Io {
   out(text: string): void;
   err(text: string): void;
   world: World;
-  /** Is there a person who reads? */
+  /** Standard output is a terminal. */
   isInteractive: boolean;
 }
 
@@ -34,26 +34,26 @@ function help(): string {
   return [
     usage,
     '',
-    'Is a gateway for one device: shows an address and a code, waits until the device has paired with them, and takes it through',
-    `the checks of docs/device-protocol.md: ${countOf('terminal')} of a terminal, ${countOf('register')} of a register. Ends with a report: what was`,
-    'seen, and which clause it breaks.',
+    'Runs a gateway for one device: shows an address and a code, waits until the device has paired with them, and runs',
+    `the checks of docs/device-protocol.md: ${countOf('terminal')} of a terminal, ${countOf('register')} of a register. Ends with a report of`,
+    'the observations and the broken clauses.',
     '',
     '  --kind            terminal or register (terminal)',
-    '  --pair            the code that the device will send; without it one is made',
-    '  --host            where to listen, and the address that the device gets (127.0.0.1); beyond this machine --yes is needed',
-    '  --port            for pairing and the built-in queue (8090)',
-    '  --mqtt-port       for MQTT (1890)',
+    '  --pair            the code that the device will send; without it one is generated',
+    '  --host            address to listen on, which the device gets (127.0.0.1); for a device on another machine --yes is needed',
+    '  --port            port for pairing and the built-in queue (8090)',
+    '  --mqtt-port       port for MQTT (1890)',
     '  --mqtt-url        a broker of your own instead, with the login of a gateway: mqtt://user:password@host',
     '  --queue-url       a RabbitMQ of your own instead: amqp://user:password@host; the device needs its login there',
-    '  --device-id       with --secret: what the device logs in with, from an earlier run or at your broker; then it need not pair',
+    '  --device-id       with --secret: login of the device, from an earlier run or at your broker; then it need not pair',
     '  --secret          its secret',
     '  --amount          lei of each payment (1.00)',
-    '  --reboot-command  restarts the device without a goodbye, as pulling the plug does; without it you are asked to',
-    '  --no-reboot       leaves out what needs a restart',
-    '  --wait-s          how long the device may take to come (600)',
+    '  --reboot-command  cuts the power of the device and restarts it; without it you are asked to do so',
+    '  --no-reboot       skips checks that need a restart',
+    '  --wait-s          how long to wait for the device to connect (600)',
     '  --html            writes the report as a page',
     '  --json            prints the report as one line of JSON; the progress goes to standard error',
-    '  --yes             charges what it says, on a device that is not on this machine',
+    '  --yes             allows the announced charges on a device that is not on this machine',
   ].join('\n');
 }
 
@@ -67,7 +67,7 @@ export async function conformance(args: string[], io: Io): Promise<number> {
   const tell = values.json ? io.err : io.out;
   tell(announcement(kind, amountBani / 100));
   if (!asked.isHere && !values.yes) {
-    io.err('The device is not on this machine, so it may be a real one: say --yes if this may be charged.');
+    io.err('The device is not on this machine, so it may be a real one: add --yes if these amounts may be charged.');
     return 2;
   }
   const desk = createDesk({ ...io.world, ...asked, code: values.pair, mqttUrl: values['mqtt-url'], queueUrl: values['queue-url'] });
@@ -92,8 +92,8 @@ export async function conformance(args: string[], io: Io): Promise<number> {
     });
     if (values.json) io.out(JSON.stringify({ ...report, ...countVerdicts(report) }));
     else io.out(`\n${textReport(report)}`);
-    tell(`Once more without pairing: --device-id ${desk.deviceId} --secret ${desk.secret}`);
-    // Last: a page that cannot be written must not hide what was charged.
+    tell(`To run again without pairing: --device-id ${desk.deviceId} --secret ${desk.secret}`);
+    // Last: a failed write must not hide the report of the charges.
     if (values.html) writeFileSync(values.html, htmlReport(report, new Date(io.world.clock.now()).toISOString()));
     return countVerdicts(report).broken === 0 ? 0 : 1;
   } finally {
@@ -128,7 +128,7 @@ function readArguments(args: string[]) {
     mqttPort: numberOf('--mqtt-port', values['mqtt-port'] ?? '1890', 65_535),
     waitMs: numberOf('--wait-s', values['wait-s'] ?? '600', 86_400) * 1000,
     known: deviceId === undefined || secret === undefined ? undefined : { deviceId: deviceId.toLowerCase(), secret },
-    // A broker of one's own may be dialled from anywhere.
+    // Devices on other machines may connect to a broker of the user.
     isHere: isLoopback(host) && values['mqtt-url'] === undefined && values['queue-url'] === undefined,
   };
 }
@@ -145,7 +145,7 @@ function numberOf(option: string, text: string, most: number): number {
 
 function personOf(values: Values, io: Io, tell: (text: string) => void, lockOut: Person['lockOut']): Person {
   const command = values['reboot-command'];
-  const byHand = async () => tell('  >> Pull the plug of the device now, wait two seconds and put it in again.');
+  const byHand = async () => tell('  >> Unplug the device now, wait two seconds and plug it in again.');
   const reboot = command === undefined ? (io.isInteractive ? byHand : undefined) : () => runHook(command);
   return {
     tell: (sentence) => tell(`  >> ${sentence}`),
@@ -154,7 +154,7 @@ function personOf(values: Values, io: Io, tell: (text: string) => void, lockOut:
   };
 }
 
-/** Through the shell, as it was typed. */
+/** Run by the shell. */
 function runHook(command: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, { shell: true, stdio: ['ignore', 'ignore', 'inherit'] });

@@ -1,6 +1,6 @@
-// Whether the data directory can be used: made if it is absent (or, for who only looks, the nearest one above it), written, synced, and how much room there is. A disk or network share
-// that hangs holds whatever touches it, for ever and beyond every timer, so it is touched by a process of its own, which is left behind
-// when it does not answer. Always holds: this ends within the bound.
+// Checks that the data directory can be used: creates it if absent (a read-only check uses its nearest parent), writes and syncs a file, and
+// reads the free space. A hanging disk or network share blocks every process that accesses it, and no timer helps. So a child process does
+// it, and is abandoned if it does not answer. Invariant: this ends within the bound.
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Clock } from '../kernel/clock.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
@@ -8,11 +8,11 @@ import { systemSentence } from '../kernel/system-errors.ts';
 
 export type DataDirectory = { freeBytes: number } | { sentence: string };
 
-/** Its name is fixed, so that one left behind by a power cut is overwritten by the next. */
+/** A fixed name, so that a file left behind by a power cut is overwritten. */
 export const probeFile = 'tillgate.probe';
 const answerWithinMs = 10_000;
 
-/** Runs in the other process, which knows nothing but the directory. */
+/** Runs in the child process; its only input is the directory. */
 const script = `
   const { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statfsSync, unlinkSync, writeSync } = require('node:fs');
   const { dirname, join } = require('node:path');
@@ -58,12 +58,12 @@ export async function probeDataDirectory(
       .finally(cancel);
   });
   if (text === undefined) {
-    // A process that waits for its disk may ignore even this; it must not keep us.
+    // A process that waits for its disk may ignore even this signal; do not wait for it.
     child.kill('SIGKILL');
     child.stdout?.destroy();
     child.unref();
     return {
-      sentence: `The data directory ${directory} does not answer within ${withinMs / 1000} s: its disk or network share hangs. Mend that, or set TILLGATE_DATA_DIR to a local disk.`,
+      sentence: `The data directory ${directory} does not answer within ${withinMs / 1000} s: its disk or network share hangs. Repair it, or set TILLGATE_DATA_DIR to a local disk.`,
     };
   }
   return judge(directory, text);
@@ -81,7 +81,7 @@ function readAll(child: ChildProcess): Promise<string> {
 }
 
 function judge(directory: string, text: string): DataDirectory {
-  const unknown = { sentence: `The data directory ${directory} could not be tried.` };
+  const unknown = { sentence: `The data directory ${directory} could not be checked.` };
   if (text === '') return unknown;
   const answer = JSON.parse(text) as { freeBytes: number; failed?: { message: string } };
   if (!answer.failed) return { freeBytes: answer.freeBytes };

@@ -1,4 +1,4 @@
-// What the command line does with a database by itself: bring it up to date, and copy the embedded one.
+// Commands that open the database directly: migrate it, and back up the embedded one.
 import { backUpSqlite } from '../database/backup.ts';
 import { migrateDatabase, openDatabase } from '../database/open.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
@@ -18,7 +18,7 @@ type Out = (text: string) => void;
 export async function migrate({ url, dataDir }: Place, values: Values, out: Out): Promise<number> {
   const options = { url, dataDir, clock: systemClock, logger: createLogger('warn') };
   if (values['check']) {
-    // A reader is refused with a sentence when the database does not fit; it works beside a running gateway.
+    // Opening as a reader fails with a sentence if the schema is not current, and works beside a running gateway.
     await (await openDatabase({ ...options, role: 'reader' })).close();
     out(values['json'] ? JSON.stringify({ applied: [] }) : 'The database is up to date.');
     return 0;

@@ -1,5 +1,5 @@
-// The sandbox's devices. Started again, it goes on with the ids and secrets that it wrote into sandbox.json;
-// a device whose secret is lost or no longer right gets a new one.
+// The sandbox's devices. A restarted sandbox reuses the ids and secrets in sandbox.json; a device whose secret is lost or no longer valid
+// gets a new one.
 
 import type { Devices } from '../devices/devices.ts';
 import type { DeviceKind } from '../link/protocol.ts';
@@ -18,7 +18,7 @@ export interface DemoDevice extends WantedDevice {
 
 const actor = 'sandbox';
 
-/** Safe to call at every start; `remembered` is what sandbox.json holds from an earlier one. */
+/** Safe to call at every start; `remembered`: sandbox.json of an earlier start. */
 export async function ensureDemoDevices(
   devices: Devices,
   merchantId: string,

@@ -1,5 +1,5 @@
-// The sandbox's merchant and key. Started again, the sandbox shows the key that it wrote into sandbox.json the last time;
-// the database keeps only hashes, so a key that is lost, revoked or expired is replaced by a new one.
+// The sandbox's merchant and key. A restarted sandbox reuses the key in sandbox.json. The database stores only hashes, so a lost, revoked or
+// expired key is replaced by a new one.
 
 import type { Access } from '../access/access.ts';
 import { modules } from '../access/keys.ts';
@@ -13,7 +13,7 @@ export interface DemoIdentity {
 const actor = 'sandbox';
 const demoName = 'Demo merchant';
 
-/** `remembered` is what sandbox.json holds from an earlier start, if anything. Safe to call at every start. */
+/** `remembered`: sandbox.json of an earlier start, if any. Safe to call at every start. */
 export async function ensureDemo(deps: { database: Database; access: Access }, remembered?: Partial<DemoIdentity>): Promise<DemoIdentity> {
   const { access, database } = deps;
   const caller = remembered?.apiKey === undefined ? undefined : await access.findCaller(remembered.apiKey);

@@ -1,4 +1,4 @@
-// The probably intended command for a mistyped one: the nearest name, if it is near enough.
+// Suggests a command for a mistyped one: the nearest name, if it is near enough.
 import { editDistance } from '../kernel/edit-distance.ts';
 
 const longest = 40;

@@ -1,16 +1,16 @@
-// What operators ask for every day: what waits for a person, one sale with its timeline, who did what, and callbacks.
+// Everyday commands of operators: the review list, a sale with its timeline, the audit log, and callbacks.
 import { type Body, type Definition, fields, merchantOption, part, plain, table } from './cabinet-definition.ts';
 import { UsageError } from './usage-error.ts';
 
-const spanOptions = { from: 'from this moment, for example 2026-11-16T08:00:00Z', to: 'up to this moment' };
-const pageOptions = { limit: 'at most so many', cursor: 'goes on where a list ended: what it named as next' };
+const spanOptions = { from: 'from this time on, for example 2026-11-16T08:00:00Z', to: 'before this time' };
+const pageOptions = { limit: 'at most so many', cursor: '`next` of the previous list: continues after it' };
 
-/** A list, and where it goes on. */
+/** A list and its next cursor. */
 function page(...shown: Parameters<typeof table>): (body: Body) => string {
   return (body) => [table(...shown)(body), ...(body['next'] === undefined ? [] : [`next: --cursor ${plain(body['next'])}`])].join('\n');
 }
 
-/** The sentence of a step is the browser's; here its facts stand side by side. */
+/** Only the browser has sentences for steps; here the parameters are listed. */
 function factsOf(step: Body): string {
   const { params = {} } = (step['text'] ?? {}) as { params?: Body };
   const given = Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== '');
@@ -18,7 +18,7 @@ function factsOf(step: Body): string {
   return [...given.map(([name, value]) => `${name}=${plain(value)}`), ...detail].join(' ');
 }
 
-/** A sale or an invoice, and all that happened to it in order. */
+/** A sale or an invoice with its timeline. */
 function story(name: string, ...shown: string[]): (body: Body) => string {
   const timeline = table('steps', 'at', 'actor', 'kind', 'via', 'facts');
   return (body) => {
@@ -46,7 +46,7 @@ const instanceTable = table(
   'callbacks',
 );
 
-/** One line per instance: busy/open/waiting stands for the database connections. */
+/** One line per instance; database connections as busy/open/waiting. */
 function instanceRow(row: Body): Body {
   const { channels = {}, database, ...status } = (row['status'] ?? {}) as { channels?: Body; database?: Record<string, number> };
   const isUp = (channel: unknown) => (channel === undefined ? undefined : channel ? 'up' : 'down');
@@ -63,7 +63,7 @@ function instanceRow(row: Body): Body {
 export const everydayCalls: readonly Definition[] = [
   {
     name: 'review list',
-    help: 'Lists what nothing could settle, oldest first: each waits for `tillgate command decide`.',
+    help: 'Lists commands without a settled outcome, oldest first: each needs `tillgate command decide`.',
     options: merchantOption,
     call: ({ merchant }) => ({ method: 'GET', path: '/review', query: { merchantId: merchant } }),
     show: table('commands', 'id', 'deviceId', 'name', 'state', 'amount', 'documentNr', 'issuedAt', 'reviewSince', 'reviewReason'),
@@ -115,14 +115,14 @@ export const everydayCalls: readonly Definition[] = [
   },
   {
     name: 'command decide',
-    help: 'Settles what nothing else could, after a look at the terminal or the bank; or closes the review of what is settled.',
+    help: 'Decides an outcome by hand, after a check at the terminal or the bank; or closes the review of a settled command.',
     subject: 'COMMAND_ID',
     options: {
       'state!': 'done or refused',
-      'reason!': 'what it was decided by; it is kept in the audit log',
+      'reason!': 'why; stored in the audit log',
       'operation-id': "the bank's number of a payment that was made, so that it can be closed and refunded",
       rrn: 'its rrn',
-      'close-review': 'yes: it is settled, and what contradicts it was seen; done keeps its number taken, refused frees it',
+      'close-review': 'yes: confirms that the contradiction was seen; done keeps its number taken, refused frees it',
     },
     call: ({ state, reason, rrn, ...rest }, id) => ({
       method: 'POST',
@@ -133,9 +133,9 @@ export const everydayCalls: readonly Definition[] = [
   },
   {
     name: 'command close-document',
-    help: 'Frees a terminal whose payment was never closed and that cannot close it itself.',
+    help: 'Frees a terminal that cannot close the document of its payment itself.',
     subject: 'COMMAND_ID',
-    options: { 'reason!': 'why; it is kept in the audit log' },
+    options: { 'reason!': 'why; stored in the audit log' },
     call: ({ reason }, id) => ({ method: 'POST', path: `/commands/${part(id)}/close-document`, body: { reason } }),
     show: () => 'Closed.',
   },
@@ -164,8 +164,8 @@ export const everydayCalls: readonly Definition[] = [
     help: 'Lists who did what, newest first.',
     options: {
       ...merchantOption,
-      subject: 'only about this id',
-      before: 'goes on behind the entry with this id',
+      subject: 'only entries about this id',
+      before: 'only entries older than the one with this id',
       limit: 'at most so many',
     },
     call: ({ merchant, ...query }) => ({ method: 'GET', path: '/audit', query: { merchantId: merchant, ...query } }),
@@ -173,20 +173,20 @@ export const everydayCalls: readonly Definition[] = [
   },
   {
     name: 'instances',
-    help: 'Lists the gateways that run on this database, and those that ended without stopping in the last day.',
+    help: 'Lists the gateways on this database: running, and lost within the last day.',
     call: () => ({ method: 'GET', path: '/instances' }),
     show: (body) => instanceTable({ instances: (body['instances'] as Body[]).map(instanceRow) }),
   },
   {
     name: 'callback list',
     help: 'Lists callbacks, newest first.',
-    options: { ...merchantOption, state: 'only those that are pending, delivered or dead' },
+    options: { ...merchantOption, state: 'pending, delivered or dead' },
     call: ({ merchant, state }) => ({ method: 'GET', path: '/callbacks', query: { merchantId: merchant, state } }),
     show: table('callbacks', 'id', 'subjectId', 'sequence', 'state', 'attempts', 'createdAt', 'url'),
   },
   {
     name: 'callback show',
-    help: 'Shows a callback with its address and every try of it: when, what the ERP answered, what went wrong.',
+    help: 'Shows a callback with its URL and every attempt: time, answer of the ERP, error.',
     subject: 'CALLBACK_ID',
     call: (_values, id) => ({ method: 'GET', path: `/callbacks/${part(id)}` }),
     show: (body) =>
@@ -197,10 +197,10 @@ export const everydayCalls: readonly Definition[] = [
   },
   {
     name: 'callback resend',
-    help: "Sends one callback again, or a merchant's of a span of time.",
+    help: "Sends one callback again, or a merchant's dead callbacks of a period.",
     subject: 'CALLBACK_ID',
     subjectIsOptional: true,
-    options: { merchant: 'id of the merchant', from: 'from this moment', to: 'up to this moment' },
+    options: { merchant: 'id of the merchant', from: 'from this time on', to: 'before this time' },
     call({ merchant, from, to }, id) {
       if (id !== '') return { method: 'POST', path: `/callbacks/${part(id)}/resend` };
       if (!merchant || !from || !to) throw new UsageError('Name a callback, or --merchant, --from and --to.');

@@ -1,4 +1,4 @@
-// What `serve` prints on a terminal while no user can sign in to the cabinet yet. Several gateways that start together show one link between them.
+// Printed by `serve` on a terminal while no user can sign in to the cabinet. Of several gateways that start together only one shows a link.
 import type { People } from '../access/people/people.ts';
 
 export function tellFirstOperator(made: Awaited<ReturnType<People['firstOperatorLink']>>, out: (text: string) => void): void {

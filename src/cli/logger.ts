@@ -1,10 +1,10 @@
-// The operator's log as pino writes it. Secrets that are logged by mistake are masked, errors keep only their messages.
+// The operator's log, written by pino. Secrets that are logged by mistake are masked; of errors only the messages are logged.
 import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino';
 import { maskCardNumbers } from '../kernel/card-numbers.ts';
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
-// No code should log one of these; this masks mistakes.
+// No code should log these fields; this masks mistakes.
 const secretPaths = ['APIKey', 'apiKey', 'secret', 'password', 'token', 'adminToken', 'authorization'];
 
 export function createLogger(level: LogLevel, destination?: DestinationStream): Logger {
@@ -18,7 +18,7 @@ export function createLogger(level: LogLevel, destination?: DestinationStream): 
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
-/** An error's message and those of its causes. What drivers hang on it (the whole connection, the failing row) may hold secrets. */
+/** The messages of an error and its causes. Other properties that drivers add (the connection, the failing row) may contain secrets. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return maskCardNumbers(String(error));
   const { type, message, stack } = stdSerializers.err(error);

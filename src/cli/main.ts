@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The command line. Each command has --help; exit codes: 0 done, 1 failed, 2 wrong usage.
-// What only some commands need is loaded by those, so that the small ones answer at once.
+// Modules that only some commands need are loaded on demand, so that small commands start quickly.
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -31,12 +31,12 @@ type Values = Record<string, string | undefined>;
 interface Command {
   help: string;
   options: Record<string, 'string' | 'boolean'>;
-  /** What may stand after the name, for completions. */
+  /** Possible arguments after the name, for completions. */
   words?: readonly string[];
   run(args: string[]): Promise<number>;
 }
 
-/** A command of plain options: `usage` is what its --help prints. */
+/** A command with plain options; `usage`: the text of --help. */
 function command(
   help: string,
   usage: string[],
@@ -67,7 +67,7 @@ const commands: Record<string, Command> = {
       'Runs a test gateway on embedded defaults in TILLGATE_DATA_DIR, with a demo merchant, a key for all modules',
       'and virtual devices. When it is ready it writes sandbox.json there.',
       '',
-      '  --json  print what sandbox.json holds, as one line, instead of the tour',
+      '  --json  print the content of sandbox.json as one line instead of the tour',
     ],
     { json: 'boolean' },
     runSandbox,
@@ -86,15 +86,15 @@ const commands: Record<string, Command> = {
     runServe,
   ),
   migrate: command(
-    'bring the database up to date and say what that took',
+    'bring the database up to date',
     [
       'Usage: tillgate migrate [--check] [--json]',
       '',
       'Brings the database of TILLGATE_DATABASE_URL, or the embedded one in TILLGATE_DATA_DIR, up to date.',
       'A gateway does the same at its start.',
       '',
-      '  --check  only say whether it is up to date, also while a gateway is running on it',
-      '  --json   print what was applied as JSON',
+      '  --check  only check whether it is up to date, also while a gateway runs on it',
+      '  --json   print the applied migrations as JSON',
     ],
     { check: 'boolean', json: 'boolean' },
     async (values) => (await import('./database-commands.ts')).migrate(databasePlace(), values, out),
@@ -104,11 +104,11 @@ const commands: Record<string, Command> = {
     [
       'Usage: tillgate backup --to FILE [--json]',
       '',
-      'Copies the embedded database in TILLGATE_DATA_DIR as it is at one moment into a new file, checks the copy and says what is in it.',
-      'The gateway serves on meanwhile. PostgreSQL has its own tools for this: see docs/operating.md, which also tells how to restore.',
+      'Writes a consistent snapshot of the embedded database in TILLGATE_DATA_DIR into a new file, checks it and prints a summary.',
+      'The gateway keeps serving. For PostgreSQL use its own tools: see docs/operating.md, also for how to restore.',
       '',
       '  --to    the file to write; it must not exist',
-      '  --json  print what was copied as JSON',
+      '  --json  print the summary as JSON',
     ],
     { to: 'string', json: 'boolean' },
     async (values) => (await import('./database-commands.ts')).backUp(databasePlace(), values, out),
@@ -120,7 +120,7 @@ const commands: Record<string, Command> = {
     run: async (args) => (await import('./simulate.ts')).simulate(args, { out, err, world: world('warn'), untilStopped }),
   },
   conformance: {
-    help: 'take a real device through every promise of the device protocol',
+    help: 'check a real device against every rule of the device protocol',
     options: conformanceOptions,
     run: async (args) =>
       (await import('./conformance.ts')).conformance(args, { out, err, world: world('error'), isInteractive: process.stdin.isTTY }),
@@ -130,31 +130,31 @@ const commands: Record<string, Command> = {
     [
       'Usage: tillgate sink [--port 9000] [--status 200] [--secret whsec_...]',
       '',
-      'Listens on 127.0.0.1, prints every callback that arrives and says whether its signature is right.',
+      'Listens on 127.0.0.1, prints every callback that arrives and whether its signature is valid.',
       '',
-      '  --port    where to listen (9000)',
-      '  --status  HTTP status to answer with (200); another one lets the gateway retry',
+      '  --port    port to listen on (9000)',
+      '  --status  HTTP status to answer with (200); after an error status the gateway retries',
       "  --secret  the merchant's signing secret; without it that of the sandbox in TILLGATE_DATA_DIR",
     ],
     { port: 'string', status: 'string', secret: 'string' },
     runSink,
   ),
   doctor: command(
-    'look at settings, database, clock, brokers, certificate, addresses and disk, and say what to do',
+    'check settings, database, clock, brokers, certificate, addresses and disk, with advice',
     [
       'Usage: tillgate doctor [--url URL] [--json]',
       '',
-      'Looks at everything that a gateway with these settings needs, changes nothing, and says of each thing what it found and what',
-      'to do. It ends within half a minute, whatever hangs; exit code 1 when something is bad.',
+      'Checks everything that a gateway with these settings needs, and reports each result with advice. Changes nothing.',
+      'Ends within half a minute, even if something hangs; exit code 1 if a check fails.',
       '',
-      '  --url   also ask the gateway at this base URL how it is, and compare its clock',
+      '  --url   also check the gateway at this base URL, and compare its clock',
       '  --json  print the verdict and the findings as one line of JSON',
     ],
     { url: 'string', json: 'boolean' },
     runDoctor,
   ),
   completions: {
-    help: 'print what a shell needs to complete commands: bash, zsh or fish',
+    help: 'print the completion script for bash, zsh or fish',
     options: {},
     words: shells,
     run: async ([shell, ...more]) => {
@@ -168,7 +168,7 @@ const commands: Record<string, Command> = {
   },
 };
 
-/** Everything that can be typed. */
+/** All commands and options. */
 function completable(): Completable[] {
   const own = Object.entries(commands).map(([name, { help, options, words }]) => ({ name, help, options, words: words ?? [] }));
   const typeOf = (option: string) => [option, option === 'json' || option === 'follow' ? 'boolean' : 'string'] as const;
@@ -219,7 +219,7 @@ function overview(): string {
     '',
     ...Object.entries(commands).map(([name, { help }]) => line(name, help)),
     '',
-    'What the cabinet of a running gateway does, from here (--url, TILLGATE_ADMIN_TOKEN):',
+    'Commands that call the cabinet of a running gateway (--url, TILLGATE_ADMIN_TOKEN):',
     ...cabinetCommands.map(({ name, help }) => line(name, help)),
     '',
     'Every command has --help. Settings are environment variables: see docs/operating.md.',
@@ -243,22 +243,22 @@ async function runServe(values: Values): Promise<number> {
   if (config.databaseUrl === undefined) await refuseUselessDirectory(config.dataDir, systemClock);
   const { startGateway } = await import('../gateway.ts');
   const gateway = await startGateway(config, world(config.logLevel));
-  // What bin/ lets Node keep for the next start: a process that is killed would never write it.
+  // Writes the compile cache that bin/ enables: a killed process would never write it.
   flushCompileCache();
-  // A reader of the line may send a signal at once.
+  // Listens for signals first: the reader of the line may send one at once.
   const stopped = untilStopped(gateway.drainAndStop);
   compileSooner();
   collectStartGarbage();
-  // Standard output is the log, whose every line is JSON; what is said to a person goes to the other one.
+  // Standard output is the log, with JSON in every line; lines for people go to standard error.
   if (values['json']) out(JSON.stringify(gateway.addresses()));
   else err(`Tillgate listens at ${gateway.addresses().baseUrl}`);
-  // Only for eyes: whatever is no terminal may be a log that is kept.
+  // Only on a terminal: other outputs may be stored logs, and the link is a secret.
   if (process.stderr.isTTY && !values['json'])
     gateway.people.firstOperatorLink('serve', true).then((made) => tellFirstOperator(made, err), err);
   return stopped;
 }
 
-/** Only the database's settings count for it, so the dangers of serving are not judged. */
+/** Only the database settings matter here, so the checks of `serve` for dangerous settings are skipped. */
 function databasePlace(): { url: string | undefined; dataDir: string } {
   const { databaseUrl: url, dataDir } = configFor('sandbox');
   return { url, dataDir };
@@ -310,7 +310,7 @@ function world(logLevel: Parameters<typeof createLogger>[0]): World {
   return { clock: systemClock, random: systemRandom, logger: createLogger(logLevel), endProcess: (exitCode) => process.exit(exitCode) };
 }
 
-/** The gateway that the settings speak of; a sandbox in the data directory tells its own address and token. */
+/** The configured gateway, or the sandbox in the data directory with its own address and token. */
 function runningGateway(): { baseUrl: string; adminToken: string | undefined } {
   const config = readConfig('sandbox');
   const sandbox = readSandboxFile(join(config.dataDir, 'sandbox.json'));
@@ -321,7 +321,7 @@ function runningGateway(): { baseUrl: string; adminToken: string | undefined } {
   };
 }
 
-/** Resolves with the exit code when SIGTERM or SIGINT has come and everything is shut down; a second signal ends at once. */
+/** Resolves with the exit code after SIGTERM or SIGINT and a complete shutdown; a second signal ends the process at once. */
 function untilStopped(stop: () => Promise<void>): Promise<number> {
   return new Promise((resolve) => {
     let isStopping = false;
@@ -341,13 +341,13 @@ function untilStopped(stop: () => Promise<void>): Promise<number> {
   });
 }
 
-/** One or more plain sentences for what a person can mend; the stack only for what is our own fault. */
+/** One or more sentences for errors that a person can fix; the stack only for bugs. */
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return error.problems.join('\n');
   if (error instanceof UsageError || error instanceof StartRefused || error instanceof GatewayError) return error.message;
   const sentence = systemSentence(error);
   if (sentence !== undefined) return sentence;
-  // An unknown disk or network error: the system's own message names the file or address.
+  // An unknown disk or network error: the system's message names the file or address.
   if (error instanceof Error && 'syscall' in error) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -1,11 +1,11 @@
-// sandbox.json: what a running sandbox tells programs, and the tour that it prints for people.
+// sandbox.json, with which programs find a running sandbox, and the tour that it prints for people.
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
 export interface SandboxFile {
   baseUrl: string;
   apiKey: string;
   merchantId: string;
-  /** Signs the callbacks; after a rotation the next start writes the new one. */
+  /** Signs callbacks; after a rotation the next start writes the new secret. */
   callbackSecret: string;
   adminToken: string;
   mqttUrl: string;
@@ -14,7 +14,7 @@ export interface SandboxFile {
   devices: { id: string; kind: 'terminal' | 'register'; name: string; bank: string | null; secret: string }[];
 }
 
-/** What an earlier start left; a file that cannot be read is as good as none. */
+/** The file of an earlier start; an unreadable file counts as absent. */
 export function readSandboxFile(path: string): SandboxFile | undefined {
   if (!existsSync(path)) return undefined;
   try {
@@ -24,7 +24,7 @@ export function readSandboxFile(path: string): SandboxFile | undefined {
   }
 }
 
-/** Atomic: no reader finds half a file. */
+/** Atomic: no reader sees a partial file. */
 export function writeSandboxFile(path: string, file: SandboxFile): void {
   const draft = `${path}.new`;
   rmSync(draft, { force: true });
@@ -32,10 +32,10 @@ export function writeSandboxFile(path: string, file: SandboxFile): void {
   renameSync(draft, path);
 }
 
-/** How this program is called: in a clone by npm, where a package is installed by its name. */
+/** The command of this program: npm in a clone, its name where the package is installed. */
 const tillgate = import.meta.url.endsWith('.ts') ? 'npm run -s tillgate --' : 'tillgate';
 
-/** What a new user sees: where it listens, the key, and commands that can be pasted as they are. */
+/** The tour: addresses, the key, and commands to paste. */
 export function describeSandbox({ file, path }: { file: SandboxFile; path: string }): string {
   const { baseUrl, apiKey, callbackSecret, adminToken, devices, mqttUrl, queueUrl } = file;
   const create = {

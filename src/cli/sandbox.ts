@@ -1,6 +1,6 @@
-// The sandbox: a gateway on embedded defaults with a demo merchant and virtual devices on the real wire, for trying things out.
-// Started again on the same data directory it goes on with the same data, key, token and devices: they are kept in sandbox.json.
-// The file exists only when the sandbox is ready; while it starts, the file of an earlier run is sandbox.earlier.json.
+// The sandbox: a test gateway on embedded defaults with a demo merchant and virtual devices that use the real protocol.
+// Restarted on the same data directory, it reuses data, key, token and devices, which sandbox.json stores. The file exists only while the
+// sandbox is ready; during a start the file of an earlier run is named sandbox.earlier.json.
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -19,12 +19,12 @@ import { readSandboxFile, type SandboxFile, writeSandboxFile } from './sandbox-f
 export interface Sandbox {
   file: SandboxFile;
   path: string;
-  /** They run in this process. */
+  /** The devices in this process. */
   devices: readonly ShopDevice[];
   stop(): Promise<void>;
 }
 
-/** Of the people in the playground's stories. */
+/** Pause between the actions of people in the playground's stories. */
 const defaultMomentMs = 700;
 
 export async function startSandbox(config: Config, world: World, momentMs = defaultMomentMs): Promise<Sandbox> {
@@ -32,7 +32,7 @@ export async function startSandbox(config: Config, world: World, momentMs = defa
   const path = join(config.dataDir, 'sandbox.json');
   const earlierPath = join(config.dataDir, 'sandbox.earlier.json');
   const remembered = readSandboxFile(path) ?? readSandboxFile(earlierPath);
-  // Not before the data directory is ours: the file may be another sandbox's that runs in it.
+  // Only after the data directory is locked: the file may belong to another sandbox that runs in it.
   const setAside = () => {
     if (existsSync(path)) renameSync(path, earlierPath);
   };
@@ -43,9 +43,9 @@ export async function startSandbox(config: Config, world: World, momentMs = defa
   const stops: (() => Promise<void>)[] = [];
   let stopPlayground = async () => {};
   const stop = async () => {
-    // First: its till waits for answers, and perhaps a device for a person.
+    // First: its till may wait for answers, and a device for a person.
     await stopPlayground();
-    // The devices last: calls in flight wait for them.
+    // The gateway before the devices: calls in flight wait for devices.
     await gateway.stop();
     await Promise.all(stops.map((stopOne) => stopOne()));
   };
@@ -101,7 +101,7 @@ export async function startSandbox(config: Config, world: World, momentMs = defa
   }
 }
 
-/** The header Tillgate-Fault reaches the demo merchant's devices. */
+/** Applies the header Tillgate-Fault to the demo merchant's devices. */
 function faultsOf(merchantId: string, devices: readonly ShopDevice[]): FaultPort {
   return {
     select(request) {
@@ -132,8 +132,8 @@ function wantedDevices(config: Config): WantedDevice[] {
 }
 
 /**
- * A broker that already runs on this machine must not prevent a start. A port that was asked for stays: the user who
- * named it points devices at it, and a taken one is refused.
+ * A broker that already runs on this machine must not prevent a start. A configured port is kept, because devices are set to it: if it is
+ * in use, the start fails.
  */
 async function portToTake(config: Config, name: 'mqttPort' | 'mqttsPort'): Promise<number> {
   return config.given.has(name) || (await isPortFree(config.host, config[name])) ? config[name] : 0;

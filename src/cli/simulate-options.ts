@@ -1,4 +1,4 @@
-// The options of `tillgate simulate`, apart from it: the table of commands knows them without loading a virtual device.
+// The options of `tillgate simulate`, in their own file: the table of commands needs them without loading a virtual device.
 export const simulateOptions = {
   kind: 'string',
   pair: 'string',

@@ -1,5 +1,5 @@
-// `tillgate simulate`: a virtual device as its own process against any gateway, or one that scans an invoice, takes the money,
-// prints and reports it paid. The result of its pairing is kept in its state directory, so the next start needs no code.
+// `tillgate simulate`: a virtual device as its own process against any gateway, or one that scans an invoice, takes the money, prints and
+// reports it paid. Its login is stored in its state directory, so the next start needs no pairing code.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -20,11 +20,11 @@ interface Io {
   out(text: string): void;
   err(text: string): void;
   world: World;
-  /** Resolves when the person has had enough. */
+  /** Resolves when the user stops the command. */
   untilStopped(stop: () => Promise<void>): Promise<number>;
 }
 
-/** What the device keeps of its pairing. */
+/** The stored result of pairing. */
 interface Identity {
   baseUrl: string;
   kind: DeviceKind;
@@ -34,7 +34,7 @@ interface Identity {
   secret: string;
   mqttUrl: string;
   queueUrl: string;
-  /** Registered with the sandbox of the data directory, whose addresses may be others after its next start. */
+  /** Registered with the sandbox of the data directory, whose addresses may change at its next start. */
   isOfSandbox?: boolean;
 }
 
@@ -49,7 +49,7 @@ function help(): string {
   return [
     usage,
     '',
-    'Runs a virtual device on the real wire until Ctrl-C. With `scan QR` it fetches that invoice, takes the money, prints,',
+    'Runs a virtual device that uses the real protocol until Ctrl-C. With `scan QR` it fetches that invoice, takes the money, prints,',
     'reports it paid and ends.',
     '',
     '  --kind       terminal or register',
@@ -60,8 +60,8 @@ function help(): string {
     '               (TILLGATE_DATA_DIR/simulate/KIND); one process at a time',
     '  --faults     JSON file: faults to set, or a script [{"afterMs":5000,"set":{"mqtt":false}}, ...]; there are',
     `               ${Object.keys(noFaults).join(', ')}`,
-    '  --slow-ms    how long the slow magic amount takes (20000)',
-    '  --customer-ms  how long a quick customer takes for card and PIN (150)',
+    '  --slow-ms    duration of the slow magic amount (20000)',
+    '  --customer-ms  time that the customer takes for card and PIN (150)',
     '  --json       print the outcome of a scan as JSON',
     '',
     'Magic amounts of a terminal, by the last two digits:',
@@ -150,13 +150,13 @@ function wrong(io: Io, sentence: string): number {
   return 2;
 }
 
-/** From the state directory, by the pairing code, or by registering with the sandbox that runs here. */
+/** The identity from the state directory, by the pairing code, or by registering with the local sandbox. */
 async function identify(kind: DeviceKind, stateDir: string, dataDir: string, values: { pair?: string; url?: string }): Promise<Identity> {
   const path = join(stateDir, 'device.json');
   const sandbox = readSandboxFile(join(dataDir, 'sandbox.json'));
   if (values.pair === undefined && existsSync(path)) {
     const known = JSON.parse(readFileSync(path, 'utf8')) as Identity;
-    if (known.kind !== kind) throw new StartRefused(`The device in ${stateDir} is a ${known.kind}; name another --state-dir.`);
+    if (known.kind !== kind) throw new StartRefused(`The device in ${stateDir} is a ${known.kind}; use another --state-dir.`);
     const { baseUrl, mqttUrl, queueUrl } = (known.isOfSandbox && sandbox) || known;
     return { ...known, baseUrl: values.url?.replace(/\/+$/, '') ?? baseUrl, mqttUrl, queueUrl };
   }
@@ -174,14 +174,14 @@ async function identify(kind: DeviceKind, stateDir: string, dataDir: string, val
     queueUrl: (paired['queue'] as { url: string }).url,
     ...(values.pair === undefined ? { isOfSandbox: true } : {}),
   };
-  if (identity.kind !== kind) throw new StartRefused(`That code is for a ${identity.kind}; say --kind ${identity.kind}.`);
+  if (identity.kind !== kind) throw new StartRefused(`That code is for a ${identity.kind}; use --kind ${identity.kind}.`);
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
   writeFileSync(path, `${JSON.stringify(identity, null, 2)}\n`, { mode: 0o600 });
   return identity;
 }
 
 async function registerWithSandbox(kind: DeviceKind, baseUrl: string, sandbox: ReturnType<typeof readSandboxFile>): Promise<string> {
-  if (!sandbox) throw new StartRefused('Name a pairing code with --pair, or start the sandbox in TILLGATE_DATA_DIR first (npm start).');
+  if (!sandbox) throw new StartRefused('Give a pairing code with --pair, or start the sandbox in TILLGATE_DATA_DIR first (npm start).');
   const request = { merchantId: sandbox.merchantId, kind, name: `Simulated ${kind}` };
   const { pairingCode } = await post(`${baseUrl}/cabinet/api/devices`, request, { authorization: `Bearer ${sandbox.adminToken}` });
   return pairingCode as string;

@@ -1,5 +1,5 @@
-// `tillgate sink`: a small HTTP server that answers 200 and prints every callback that it gets, for trying things out.
-// It says of each whether it is signed by the secret, and answers it all the same: it shows, it does not guard.
+// `tillgate sink`: a small HTTP server for tests that answers 200 and prints every callback.
+// It prints whether the signature is valid, and accepts invalid ones as well.
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { judgeSignature } from '../callbacks/signature.ts';
@@ -14,7 +14,7 @@ export interface SinkOptions {
   port: number;
   status: number;
   clock: Clock;
-  /** Asked at each callback: the sandbox may start after the sink. Undefined when there is none to check by. */
+  /** Called at each callback, because the sandbox may start after the sink. Undefined: there is no secret. */
   secret(): string | undefined;
   print(line: string): void;
 }

@@ -1,2 +1,2 @@
-// A command that was typed wrongly: the message says how, and the exit code is 2.
+// Wrong usage of a command: the message explains it, and the exit code is 2.
 export class UsageError extends Error {}

@@ -1,18 +1,18 @@
-// The addresses under which others find this gateway: the configured public ones, or those that this process listens on.
+// The addresses of this gateway: the configured public ones, or those that this process listens on.
 
 import type { EmbeddedBroker } from '../link/channels/mqtt/embedded-broker.ts';
 import type { Config } from '../settings.ts';
 
 export interface Addresses {
-  /** {base_url} as others should call it. */
+  /** {base_url} for callers. */
   baseUrl: string;
   mqttUrl: string;
-  /** The embedded broker's address without TLS, if it has one: for virtual devices in the sandbox, which know no certificate. */
+  /** The embedded broker's address without TLS, if any: for virtual devices in the sandbox, which do not trust its certificate. */
   mqttPlainUrl: string | undefined;
   queueUrl: string;
 }
 
-/** With TLS where there is the choice. */
+/** Prefers TLS. */
 export function addressesOf(
   config: Config,
   listeningUrl: string,

@@ -1,12 +1,12 @@
-// The logins by which the gateway manages devices at an outside broker are tried at the start: without them everything runs until the first
-// device is paired or cut off, and its cause, a password that was wrong for weeks, would be hard to find.
+// Checks at the start the admin logins with which the gateway manages devices at an external broker. Otherwise a wrong password would show
+// only weeks later, when the first device is paired or cut off, and would be hard to find.
 import type { Logger } from '../kernel/logger.ts';
 import { systemSentence } from '../kernel/system-errors.ts';
 import type { DeviceLogins } from '../link/brokers/mosquitto-logins.ts';
 import type { RabbitmqConnections } from '../link/brokers/rabbitmq-connections.ts';
 
 export interface BrokerAdmins {
-  /** Logs what does not work. Never rejects: a broker that is away comes back by itself. */
+  /** Logs failures. Never rejects: an unavailable broker may come back. */
   check(): Promise<void>;
 }
 
@@ -26,12 +26,12 @@ export function createBrokerAdmins(logger: Logger, { logins, rabbitmqConnections
         tried(
           logins,
           'TILLGATE_MOSQUITTO_ADMIN_URL',
-          'Mosquitto does not let the gateway change the logins of devices: none can be paired',
+          'Mosquitto refuses changes to the logins of devices by the gateway: no device can be paired',
         ),
         tried(
           rabbitmqConnections,
           'TILLGATE_RABBITMQ_API_URL',
-          "RabbitMQ's management API does not let the gateway end connections: a device that is cut off stays connected",
+          "RabbitMQ's management API refuses to end connections for the gateway: a device that is cut off stays connected",
         ),
       ]);
     },

@@ -1,7 +1,6 @@
-// The gateway's certificate and key, for HTTPS and MQTT over TLS alike. The files are read again every few seconds: a renewal
-// needs only new files. Always holds: what is in use is a pair that fits together. A new pair counts for new
-// connections, and no connection ends over it; a broken or half-written one changes nothing and is logged once. A certificate that expires
-// soon is logged at the start and once a day.
+// The gateway's certificate and key, for HTTPS and MQTT over TLS. The files are read again every few seconds, so a renewal needs only new
+// files. Invariant: the pair in use always matches. A new pair applies to new connections and ends none; an invalid or partially written pair
+// changes nothing and is logged once. A certificate that expires soon is logged at the start and once a day.
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -11,7 +10,7 @@ import type { Logger } from '../kernel/logger.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
 import { systemSentence } from '../kernel/system-errors.ts';
 
-// Compared by content and not by date: a link that is turned to another directory has neither a new date nor a new size for sure.
+// Compared by content and not by date: after a symbolic link changes its target, date and size may be the same.
 const lookEveryMs = 5_000;
 const dayMs = 24 * 3_600_000;
 const expiresSoonMs = 14 * dayMs;
@@ -48,13 +47,13 @@ function load(pair: KeyPair): Loaded {
   return { pair, context: createSecureContext(pair), expiresAtMs: expiryOf(pair.cert) };
 }
 
-/** A chain ends with the first of its certificates, wherever that stands in it. */
+/** A chain expires with the first of its certificates to expire. */
 function expiryOf(chain: string): number {
   const blocks = chain.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
   return Math.min(...blocks.map((block) => new X509Certificate(block).validToDate.getTime()));
 }
 
-/** Throws StartRefused when the files cannot be read or do not fit together. */
+/** Throws StartRefused if the files cannot be read or do not match. */
 export function openCertificate({ certFile, keyFile, clock, logger }: CertificateOptions): Certificate {
   let current: Loaded;
   let lastSeen: KeyPair;
@@ -88,7 +87,7 @@ export function openCertificate({ certFile, keyFile, clock, logger }: Certificat
       const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
       found = { cert, key };
     } catch (error) {
-      // Also the moment between the removal of an old file and the arrival of the new one.
+      // Also between the removal of an old file and the creation of the new one.
       found = { cert: '', key: String((error as NodeJS.ErrnoException).code) };
     }
     if (found.cert === lastSeen.cert && found.key === lastSeen.key) return;
@@ -103,7 +102,7 @@ export function openCertificate({ certFile, keyFile, clock, logger }: Certificat
     } catch (error) {
       logger.warn(
         { reason: (error as Error).message },
-        'the new certificate and key cannot be used; the gateway goes on with the old ones',
+        'the new certificate and key cannot be used; the gateway continues with the old ones',
       );
     }
   }

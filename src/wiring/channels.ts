@@ -1,4 +1,4 @@
-// The two channels that the settings ask for: an outside broker where one is named, otherwise the one inside this process.
+// The two channels according to the settings: an external broker if configured, otherwise the embedded one.
 
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
@@ -23,10 +23,10 @@ interface Deps {
 
 export interface Channels {
   all: Channel[];
-  /** Those inside this process; undefined where an outside broker is used. */
+  /** Channels inside this process; undefined if an external broker is used. */
   embeddedBroker: EmbeddedBroker | undefined;
   builtInQueue: BuiltInQueue | undefined;
-  /** What people call them, for sentences. */
+  /** Their names in messages. */
   embedded: string[];
 }
 

@@ -1,5 +1,5 @@
-// What `serve` does not start with though the settings alone look sound: a database that may lose what it promised to keep, and another
-// instance on the same database whose devices this one could not reach, or the other way round.
+// Reasons to refuse the start of `serve` that the settings alone do not show: a database that may lose committed data, and another instance on
+// the same database if one of the two could not reach the devices of the other.
 import type { Database } from '../database/database.ts';
 import { checkDurability } from '../database/durability.ts';
 import { type LivingInstance, livingInstances } from '../database/instances.ts';
@@ -12,7 +12,7 @@ interface Deps {
   clock: Clock;
   logger: Logger;
   instanceId: string;
-  /** The channels inside this process, as people call them. */
+  /** Names of the channels inside this process. */
   embedded: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export async function refuseDangers(deps: Deps): Promise<void> {
   );
 }
 
-/** One that does not fit together with this one. Its next heartbeat shows whether it lives: one that was killed leaves a fresh row. */
+/** An instance that conflicts with this one. Its next heartbeat shows that it runs: a killed instance leaves a recent row. */
 async function livingNeighbour({ database, clock, logger, instanceId, embedded }: Deps): Promise<LivingInstance | undefined> {
   const firstBeats = new Map<string, number>();
   for (;;) {
@@ -43,7 +43,7 @@ async function livingNeighbour({ database, clock, logger, instanceId, embedded }
     for (const { id, host, pid, heartbeatAt } of others) {
       if (firstBeats.has(id)) continue;
       firstBeats.set(id, heartbeatAt);
-      logger.warn({ host, pid }, 'another instance used this database a moment ago; waiting to see whether it still lives');
+      logger.warn({ host, pid }, 'another instance used this database a moment ago; waiting for its next heartbeat');
     }
     await sleep(clock, lookAgainMs);
   }

@@ -1,5 +1,5 @@
-// The header Tillgate-Fault, in the sandbox only: the virtual device of the request meets the fault of that name, whatever the amount [D152].
-// `serve` has no virtual devices and never looks at it.
+// The header Tillgate-Fault, in the sandbox only: the virtual device of the request simulates the named fault, whatever the amount [D152].
+// `serve` has no virtual devices and ignores it.
 import type { FastifyInstance } from 'fastify';
 import { optionalCallerOf } from '../http/authentication.ts';
 import { invalidRequest } from '../kernel/error-codes.ts';
@@ -13,7 +13,7 @@ export interface FaultRequest {
 }
 
 export interface FaultPort {
-  /** Selects the fault until the result is called; a list of names: it is none of the device's; undefined: no virtual device is asked. */
+  /** Selects the fault until the returned function is called. A list of names: the device has no such fault. Undefined: not for a virtual device. */
   select(request: FaultRequest): (() => void) | readonly string[] | undefined;
 }
 
@@ -35,7 +35,7 @@ export function watchFaultHeader(app: FastifyInstance, port: () => FaultPort | u
     const selected = port()?.select({ merchantId, deviceId: DeviceID.toLowerCase(), document, fault });
     if (typeof selected === 'function') {
       reply.raw.once('close', selected);
-      // A caller who has gone already: the event is over.
+      // The caller has already disconnected: there will be no close event.
       if (reply.raw.destroyed) selected();
     } else if (selected) throw invalidRequest(`Tillgate-Fault must be one of ${selected.join(', ')} for this device.`);
   });

@@ -1,6 +1,6 @@
 // The gauges and counters of a running gateway, read at each scrape of /metrics. docs/operating.md lists them; a test compares.
-// The database is asked at most once at a time and waited for at most 3 s: one that hangs costs a scrape that long and nothing more, and
-// what only the database knows is then left out, with tillgate_database_up 0. What this process knows is always there.
+// One database query runs at a time, with a time-out of 3 s. If the database hangs, a scrape takes that long, and the metrics from the database
+// are left out, with tillgate_database_up 0. Metrics of this process are always present.
 import { countWaiting, type WaitingFigures } from '../cabinet/views/figures/waiting-figures.ts';
 import type { CallbackStats, Callbacks } from '../callbacks/callbacks.ts';
 import type { Database } from '../database/database.ts';
@@ -20,7 +20,7 @@ interface Parts {
   certificate?: Pick<Certificate, 'expiresAtMs'> | undefined;
 }
 
-/** Well within the 10 s that Prometheus waits. */
+/** Well below the default time-out of Prometheus, 10 s. */
 const databaseWithinMs = 3_000;
 
 interface DatabaseFigures {
@@ -33,7 +33,7 @@ export function addGauges(metrics: Metrics, { clock, database, callbacks, link, 
     const [waiting, stats] = await Promise.all([countWaiting(database.queries), callbacks.stats(), database.checkWrite()]);
     return { waiting, callbacks: stats };
   });
-  // Before the others: what a scrape itself asks the database is not load.
+  // Before the others: the queries of the scrape must not count as load.
   metrics.gauge('tillgate_database_connections', 'Connections to the database by state.', ['state'], () =>
     byLabel('state', { ...database.load() }),
   );
@@ -43,7 +43,7 @@ export function addGauges(metrics: Metrics, { clock, database, callbacks, link, 
     const { delivered, failedAttempts, died } = callbacks.counts();
     return byLabel('outcome', { delivered, failed: failedAttempts, died });
   });
-  metrics.gauge('tillgate_devices_live', 'Devices that are live on some channel.', () => link.stats().liveDevices);
+  metrics.gauge('tillgate_devices_live', 'Devices that are live on any channel.', () => link.stats().liveDevices);
   metrics.gauge('tillgate_link_waiting_calls', 'Calls that wait for a device.', () => link.stats().waitingCalls);
   metrics.gauge('tillgate_link_connected', 'Whether the channel is connected.', ['channel'], () =>
     Object.entries(link.stats().connected).map(([channel, isConnected]) => ({ labels: { channel }, value: isConnected ? 1 : 0 })),
@@ -51,17 +51,17 @@ export function addGauges(metrics: Metrics, { clock, database, callbacks, link, 
   metrics.counter('tillgate_link_dropped_messages_total', 'Messages of devices that were dropped, by reason.', ['reason'], () =>
     byLabel('reason', { ...link.stats().dropped }),
   );
-  metrics.gauge('tillgate_ledger_in_flight', 'Commands that this instance is carrying.', () => ledger.stats().inFlight);
+  metrics.gauge('tillgate_ledger_in_flight', 'Commands in progress on this instance.', () => ledger.stats().inFlight);
   metrics.counter('tillgate_ledger_contradictions_total', 'Answers that contradicted a settled outcome.', [], () => [
     { labels: {}, value: ledger.stats().contradictions },
   ]);
-  const expiry = 'When the TLS certificate of this process expires, in seconds since 1970; nothing where it has none.';
+  const expiry = 'When the TLS certificate of this process expires, in seconds since 1970; absent without one.';
   metrics.gauge('tillgate_certificate_expiry_timestamp_seconds', expiry, [], () =>
     certificate === undefined ? [] : [{ labels: {}, value: certificate.expiresAtMs / 1000 }],
   );
 }
 
-/** What the database alone knows, of all instances. */
+/** Metrics from the database, of all instances. */
 function addDatabaseGauges(metrics: Metrics, read: () => Promise<DatabaseFigures>): void {
   metrics.gauge('tillgate_database_up', 'Whether the database answers and can be written.', () =>
     read().then(
@@ -70,19 +70,15 @@ function addDatabaseGauges(metrics: Metrics, read: () => Promise<DatabaseFigures
     ),
   );
   metrics.gauge('tillgate_review_waiting', 'Commands that a person must decide.', async () => (await read()).waiting.review);
-  metrics.gauge('tillgate_orphans_waiting', 'Refused payments that a person must look after.', async () => (await read()).waiting.orphans);
-  metrics.gauge(
-    'tillgate_dead_callbacks_waiting',
-    'Dead callbacks that a person must look after.',
-    async () => (await read()).waiting.deadCallbacks,
-  );
+  metrics.gauge('tillgate_orphans_waiting', 'Refused payments that need a person.', async () => (await read()).waiting.orphans);
+  metrics.gauge('tillgate_dead_callbacks_waiting', 'Dead callbacks that need a person.', async () => (await read()).waiting.deadCallbacks);
   metrics.gauge('tillgate_callbacks', 'Callbacks by state.', ['state'], async () => {
     const { pending, dead } = (await read()).callbacks;
     return byLabel('state', { pending, dead });
   });
   metrics.gauge(
     'tillgate_callbacks_oldest_pending_seconds',
-    'Age of the oldest callback that still waits.',
+    'Age of the oldest pending callback.',
     async () => (await read()).callbacks.oldestPendingAgeMs / 1000,
   );
 }

@@ -1,5 +1,5 @@
-// What an instance writes about itself with each heartbeat: its connections and how much waits in it. Operators see it in the cabinet and with
-// `tillgate instances`, for all instances at once; /metrics has the same figures of one instance over time.
+// The status that an instance writes with each heartbeat: its connections and queues. The cabinet and `tillgate instances` show it for all
+// instances; /metrics has the same figures of one instance.
 import type { Callbacks } from '../callbacks/callbacks.ts';
 import type { Database } from '../database/database.ts';
 import type { InstanceStatus } from '../database/instances.ts';

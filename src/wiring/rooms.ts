@@ -1,4 +1,4 @@
-// Every room with what it needs from the others and from the settings, from the lower floors up. Nothing is started here.
+// Creates every room with its dependencies and settings, lower layers first. Starts nothing.
 import { createAccess } from '../access/access.ts';
 import { createCountedAudit } from '../access/counted-audit.ts';
 import { createKeyUses } from '../access/key-uses.ts';
@@ -28,14 +28,14 @@ import type { Certificate } from './certificate.ts';
 import { createChannels } from './channels.ts';
 import type { Traces } from './traces/traces.ts';
 
-/** What every room may use. */
+/** Shared dependencies of the rooms. */
 export interface Shared {
   database: Database;
   clock: Clock;
   random: Random;
   logger: Logger;
   instanceId: string;
-  /** The trace of the work at hand, where traces are configured. */
+  /** The current trace, if traces are configured. */
   traceparent?: (() => string | undefined) | undefined;
 }
 

@@ -1,4 +1,4 @@
-// The HTTP server of this gateway: its limits from the settings, whom it knows from the rooms, and the routes of all of them.
+// The HTTP server of this gateway: limits from the settings, authentication from the rooms, and the routes of all rooms.
 import type { PlaygroundPort } from '../cabinet/playground/port.ts';
 import { registerCabinetRoutes } from '../cabinet/routes.ts';
 import type { DeveloperFacts } from '../cabinet/setup/developer-routes.ts';
@@ -22,7 +22,7 @@ import type { Rooms, Shared } from './rooms.ts';
 import type { Traces } from './traces/traces.ts';
 import { version } from './version.ts';
 
-/** What the sandbox has to try things with; a real gateway has nothing of it. */
+/** Parts that only a sandbox has. */
 export interface SandboxParts {
   demo: Omit<DeveloperFacts, 'magicAmounts'>;
   playground: PlaygroundPort | undefined;
@@ -36,7 +36,7 @@ interface Deps {
   metrics: Metrics;
   certificate: Certificate | undefined;
   traces: Traces | undefined;
-  /** Filled later, by the sandbox. */
+  /** Set later by the sandbox. */
   sandbox: SandboxParts;
 }
 
@@ -92,7 +92,7 @@ function registerRoutes(app: RouteApp, { config, shared, rooms, sandbox }: Deps)
   registerInvoiceRoutes(app, { invoices, invoiceAuth: config.invoiceAuth });
   registerFiscalRoutes(app, fiscal);
   registerLedgerRoutes(app, { database: shared.database, ledger });
-  // Only an outside broker asks.
+  // Only an external broker calls these.
   registerBrokerRoutes(app, { devices, tokens: config.queueUrl === undefined ? [] : config.brokerToken });
   registerCabinetRoutes(app, {
     ...shared,
@@ -122,12 +122,12 @@ function registerRoutes(app: RouteApp, { config, shared, rooms, sandbox }: Deps)
   });
 }
 
-/** For /health/ready. Calls of QR Mode need the database alone; for the others a device may be reached by either channel. */
+/** For /health/ready. QR Mode needs only the database; the other modes need at least one channel to the devices. */
 async function readiness({ shared: { database }, rooms: { link } }: Deps): Promise<Readiness> {
   try {
     await database.checkWrite();
   } catch (cause) {
-    throw new GatewayError('Error_Connection_Database', 'The database cannot be reached, or not be written.', { cause });
+    throw new GatewayError('Error_Connection_Database', 'The database cannot be reached or cannot be written.', { cause });
   }
   const channels = link.stats().connected;
   const states = Object.values(channels);

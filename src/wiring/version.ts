@@ -1,4 +1,4 @@
-// Which Tillgate this is, as package.json says.
+// The version, from package.json.
 import { readFileSync } from 'node:fs';
 
 export function version(): string {

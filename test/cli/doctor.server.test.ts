@@ -134,7 +134,7 @@ it('RabbitMQ: its limit of open files, as the management API tells it', { timeou
     );
   }, 30_000);
   const wrong = { ...settings, TILLGATE_RABBITMQ_API_URL: login(server.apiUrl, 'tillgate', 'not-the-password') };
-  expect(await examine(wrong, 'open files')).toContainEqual('warning: RabbitMQ does not tell its limit: HTTP 401');
+  expect(await examine(wrong, 'open files')).toContainEqual('warning: RabbitMQ does not report its limit: HTTP 401');
   expect(await examine(wrong, 'queue connections')).toEqual([
     expect.stringMatching(/^bad: .*does not let tillgate end connections \(HTTP 401\)/),
   ]);

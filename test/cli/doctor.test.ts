@@ -206,7 +206,7 @@ describe('the certificate', () => {
 it('tells people what to do below what it found', () => {
   const finding = { check: 'disk', verdict: 'bad', says: 'Full.', advice: 'Make room.' } as const;
   expect(describeDiagnosis({ verdict: 'bad', findings: [finding] })).toBe(
-    'BAD   disk  Full.\n            Make room.\n\nIt cannot run, or must not, as it is.',
+    'BAD   disk  Full.\n            Make room.\n\nThe gateway cannot or must not run with these problems.',
   );
 });
 
@@ -215,5 +215,5 @@ it('exits with 1 when something is bad, and tells programs in JSON', { timeout: 
   const { code, out } = await runProgram(['doctor', '--json'], { ...settings, TILLGATE_ADMIN_TOKEN: 'short' });
   expect(code).toBe(1);
   expect(JSON.parse(out)).toMatchObject({ verdict: 'bad', findings: expect.arrayContaining([expect.objectContaining({ check: 'disk' })]) });
-  expect(await runProgram(['doctor'], settings)).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/It can run/) });
+  expect(await runProgram(['doctor'], settings)).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/The gateway can run/) });
 });

@@ -1,5 +1,5 @@
-// The addresses that devices get at pairing: whether a device could connect to them, from where, and with encryption; and whether
-// something answers there, seen from this machine, which is all that can be seen from here.
+// Checks the addresses that devices get at pairing: whether a device could connect to them, from where, and with encryption; and whether a
+// server answers there, which can only be checked from this machine.
 import { connect } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Clock } from '../../kernel/clock.ts';
@@ -22,7 +22,7 @@ const usualPorts: Record<string, number> = {
   'amqps:': 5671,
 };
 
-/** What a gateway with these settings tells its devices. */
+/** The addresses that a gateway with these settings gives to its devices. */
 export function toldAddresses(config: Config): Addresses {
   const { host, port, basePath, mqttUrl, tlsCert } = config;
   const listening = `${tlsCert === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}${basePath}`;
@@ -33,7 +33,7 @@ export function toldAddresses(config: Config): Addresses {
   return addressesOf(config, listening, broker);
 }
 
-/** Names for which this gateway's own certificate must be good. */
+/** Names for which this gateway's own certificate must be valid. */
 export function hostsOfCertificate(config: Config, { baseUrl, mqttUrl }: Addresses): string[] {
   const own = [
     ...(config.behindProxy ? [] : [baseUrl]),
@@ -48,7 +48,7 @@ export async function checkAddresses({ baseUrl, mqttUrl, queueUrl }: Addresses, 
     ['mqtt address', mqttUrl],
     ['queue address', queueUrl],
   ] as const;
-  // None when the embedded broker would not open: the settings say why.
+  // None if the settings would keep the embedded broker closed; the settings check reports that.
   const found = await Promise.all(
     addresses.filter(([, address]) => address !== '').map(([check, address]) => checkAddress(check, address)),
   );
@@ -72,7 +72,7 @@ async function checkAddress(check: string, address: string): Promise<Finding[]> 
     reached = await dial(host, Number(port) || (usualPorts[protocol] ?? 0));
   } catch (error) {
     return [
-      doubt(check, `Devices get ${address}. ${wordsOf(error)}`, 'Right if it is not started yet; otherwise devices will not find it.'),
+      doubt(check, `Devices get ${address}. ${wordsOf(error)}`, 'Expected if it is not started yet; otherwise devices cannot reach it.'),
     ];
   }
   const range = ipaddr.process(reached).range();
@@ -81,7 +81,7 @@ async function checkAddress(check: string, address: string): Promise<Finding[]> 
       doubt(
         check,
         `Devices get ${address}, which is this machine itself.`,
-        'Only programs on this machine reach it: set the public address before real devices are paired.',
+        'Only programs on this machine can reach it: set the public address before you pair real devices.',
       ),
     ];
   if (!isEncrypted)
@@ -89,18 +89,18 @@ async function checkAddress(check: string, address: string): Promise<Finding[]> 
       doubt(
         check,
         `Devices get ${address}, without encryption: their secrets can be read on the way.`,
-        'Tell them an address with TLS, unless the network is your own.',
+        'Give them an address with TLS, unless you control the network.',
       ),
     ];
   return [
     good(
       check,
-      `Devices get ${address}; something answers there (${range === 'unicast' ? 'a public address' : `a ${range} address: devices must be in that network`}).`,
+      `Devices get ${address}; a server answers there (${range === 'unicast' ? 'a public address' : `a ${range} address: devices must be in that network`}).`,
     ),
   ];
 }
 
-/** The address that was reached. */
+/** Connects; returns the IP address. */
 function dial(host: string, port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, timeout: answerWithinMs });
@@ -117,14 +117,14 @@ function dial(host: string, port: number): Promise<string> {
   });
 }
 
-/** Whether it is a gateway that answers there, how it is, and what its clock says. */
+/** Checks that a gateway answers there, that it is ready, and its clock. */
 export async function askGateway(baseUrl: string, clock: Clock): Promise<Finding[]> {
   let response: Response;
   const before = clock.now();
   try {
     response = await fetch(`${baseUrl}/health/ready`, { redirect: 'error', signal: AbortSignal.timeout(answerWithinMs) });
   } catch (error) {
-    return [doubt('gateway', `No gateway answers at ${baseUrl}. ${wordsOf(error)}`, 'Right if it is not started yet.')];
+    return [doubt('gateway', `No gateway answers at ${baseUrl}. ${wordsOf(error)}`, 'Expected if it is not started yet.')];
   }
   const after = clock.now();
   const body = (await response.json().catch(() => undefined)) as { errorCode?: number; errorMessage?: string } | undefined;
@@ -132,7 +132,7 @@ export async function askGateway(baseUrl: string, clock: Clock): Promise<Finding
     return [
       trouble(
         'gateway',
-        `What answers at ${baseUrl} is no Tillgate gateway (HTTP ${response.status}).`,
+        `The server at ${baseUrl} is no Tillgate gateway (HTTP ${response.status}).`,
         'Check TILLGATE_PUBLIC_URL or --url, its path and the proxy.',
       ),
     ];
@@ -142,10 +142,10 @@ export async function askGateway(baseUrl: string, clock: Clock): Promise<Finding
       : doubt(
           'gateway',
           `The gateway at ${baseUrl} is not ready: ${body.errorMessage ?? 'no reason given'}`,
-          'It comes back by itself; look at what it names.',
+          'It recovers automatically; check the part that it names.',
         );
   const date = Date.parse(response.headers.get('date') ?? '');
-  // A Date header has whole seconds: half of one either way, and the way there and back.
+  // The uncertainty of a Date header, which has whole seconds: half a second, plus half the round trip.
   const clocks = Number.isNaN(date) ? [] : [judgeClock('gateway', date + 500 - (before + after) / 2, 500 + (after - before) / 2)];
   return [state, ...clocks];
 }

@@ -1,6 +1,6 @@
-// The brokers as the gateway itself uses them: reached, logged in, its queues and subscriptions made, and taken away again.
-// What a broker does not tell is not claimed: RabbitMQ says no to a publication or queue that is not allowed; MQTT 3.1.1 has no word
-// for it, and Mosquitto takes every subscription and passes on nothing that its ACL forbids.
+// Uses the brokers like the gateway: connects, logs in, creates its queues and subscriptions, and removes them again.
+// It claims only what a broker reports: RabbitMQ refuses a forbidden publication or queue. MQTT 3.1.1 has no such answer: Mosquitto accepts
+// every subscription and silently drops messages that its ACL forbids.
 import { createServer } from 'node:net';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
@@ -21,7 +21,7 @@ interface World {
 
 const apiAnswerMs = 5_000;
 
-/** What devices say is none of the doctor's business. */
+/** Ignores all messages of devices. */
 const deaf: ChannelListener = { offer() {}, answer() {}, presence() {}, gone() {}, up() {}, down() {}, dropped() {} };
 
 export async function checkMqtt(config: Config, world: World): Promise<Finding[]> {
@@ -37,7 +37,7 @@ export async function checkMqtt(config: Config, world: World): Promise<Finding[]
 }
 
 export async function checkQueue({ queueUrl: url }: Config, world: World): Promise<Finding[]> {
-  if (url === undefined) return [good('queue', 'The built-in queue: devices connect to the gateway itself.')];
+  if (url === undefined) return [good('queue', 'Built in: devices connect to the gateway itself.')];
   return tryChannel(
     'queue',
     'TILLGATE_QUEUE_URL',
@@ -47,7 +47,7 @@ export async function checkQueue({ queueUrl: url }: Config, world: World): Promi
   );
 }
 
-/** Where the gateway writes logins and ends connections: asked about a device that does not exist, so that nothing changes. */
+/** Checks the admin logins with which the gateway writes logins and ends connections, with a device that does not exist, so that nothing changes. */
 export async function checkCutOff({ mosquittoAdminUrl, rabbitmqApiUrl }: Config, world: World): Promise<Finding[]> {
   return [
     ...(mosquittoAdminUrl === undefined ? [] : [await tryLogins(mosquittoAdminUrl, world)]),
@@ -97,14 +97,14 @@ async function tryChannel(
   const note = (fields: object, message: string) => {
     said.push((fields as { err?: unknown }).err ?? new Error(message));
   };
-  // Errors themselves are at debug: what is louder has the reason alone.
+  // The error objects are logged at debug; louder lines have only the reason.
   const channel = open({ debug: note, info() {}, warn() {}, error: note }, `doctor-${world.random.uuid()}`);
   try {
     await channel.start(deaf);
     if (!channel.isConnected) return [notConnected(check, variable, host, username, said[0])];
     if (channel.tellsAbsence) await publishToNobody(channel, world);
   } catch (error) {
-    // The broker's message is the reason; the error only says that it is unknown.
+    // The broker's message is the reason; the send error only reports an unclear result.
     return [
       trouble(
         check,
@@ -116,12 +116,12 @@ async function tryChannel(
     await channel.stop();
   }
   const took = channel.tellsAbsence
-    ? 'its queues were made, and it may publish'
-    : 'takes its subscriptions; whether its ACL lets messages pass, MQTT does not tell';
+    ? 'its queues were created, and it may publish'
+    : 'it accepts the subscriptions; MQTT cannot show whether its ACL passes messages';
   return [good(check, `${host} lets ${username || 'the gateway'} in: ${took}.`)];
 }
 
-/** To a device that does not exist: the broker gives it back, or says that this user may not publish. */
+/** Publishes to a device that does not exist: the broker returns the message, or refuses this user. */
 async function publishToNobody(channel: Channel, { clock, random }: World): Promise<void> {
   const issuedAt = new Date(clock.now()).toISOString();
   try {
@@ -132,9 +132,9 @@ async function publishToNobody(channel: Channel, { clock, random }: World): Prom
 }
 
 function notConnected(check: string, variable: string, host: string, username: string, error: unknown): Finding {
-  if (error === undefined) return trouble(check, `${host} does not answer.`, `See whether it is started, and check ${variable}.`);
+  if (error === undefined) return trouble(check, `${host} does not answer.`, `Check that it is running, and check ${variable}.`);
   const words = wordsOf(error);
-  // Both brokers say it in their own way, and neither says which of the two is wrong.
+  // Each broker has its own words, and neither says whether the user or the password is wrong.
   if (/not authorized|bad user ?name|ACCESS.REFUSED|refused.*credential/i.test(words))
     return trouble(
       check,
@@ -148,12 +148,12 @@ async function checkEmbedded(config: Config): Promise<Finding[]> {
   const ports = [...(isMqttPlainOpen(config) ? [config.mqttPort] : []), ...(config.tlsCert === undefined ? [] : [config.mqttsPort])];
   const taken: number[] = [];
   for (const port of ports) if (!(await isFree(config.host, port))) taken.push(port);
-  if (taken.length === 0) return [good('mqtt broker', `The embedded one: port ${ports.join(' and ')} is free for it.`)];
+  if (taken.length === 0) return [good('mqtt broker', `Embedded: port ${ports.join(' and ')} is free for it.`)];
   return [
     doubt(
       'mqtt broker',
       `Port ${taken.join(' and ')} of the embedded broker is taken.`,
-      'Right if this gateway is running; otherwise stop the program that has it, or set TILLGATE_MQTT_PORT or TILLGATE_MQTTS_PORT.',
+      'Expected if this gateway is running; otherwise stop the program that uses it, or set TILLGATE_MQTT_PORT or TILLGATE_MQTTS_PORT.',
     ),
   ];
 }

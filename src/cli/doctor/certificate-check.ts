@@ -1,4 +1,4 @@
-// The certificate that this gateway shows: its dates, its chain, its names and its key.
+// Checks the gateway's certificate: its dates, chain, names and key.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
@@ -9,26 +9,22 @@ import { doubt, type Finding, good, trouble } from './finding.ts';
 
 const dayMs = 24 * 3_600_000;
 const renewWithinDays = 21;
-const renew = 'Renew it: write the new files in the place of the old ones, and a running gateway takes them within seconds.';
+const renew = 'Renew it: replace the files; a running gateway reads them within seconds.';
 
-/** `hosts`: the names under which devices and callers dial this certificate. */
+/** `hosts`: the names to which devices and callers connect. */
 export async function checkCertificate({ tlsCert, tlsKey }: Config, hosts: readonly string[], clock: Clock): Promise<Finding[]> {
-  if (tlsCert === undefined || tlsKey === undefined) return [good('certificate', 'None: this gateway speaks no TLS itself.')];
+  if (tlsCert === undefined || tlsKey === undefined) return [good('certificate', 'None: this gateway does not use TLS itself.')];
   const chain = splitChain(await readFile(tlsCert, 'utf8'));
   const key = createPrivateKey(await readFile(tlsKey, 'utf8'));
   const [own] = chain;
-  if (own === undefined) return [trouble('certificate', `${tlsCert} holds no certificate.`, 'Put the chain there, in PEM.')];
+  if (own === undefined) return [trouble('certificate', `${tlsCert} contains no certificate.`, 'Put the chain there, in PEM.')];
   const findings = [...dates(own, clock), ...names(own, hosts), ...chainOf(chain)];
   if (!own.checkPrivateKey(key))
     findings.push(
-      trouble(
-        'certificate',
-        'Certificate and key do not belong together.',
-        'Name the key that the certificate was made with in TILLGATE_TLS_KEY.',
-      ),
+      trouble('certificate', 'The key does not match the certificate.', 'Set TILLGATE_TLS_KEY to the private key of the certificate.'),
     );
   const until = own.validToDate.toISOString().slice(0, 10);
-  return findings.length > 0 ? findings : [good('certificate', `Good until ${until} for ${hosts.join(', ') || 'every name it has'}.`)];
+  return findings.length > 0 ? findings : [good('certificate', `Valid until ${until} for ${hosts.join(', ') || 'every name it has'}.`)];
 }
 
 function splitChain(pem: string): X509Certificate[] {
@@ -42,7 +38,7 @@ function dates({ validFromDate, validToDate }: X509Certificate, clock: Clock): F
       trouble(
         'certificate',
         `It is valid only from ${validFromDate.toISOString()} on.`,
-        "Check this machine's clock, or take the right certificate.",
+        "Check this machine's clock, or use the right certificate.",
       ),
     ];
   if (leftDays < 0) return [trouble('certificate', `It expired at ${validToDate.toISOString()}.`, renew)];
@@ -55,8 +51,8 @@ function names(own: X509Certificate, hosts: readonly string[]): Finding[] {
   return [
     trouble(
       'certificate',
-      `It is not for ${missing.join(', ')}, which devices dial (it is for ${own.subjectAltName ?? own.subject}).`,
-      'Get one with that name, or tell devices a name that it has (TILLGATE_PUBLIC_URL, TILLGATE_MQTT_PUBLIC_URL).',
+      `It is not valid for ${missing.join(', ')}, to which devices connect (it is for ${own.subjectAltName ?? own.subject}).`,
+      'Get one with that name, or give devices a name that it has (TILLGATE_PUBLIC_URL, TILLGATE_MQTT_PUBLIC_URL).',
     ),
   ];
 }
@@ -69,7 +65,7 @@ function chainOf(chain: readonly X509Certificate[]): Finding[] {
         trouble(
           'certificate',
           `In the file, certificate ${place + 2} did not sign certificate ${place + 1}.`,
-          'Put them in order: the own one first, then who signed it, and so on.',
+          'Sort them: the own certificate first, then its issuer, and so on.',
         ),
       ];
   }
@@ -79,10 +75,10 @@ function chainOf(chain: readonly X509Certificate[]): Finding[] {
   return [
     doubt(
       'certificate',
-      isOwnAuthority ? 'No public authority vouches for it.' : 'Its chain ends at a certificate that no public authority here has signed.',
+      isOwnAuthority ? 'No public authority has signed it.' : 'Its chain ends at a certificate that no public authority here has signed.',
       isOwnAuthority
-        ? 'Devices need its root put into them; until then they refuse it.'
-        : 'Add the certificates between to the file, or put the root into the devices.',
+        ? 'Install its root in the devices; until then they refuse it.'
+        : 'Add the intermediate certificates to the file, or install the root in the devices.',
     ),
   ];
 }

@@ -1,6 +1,6 @@
-// `tillgate doctor`: looks at everything that a gateway needs before and while it runs, and says of each what it found and what to do.
-// It changes nothing that stays: it writes a byte into the data directory and takes it away, opens a queue of its own at the brokers and
-// takes it away, and asks the database questions and a write that is rolled back. It ends within half a minute, whatever hangs.
+// `tillgate doctor`: checks everything that a gateway needs before and while it runs, and reports each result with advice.
+// It leaves no changes: it writes a byte into the data directory and deletes it, creates its own queue at the brokers and deletes it, and
+// queries the database, with one write that is rolled back. It ends within half a minute, even if something hangs.
 import { ConfigError, readConfig } from '../../config.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Random } from '../../kernel/random.ts';
@@ -19,9 +19,9 @@ type Environment = Record<string, string | undefined> | undefined;
 export interface DoctorWorld {
   clock: Clock;
   random: Random;
-  /** Absent: the process's own. */
+  /** Absent: that of the process. */
   environment?: Record<string, string | undefined>;
-  /** Of --url: another gateway to ask than the one of the settings. */
+  /** From --url: the gateway to check instead of the configured one. */
   url: string | undefined;
 }
 
@@ -44,15 +44,15 @@ function checkSettings(environment: Environment): { config: Config | undefined; 
   try {
     const config = readConfig('serve', environment);
     const doubts = config.warnings.map((warning) => doubt('settings', warning, advice));
-    return { config, findings: doubts.length > 0 ? doubts : [good('settings', '`serve` takes them as they are.')] };
+    return { config, findings: doubts.length > 0 ? doubts : [good('settings', '`serve` accepts them.')] };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const findings = error.problems.map((problem) => trouble('settings', problem, '`serve` does not start with it.'));
+    const findings = error.problems.map((problem) => trouble('settings', problem, '`serve` does not start with this.'));
     return { config: readable(environment), findings };
   }
 }
 
-/** Settings that are dangerous and not wrong can still be looked at one by one. */
+/** Dangerous but valid settings can still be checked one by one. */
 function readable(environment: Environment): Config | undefined {
   try {
     return { ...readConfig('sandbox', environment), mode: 'serve' };
@@ -64,7 +64,7 @@ function readable(environment: Environment): Config | undefined {
 async function checkAll(config: Config, world: DoctorWorld): Promise<Finding[]> {
   const { clock, url } = world;
   const addresses = toldAddresses(config);
-  // The others may be asked meanwhile; the embedded database not before its disk has answered.
+  // The other checks run in parallel; the embedded database is checked only after its disk has answered.
   const onDisk = async () => {
     if (config.databaseUrl !== undefined) return databaseFindings(config, world);
     const disk = await bounded('disk', clock, () => checkDisk(config, clock));
@@ -89,14 +89,17 @@ function databaseFindings(config: Config, { clock }: DoctorWorld): Promise<Findi
 
 async function checkDisk({ dataDir }: Config, clock: Clock): Promise<Finding[]> {
   const found = await probeDataDirectory(dataDir, clock, { isMade: false });
-  if ('sentence' in found) return [trouble('disk', found.sentence, 'The embedded database is there: without it nothing is served.')];
+  if ('sentence' in found)
+    return [trouble('disk', found.sentence, 'It contains the embedded database: without it the gateway serves nothing.')];
   return judgeDisk(dataDir, found.freeBytes);
 }
 
 export function judgeDisk(dataDir: string, freeBytes: number): Finding[] {
   const free = `${dataDir} can be written, and ${(freeBytes / fewBytes).toFixed(1)} GiB are free`;
-  if (freeBytes < littleBytes) return [trouble('disk', `${free}.`, 'Make room: a full disk stops every payment.')];
-  return [freeBytes < fewBytes ? doubt('disk', `${free}.`, 'Make room soon: a full disk stops every payment.') : good('disk', `${free}.`)];
+  if (freeBytes < littleBytes) return [trouble('disk', `${free}.`, 'Free some space: a full disk stops every payment.')];
+  return [
+    freeBytes < fewBytes ? doubt('disk', `${free}.`, 'Free some space soon: a full disk stops every payment.') : good('disk', `${free}.`),
+  ];
 }
 
 function worst(findings: readonly Finding[]): Verdict {
@@ -106,9 +109,9 @@ function worst(findings: readonly Finding[]): Verdict {
 
 const marks: Record<Verdict, string> = { ok: 'ok  ', warning: 'look', bad: 'BAD ' };
 const lastWords: Record<Verdict, string> = {
-  ok: 'All is well.',
-  warning: 'It can run; look at what is marked.',
-  bad: 'It cannot run, or must not, as it is.',
+  ok: 'All checks passed.',
+  warning: 'The gateway can run; see the warnings above.',
+  bad: 'The gateway cannot or must not run with these problems.',
 };
 
 export function describeDiagnosis({ verdict, findings }: Diagnosis): string {

@@ -1,5 +1,5 @@
-// What a check of the doctor ends with. Always holds: every check ends within its bound, and one that fails by itself is a finding too,
-// so that one thing that is broken hides no other.
+// The result of a check. Invariant: every check ends within its bound, and a check that fails with an error is a finding, too, so that one
+// problem does not hide another.
 import type { Clock } from '../../kernel/clock.ts';
 import { StartRefused } from '../../kernel/start-refused.ts';
 import { systemSentence } from '../../kernel/system-errors.ts';
@@ -9,9 +9,9 @@ export type Verdict = 'ok' | 'warning' | 'bad';
 export interface Finding {
   check: string;
   verdict: Verdict;
-  /** What was found, as a sentence. */
+  /** The result, as a sentence. */
   says: string;
-  /** What to do about it; absent when there is nothing to do. */
+  /** What to do; absent if nothing. */
   advice?: string;
 }
 
@@ -21,11 +21,11 @@ export const trouble = (check: string, says: string, advice: string): Finding =>
 
 const patienceMs = 15_000;
 
-/** `work`, or what kept it from an answer. */
+/** The findings of `work`, or its error or time-out as a finding. */
 export async function bounded(check: string, clock: Clock, work: () => Promise<Finding[]>, withinMs = patienceMs): Promise<Finding[]> {
   const { promise, resolve } = Promise.withResolvers<Finding[]>();
   const cancel = clock.after(withinMs, () =>
-    resolve([trouble(check, `No answer within ${withinMs / 1000} s.`, 'See whether what it speaks of hangs.')]),
+    resolve([trouble(check, `No answer within ${withinMs / 1000} s.`, 'Check whether the server or disk that it uses hangs.')]),
   );
   Promise.resolve()
     .then(work)
@@ -34,12 +34,12 @@ export async function bounded(check: string, clock: Clock, work: () => Promise<F
   return promise;
 }
 
-/** What the person reads of an error: a sentence that already says what to do, or the error's own words. */
+/** An error for people: a sentence that already says what to do, or the error's message. */
 export function wordsOf(error: unknown): string {
   const { message } = error as Error;
   return error instanceof StartRefused ? message : (systemSentence(error) ?? message);
 }
 
 function failed(check: string, error: unknown): Finding {
-  return trouble(check, wordsOf(error), 'Mend that, and ask again.');
+  return trouble(check, wordsOf(error), 'Fix this, and run the check again.');
 }

@@ -1,11 +1,11 @@
-// Limits of open files: each device is a connection, and each connection a file. A broker at its limit lets logins hang without an error.
+// Limits of open files: each device is a connection, and each connection a file. At a broker's limit, logins hang without an error.
 import { readFile } from 'node:fs/promises';
 import { readNodes } from '../../link/brokers/rabbitmq-connections.ts';
 import type { Config } from '../../settings.ts';
 import { doubt, type Finding, good, wordsOf } from './finding.ts';
 
 const check = 'open files';
-/** For some thousand devices, callers and callbacks. */
+/** Enough for some thousand devices, callers and callbacks. */
 const enough = 10_000;
 const apiAnswerMs = 5_000;
 const fullPart = 0.8;
@@ -15,7 +15,7 @@ export async function checkOpenFiles({ rabbitmqApiUrl }: Pick<Config, 'rabbitmqA
   return [...own, ...(rabbitmqApiUrl === undefined ? [] : await checkRabbitmq(rabbitmqApiUrl))];
 }
 
-/** `limits`: as Linux shows them; elsewhere empty, and nothing is claimed. */
+/** `limits`: as Linux shows them; empty on other systems, and then there is no finding. */
 export function judgeOwnLimit(limits: string): Finding[] {
   const soft = /^Max open files\s+(\S+)/m.exec(limits)?.[1];
   if (soft === undefined) return [];
@@ -23,7 +23,7 @@ export function judgeOwnLimit(limits: string): Finding[] {
   return [
     doubt(
       check,
-      `This process may open ${soft} files: with about as many devices and callers it accepts no more.`,
+      `This process may open ${soft} files: with about as many devices and callers it accepts no more connections.`,
       'Set LimitNOFILE=65536 in the unit, or ulimits.nofile in the compose file.',
     ),
   ];
@@ -34,7 +34,7 @@ async function checkRabbitmq(apiUrl: string): Promise<Finding[]> {
     const nodes = await readNodes(apiUrl, AbortSignal.timeout(apiAnswerMs));
     return nodes.map(judgeNode);
   } catch (error) {
-    return [doubt(check, `RabbitMQ does not tell its limit: ${wordsOf(error)}`, 'Its user needs the tag monitoring or administrator.')];
+    return [doubt(check, `RabbitMQ does not report its limit: ${wordsOf(error)}`, 'Its user needs the tag monitoring or administrator.')];
   }
 }
 

@@ -1,5 +1,5 @@
-// Sends ended spans to the receiver, many at a time, one request at a time. Nothing waits for it: when the receiver is slow or away, so many
-// spans are kept, further ones are dropped and counted, and the log says so once. Nothing of it reaches callers or stops the gateway.
+// Sends ended spans to the receiver in batches, one request at a time. If the receiver is slow or unavailable, a bounded number of spans is
+// kept, further ones are dropped and counted, and the log says so once. Callers never wait for it, and its errors do not affect the gateway.
 import { growingPauseMs } from '../../kernel/backoff.ts';
 import { type Cancel, type Clock, sleep } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
@@ -8,23 +8,23 @@ import type { Attributes, EndedSpan } from './tracer.ts';
 
 export interface Exporter {
   add(span: EndedSpan): void;
-  /** Sends what is left, for as long as a stopping gateway can wait for that. */
+  /** Sends the remaining spans, for as long as a stopping gateway can wait. */
   stop(): Promise<void>;
 }
 
 export interface ExporterOptions {
   clock: Clock;
   logger: Logger;
-  /** Of the receiver; without a path it is the one that OTLP has by default. */
+  /** Of the receiver; without a path the default path of OTLP is used. */
   url: string;
   token: string | undefined;
-  /** What the spans are spans of. */
+  /** The OTLP resource: this instance. */
   resource: Attributes;
-  /** Instead of real HTTP: the tests'. */
+  /** Instead of HTTP: for tests. */
   post?: Post;
 }
 
-/** The status of the answer; rejects when there is none, also because of the signal. */
+/** The status of the answer; rejects if there is none, or on the signal. */
 type Post = (body: string, signal: AbortSignal) => Promise<number>;
 
 const maxKept = 8_192;
@@ -33,7 +33,7 @@ const everyMs = 2_000;
 const answerWithinMs = 10_000;
 const stopWithinMs = 3_000;
 const pauses = { firstMs: 1_000, maxMs: 60_000 };
-/** The receiver asks to be asked again later. */
+/** Statuses after which a retry may succeed. */
 const busyStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 export function createExporter(options: ExporterOptions): Exporter {
@@ -47,7 +47,7 @@ export function createExporter(options: ExporterOptions): Exporter {
   let sending: Promise<void> | undefined;
   const stopped = Promise.withResolvers<void>();
 
-  /** Why it did not work; undefined when it did. */
+  /** The reason of a failure; undefined on success. */
   async function trySending(body: string): Promise<{ why: string; mayWorkLater: boolean } | undefined> {
     const limit = new AbortController();
     const cancel = clock.after(isStopping ? stopWithinMs : answerWithinMs, () => limit.abort());
@@ -65,7 +65,7 @@ export function createExporter(options: ExporterOptions): Exporter {
   async function sendOnce(): Promise<void> {
     const batch = kept.slice(0, perRequest);
     const problem = await trySending(writeSpans(batch, resource));
-    // Later ones stood behind them all the while.
+    // Newer spans were appended in the meantime.
     if (problem === undefined || !problem.mayWorkLater) kept = kept.slice(batch.length);
     if (problem === undefined) {
       if (failures > 0) logger.info({ dropped }, 'spans reach their receiver again');
@@ -75,10 +75,10 @@ export function createExporter(options: ExporterOptions): Exporter {
     }
     if (!problem.mayWorkLater) dropped += batch.length;
     failures += 1;
-    if (failures === 1) logger.warn({ why: problem.why }, 'spans do not reach their receiver; trying again');
+    if (failures === 1) logger.warn({ why: problem.why }, 'spans do not reach their receiver; the gateway will retry');
   }
 
-  /** Until nothing waits. A receiver that fails is left alone for a while; stopping ends the wait. */
+  /** Until all are sent, with a back-off after failures; stopping ends the pause. */
   async function sendAll(): Promise<void> {
     do {
       await sendOnce();

@@ -1,4 +1,4 @@
-// Spans in the words of OTLP/HTTP with JSON, which every collector takes: https://opentelemetry.io/docs/specs/otlp/
+// Spans as OTLP/HTTP with JSON, which every collector accepts: https://opentelemetry.io/docs/specs/otlp/
 import type { Attributes, EndedSpan, SpanKind } from './tracer.ts';
 
 const kinds: Record<SpanKind, number> = { internal: 1, server: 2, client: 3, producer: 4 };
@@ -41,14 +41,14 @@ function writeAttributes(attributes: Attributes) {
   return Object.entries(attributes).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value: writeValue(value) }]));
 }
 
-/** 64-bit integers are texts in this JSON. */
+/** 64-bit integers are strings in this JSON. */
 function writeValue(value: string | number | boolean) {
   if (typeof value === 'boolean') return { boolValue: value };
   if (typeof value === 'string') return { stringValue: value.slice(0, maxTextLength) };
   return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value };
 }
 
-/** More digits than a number has: microseconds are counted, and three zeros put behind. */
+/** Nanoseconds exceed the precision of a number: microseconds, with three zeros appended. */
 function nanoseconds(ms: number): string {
   return `${Math.round(ms * 1_000)}000`;
 }

@@ -1,22 +1,22 @@
-// Which trace a piece of work belongs to, in the one line that W3C Trace Context passes along with calls.
+// The header traceparent of W3C Trace Context.
 
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   traceId: string;
   /** 16 hexadecimal digits. */
   spanId: string;
-  /** The trace's originator wants it recorded. */
+  /** The originator of the trace requests recording. */
   isSampled: boolean;
 }
 
 const pattern = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.{0,400})?$/;
 
-/** undefined for whatever is no such line: then a new trace begins, as the standard asks for. */
+/** undefined if the text is invalid: then a new trace begins, as the standard requires. */
 export function readTraceparent(line: unknown): TraceContext | undefined {
   if (typeof line !== 'string') return undefined;
   const [, traceId, spanId, flags] = pattern.exec(line) ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
-  // A first version has no more than four parts.
+  // Version 00 has exactly four parts.
   if (line.startsWith('00') && line.length !== 55) return undefined;
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }

@@ -1,13 +1,13 @@
-// Spans: what was done, when, under what. The work at hand knows its span by Node's own context, so that no room passes it along.
-// What always holds: a span is reported once, when it ends; what a trace that is not recorded does costs nothing more; a trace
-// has at most so many spans, and none that begin long after it ended (a timer that a call has started may run for ever).
+// Spans. The current span is in Node's AsyncLocalStorage, so that no room has to pass it.
+// Invariants: a span is reported once, when it ends; a trace that is not recorded costs no further work; the spans of a trace are bounded,
+// and none begins long after the trace has ended (a timer started by a call may run for ever).
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Random } from '../../kernel/random.ts';
 import type { TraceContext } from './traceparent.ts';
 
 export type SpanKind = 'internal' | 'server' | 'client' | 'producer';
-/** Only what cannot hold a secret, a card number or the words of a caller: see watched.ts. */
+/** Must not contain a secret, a card number or text of a caller: see watched.ts. */
 export type Attributes = Record<string, string | number | boolean | undefined>;
 
 export interface SpanEvent {
@@ -30,7 +30,7 @@ export interface EndedSpan {
 }
 
 export interface Span {
-  /** For calls from here. */
+  /** For outgoing calls. */
   readonly context: TraceContext;
   set(attributes: Attributes): void;
   event(name: string, attributes?: Attributes): void;
@@ -46,11 +46,11 @@ export interface Begun {
 }
 
 export interface Tracer {
-  /** The first span here: continues the trace of `parent`, recorded if that one is; or begins one. */
+  /** The first span on this instance: continues the trace of `parent`, recorded if that one is; or begins a trace. */
   begin(begun: Begun, parent?: TraceContext): Span;
-  /** Under the span of the work at hand; undefined where there is none, or it is not recorded. */
+  /** A child of the current span; undefined if there is none or it is not recorded. */
   child(begun: Begun): Span | undefined;
-  /** Runs `work`, and all that it starts, under the span. */
+  /** Runs `work`, and everything it starts, within the span. */
   within<Result>(span: Span, work: () => Result): Result;
   current(): Span | undefined;
 }
@@ -58,12 +58,12 @@ export interface Tracer {
 interface Deps {
   clock: Clock;
   random: Random;
-  /** Of the traces that begin here. */
+  /** Percentage of the traces that begin here. */
   recordedPercent: number;
   onEnd(span: EndedSpan): void;
 }
 
-/** What the spans of one trace on this instance share. */
+/** Shared state of the spans of one trace on this instance. */
 interface Trace {
   isRecorded: boolean;
   spansLeft: number;

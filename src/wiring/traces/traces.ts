@@ -1,5 +1,5 @@
-// Traces of this gateway, when a receiver is configured [D100]: this file and its neighbours are not even loaded otherwise.
-// The rooms know nothing of it: what they are given is watched from outside, by wrappers that change no call and no outcome.
+// Traces of this gateway, if a receiver is configured [D100]; otherwise this directory is not loaded.
+// The rooms do not depend on it: wrappers around their dependencies record spans and change no call and no result.
 import type { FastifyInstance } from 'fastify';
 import type { Send } from '../../callbacks/sender.ts';
 import type { WatchStatement } from '../../database/watched-dialect.ts';
@@ -15,14 +15,14 @@ import { watchedChannel, watchedLink, watchedSend, watchRequests, watchStatement
 
 export interface Traces {
   watchStatement: WatchStatement;
-  /** Before its routes are added. */
+  /** Call it before the routes are added. */
   watchRequests(app: FastifyInstance): void;
   channel(channel: Channel): Channel;
   link(link: Link): Link;
   send(send: Send): Send;
-  /** Of the work at hand, for what goes on in another process or later. */
+  /** The traceparent of the current work, for work that continues later or in another process. */
   current(): string | undefined;
-  /** Sends what is left. */
+  /** Sends the remaining spans. */
   stop(): Promise<void>;
 }
 

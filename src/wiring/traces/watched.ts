@@ -1,6 +1,6 @@
-// What spans tell, and of what: requests, statements, commands at a device, sends on a channel, attempts of callbacks.
-// Spans contain patterns of routes, texts of statements without their values, names of commands, ids, hosts and codes. Never: an address with its
-// query, a body, a header, the words of an error, anything else that a caller or a device wrote [D9].
+// Spans for requests, statements, commands at a device, sends on a channel, and callback attempts.
+// Spans contain route patterns, texts of statements without values, names of commands, ids, hosts and codes. Never: a URL with its query, a
+// body, a header, the message of an error, or any other text of a caller or a device [D9].
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Send } from '../../callbacks/sender.ts';
 import type { WatchStatement } from '../../database/watched-dialect.ts';
@@ -12,7 +12,7 @@ import type { Link } from '../../link/link.ts';
 import { readTraceparent, writeTraceparent } from './traceparent.ts';
 import type { Attributes, Span, Tracer } from './tracer.ts';
 
-/** A span for each request but probes, RabbitMQ's questions and what stays open for hours. */
+/** A span for each request except probes, RabbitMQ's checks and long-lived streams. */
 export function watchRequests(tracer: Tracer, app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     const route = routeOf(request);
@@ -42,7 +42,7 @@ function endRequest(span: Span, request: FastifyRequest, reply: FastifyReply): v
   span.end();
 }
 
-/** Under the work at hand only: rounds in the background would be traces of one statement each. */
+/** Only within a current span: background jobs would be traces of one statement each. */
 export function watchStatements(tracer: Tracer, engine: 'sqlite' | 'postgres'): WatchStatement {
   const attributes = { 'db.system.name': engine === 'postgres' ? 'postgresql' : 'sqlite' };
   return (statement, run) => {
@@ -55,7 +55,7 @@ export function watchStatements(tracer: Tracer, engine: 'sqlite' | 'postgres'): 
   };
 }
 
-/** Written with the row of a command: the statement is named by that. */
+/** Tables written together with a command's row; the statement is named after the command. */
 const besideCommands: ReadonlySet<string> = new Set([
   'device_locks',
   'claims',
@@ -66,7 +66,7 @@ const besideCommands: ReadonlySet<string> = new Set([
 ]);
 const maxReadCharacters = 8_000;
 
-/** Verb and first table: `select commands`; of one that writes several, what it is about: `insert commands`. */
+/** Verb and first table: `select commands`; of a statement that writes several tables, the main one: `insert commands`. */
 function summaryOf(statement: string): string {
   const head = statement.slice(0, 2_000);
   const [verb = 'statement'] = /^[a-z]+/i.exec(head) ?? [];
@@ -106,7 +106,7 @@ const commandOf = (deviceId: string, { id, name }: { id: string; name: string })
   'tillgate.command_id': id,
 });
 
-/** From the first copy to the answer: what the customer, the card and the bank take is the time in here. */
+/** From the first copy to the answer: includes the time of the customer, the card and the bank. */
 export function watchedLink(tracer: Tracer, link: Link): Link {
   return {
     ...link,
@@ -144,7 +144,7 @@ function outcomeOf(result: CarryResult): string {
   return result.kind === 'ended' ? result.outcome : result.kind;
 }
 
-/** The trace that wrote the callback goes on here, on whichever instance, and at the ERP. */
+/** Continues the trace that wrote the callback, on any instance, and passes it to the ERP. */
 export function watchedSend(tracer: Tracer, send: Send): Send {
   return async (callback, signal) => {
     const attributes = { 'server.address': new URL(callback.url).hostname, 'tillgate.callback_id': callback.id };
@@ -162,7 +162,7 @@ async function ended<Result>(span: Span, work: Promise<Result>): Promise<Result>
   try {
     return await work;
   } catch (error) {
-    // Its words may hold values; its name cannot.
+    // The message may contain values; the name cannot.
     span.set({ 'error.type': (error as { code?: string }).code ?? (error as Error).name });
     span.fail();
     throw error;

@@ -60,7 +60,7 @@ it.each([503, 0])('keeps a bounded number while the receiver fails (%s), loses n
   await clock.advance(120_000);
   expect(taken).toEqual(inOrder(8_192));
   expect(logger.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
-    'warn: spans do not reach their receiver; trying again',
+    'warn: spans do not reach their receiver; the gateway will retry',
     'info: spans reach their receiver again',
   ]);
   expect(logger.lines[1]?.fields).toEqual({ dropped: 512 + 20_000 - 8_192 });
