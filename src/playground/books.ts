@@ -11,7 +11,7 @@ import { namesOf, refundedBani, type Sale } from './erp/sale.ts';
 type BookName = 'bank' | 'ledger' | 'fiscal' | 'erp';
 
 interface Entry {
-  /** The name under which the sale stands in that book. */
+  /** The id of the sale in that book. */
   name: string;
   amountBani: Bani;
   isRefund: boolean;
@@ -33,7 +33,7 @@ export interface BooksRequest {
   underWay: number;
 }
 
-/** Clocks of database and devices may be a little apart from ours. */
+/** Clocks of the database and the devices may differ slightly from ours. */
 const slackMs = 60_000;
 const maxRows = 10_000;
 const maxDifferences = 20;
@@ -76,7 +76,7 @@ function bankEntries({ bank }: VirtualDevice, fromMs: number): Entry[] {
     }
     const original = charges.get(originalId);
     if (original && kind === 'refund') entries.push({ ...original, amountBani, isRefund: true, text: authCode, atMs });
-    // What is voided was never paid.
+    // A voided payment counts as never paid.
     if (original && kind === 'void') entries.splice(entries.indexOf(original), 1);
   }
   return entries;
@@ -126,7 +126,7 @@ async function ledgerEntries(
     const entry = { name, text: row.operation_id ?? '', atMs: row.issued_at };
     if (isPayment && row.document_state !== 'voided') entries.push({ ...entry, amountBani: row.amount_bani ?? 0, isRefund: false });
     if (effect === 'refund') entries.push({ ...entry, amountBani: row.amount_bani ?? 0, isRefund: true });
-    // A receipt with a card payment is a charge too.
+    // A receipt with a card payment of the register is a charge, too.
     if (prints && (row.card_bani ?? 0) > 0) entries.push({ ...entry, amountBani: row.card_bani ?? 0, isRefund: false });
   }
   for (const { oid, amount_bani, receipt_id, ended_at } of invoices.toReversed()) {
@@ -161,7 +161,7 @@ function bookView(entries: readonly Entry[]): BooksView['bank'] {
   };
 }
 
-/** What was taken and what was given back under each name. */
+/** Amounts taken and returned, by id. */
 type Sums = ReadonlyMap<string, { taken: Bani; given: Bani }>;
 
 function sumsByName(entries: readonly Entry[]): Sums {

@@ -1,10 +1,10 @@
-// Something in the playground has changed: waiting code checks at once; pages are notified a few times a second at most.
-// A tick may also come for nothing; its receiver checks for itself.
+// Notifications of changes in the playground: waiting code checks its condition at once; pages are notified at most a few times a second.
+// There may be spurious notifications.
 import type { Cancel, Clock } from '../kernel/clock.ts';
 
 export interface Changes {
   changed(): void;
-  /** Resolves when `find` finds something, looking at every change. Rejects with the given error after the time, or when it is stopped. */
+  /** Resolves when `find`, called at every change, returns a result. Rejects with the given error after the time, or when stopped. */
   until<Found>(find: () => Found | undefined | false, withinMs: number, late: () => Error): Promise<Found>;
   /** Waiting code fails with this error. */
   stopWaiting(error: Error): void;

@@ -1,5 +1,5 @@
-// The playground of the sandbox: its devices, a till that is a small real ERP, the wire between, four books and six stories.
-// All of it lives in this process and is gone with it, save what the real books keep. Nothing of it exists outside the sandbox.
+// The playground of the sandbox: its devices, a till that is a small real ERP, the messages between them, four books and six stories.
+// Its state is in memory and ends with the process, except for the real books. It exists only in a sandbox.
 import type { PlaygroundPort } from '../cabinet/playground/port.ts';
 import { storyNames } from '../cabinet/playground/view-schema.ts';
 import { readSigningSecrets } from '../callbacks/signing-secrets.ts';
@@ -33,16 +33,16 @@ export interface PlaygroundDeps {
   baseUrl: string;
   devices: readonly ShopDevice[];
   ether: Ether;
-  /** How long cashier and customer of a story take for each thing that they do, so that one can watch. */
+  /** Pause between the actions of cashier and customer in a story, so that a viewer can follow. */
   momentMs: number;
-  /** Something changed that a page may show. */
+  /** Notifies pages of a change. */
   tell(version: number): void;
 }
 
-/** What the devices are given before they start: who watches their wires. */
+/** Observers of the devices' messages, created before the devices start. */
 export interface Ether {
   wire: WireLog;
-  /** Called at every message, and when a channel comes or goes. */
+  /** Calls the listener at every message, and when a channel connects or disconnects. */
   listen(listener: () => void): void;
 }
 
@@ -70,7 +70,7 @@ export async function startPlayground(deps: PlaygroundDeps): Promise<Playground>
   const shop = createShop(shared);
   const book = createErpBook(() => clock.now());
   const calls = createApiCalls(shared);
-  // Till and listener know each other; the listener comes last, and nothing is asked of it before.
+  // The till and the receiver depend on each other; the receiver is created last and not used before.
   const theSink = (): ErpSink => sink;
   const till = new Till({ ...shared, calls, book, shop, sink: theSink });
   const qrSale = createQrSale({ ...shared, calls, till, shop, sink: theSink });
@@ -96,7 +96,7 @@ export async function startPlayground(deps: PlaygroundDeps): Promise<Playground>
       const { items, totalBani } = till.basket();
       const last = book.last();
       const invoice = qrSale.view();
-      // As it stands before the books are read: a story that ends meanwhile would stand beside books of a sale that is under way.
+      // Copied before the books are read: a story that ends in between would be shown with the books of a running sale.
       const story = structuredClone(stories.view());
       return {
         devices: await shop.views(),

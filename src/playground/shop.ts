@@ -1,4 +1,4 @@
-// The devices of the playground as a person sees and handles them. They are real devices on the real wire; here nothing is made up.
+// The devices of the playground as a person sees and operates them. They are virtual devices that use the real protocol.
 import type { FaultsChange } from '../cabinet/playground/port.ts';
 import type { DeviceView, personActs } from '../cabinet/playground/view-schema.ts';
 import type { Database } from '../database/database.ts';
@@ -16,19 +16,19 @@ export interface ShopDevice {
 }
 
 export interface Shop {
-  /** Throws when there is none, or none of that kind. */
+  /** Throws if there is none, or none of that kind. */
   find(deviceId: string, kind?: 'terminal' | 'register'): ShopDevice;
   all(): readonly ShopDevice[];
   first(kind: 'terminal' | 'register'): ShopDevice;
   views(): Promise<DeviceView[]>;
-  /** The operation that keeps the device from taking a new one: in flight, unresolved, or a payment that awaits CloseDoc. */
+  /** The operation that blocks the device: in flight, unresolved, or a payment that awaits CloseDoc. */
   heldBy(device: VirtualDevice): Promise<Command | undefined>;
   setByHand(deviceId: string, byHand: boolean): void;
   act(deviceId: string, action: (typeof personActs)[number]): void;
   arm(deviceId: string, change: FaultsChange): void;
   setChannel(deviceId: string, via: 'mqtt' | 'queue', isCut: boolean): void;
   setPower(deviceId: string, isOn: boolean): void;
-  /** By itself, on, with paper, both channels up, nothing armed. */
+  /** Resets all devices: automatic, on, with paper, both channels up, no fault armed. */
   putInOrder(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export function createShop({ database, devices, logger, onChange }: ShopDeps): S
   function switchTo(device: VirtualDevice, isOn: boolean): Promise<void> {
     return device
       .setPower(isOn)
-      .catch((error: unknown) => logger.error({ err: error, deviceId: device.deviceId }, 'a device of the playground does not come up'))
+      .catch((error: unknown) => logger.error({ err: error, deviceId: device.deviceId }, 'a device of the playground does not start'))
       .finally(onChange);
   }
 

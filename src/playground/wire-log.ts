@@ -1,4 +1,4 @@
-// What ran over the wires of the devices lately, in order: a short list, read off the real messages.
+// The latest messages of the devices in order: a short list of the real messages.
 import type { WireView } from '../cabinet/playground/view-schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { AnswerMessage } from '../link/wire-schemas.ts';
@@ -6,16 +6,16 @@ import { isJsonObject, readCommand } from '../virtual/client/command-reader.ts';
 import type { WireWatch } from '../virtual/mishaps/misdelivery.ts';
 
 export interface WireLog {
-  /** To be given to the device of that id. */
+  /** The observer for this device. */
   watch(deviceId: string): WireWatch;
   /** Oldest first. */
   messages(): WireView[];
-  /** The number of the newest. */
+  /** The sequence number of the newest message. */
   lastSeq(): number;
 }
 
 const kept = 100;
-/** A Recall's answer names the question only; so many questions are remembered. */
+/** The answer to a Recall has only the id of the Recall; so many targets are kept. */
 const keptQuestions = 50;
 
 export function createWireLog(clock: Clock, onChange: () => void): WireLog {
@@ -57,7 +57,7 @@ export function createWireLog(clock: Clock, onChange: () => void): WireLog {
   };
 }
 
-/** Of a Recall's answer what it tells about the command: `final` and its outcome. */
+/** For the answer to a Recall: the state of its target, with the outcome if `final`. */
 function whatOf({ outcome, report }: AnswerMessage, target: string | undefined): string {
   if (target === undefined || outcome !== 'done' || !isJsonObject(report) || typeof report.state !== 'string') return outcome;
   return typeof report.outcome === 'string' ? `${report.state}, ${report.outcome}` : report.state;

@@ -1,4 +1,4 @@
-// Starts a virtual device on the real wire: files in its state directory, connectors by the addresses that it was given.
+// Starts a virtual device with the real protocol: files in its state directory, connectors for the given addresses.
 // Used by the sandbox in process and by `tillgate simulate`.
 import { join } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
@@ -32,7 +32,7 @@ export interface RunOptions
   logger: Logger;
   noJournal?: boolean | undefined;
   faults?: Partial<Faults> | undefined;
-  /** Gets one line of text for each thing that a person in front of the device would see. */
+  /** Gets one line of text for each display and printout. */
   log?: ((line: string) => void) | undefined;
 }
 
@@ -63,7 +63,7 @@ export async function startVirtualDevice(options: RunOptions): Promise<VirtualDe
     logger,
     faults: { ...faults, ...(noJournal === undefined ? {} : { noJournal }) },
   });
-  collectPaper(device.screen, join(stateDir, 'paper'), logger, (path) => log?.(`The picture of it is ${path}`));
+  collectPaper(device.screen, join(stateDir, 'paper'), logger, (path) => log?.(`Picture: ${path}`));
   if (log) {
     device.screen.listen((event) => {
       if (event.type === 'display') log(event.text);

@@ -1,6 +1,6 @@
-// The invoice journey as one action of a device: read the QR, fetch the receipt, take the money, print, tell the gateway.
-// Each attempt's command id follows from the invoice, so that a scan repeated after a crash finds the money already taken
-// instead of taking it again.
+// The payment of an invoice as one action of a device: read the QR, fetch the receipt, take the money, print, report it paid.
+// The command id of each attempt is derived from the invoice, so that a scan repeated after a crash finds the money already taken instead of
+// taking it again.
 import { createHash } from 'node:crypto';
 import { type Clock, sleep } from '../kernel/clock.ts';
 import { bytesToUuid } from '../kernel/ids.ts';
@@ -14,14 +14,14 @@ import type { VirtualDevice } from './devices/virtual-device.ts';
 export interface ScanStep {
   step: 'get' | 'money' | 'close' | 'payd';
   isOk: boolean;
-  /** What happened, one sentence. */
+  /** One sentence. */
   detail: string;
 }
 
 export interface ScanResult {
-  /** The invoice is paid and the gateway knows it. */
+  /** The invoice is paid and the gateway has confirmed it. */
   isPaid: boolean;
-  /** The card was charged or the receipt printed, whatever the gateway said to it. */
+  /** The card was charged or the receipt printed, whatever the gateway answered. */
   isMoneyTaken: boolean;
   steps: ScanStep[];
   receiptId?: string;
@@ -38,7 +38,7 @@ export interface ScanOptions {
   fetch?: ((address: string, init?: RequestInit) => Promise<Response>) | undefined;
 }
 
-/** A Payd that got no answer is repeated: the gateway takes the same one twice without harm. */
+/** A Payd without an answer is repeated: it is idempotent. */
 const paydTries = 5;
 const paydWaitMs = 1_000;
 const requestTimeoutMs = 15_000;
@@ -63,17 +63,17 @@ export async function scanInvoice(options: ScanOptions): Promise<ScanResult> {
 
   const paid = await tellPaid(options, { QR: qr, ReceiptID: receiptId, DeviceID: device.deviceId });
   const isPaid = paid.errorCode === 0;
-  const detail = isPaid ? `The gateway knows: receipt ${receiptId}.` : `Refused although the money is taken: ${paid.errorMessage}`;
+  const detail = isPaid ? `Reported to the gateway: receipt ${receiptId}.` : `Refused although the money is taken: ${paid.errorMessage}`;
   steps.push({ step: 'payd', isOk: isPaid, detail });
   return { isPaid, isMoneyTaken: true, steps, receiptId, oid };
 }
 
-/** The scan alone: no money is taken. */
+/** Only the scan: no money is taken. */
 export function fetchInvoice(options: ScanOptions): Promise<Envelope> {
   return call(options, 'Invoice/Get', { QR: options.qr });
 }
 
-/** The receipt id to report, or undefined when no money was taken. */
+/** The receipt id to report, or undefined if no money was taken. */
 function takeMoney(
   device: VirtualDevice,
   oid: string,
@@ -84,7 +84,7 @@ function takeMoney(
   return device.kind === 'terminal' ? payByCard(device, oid, amountBani, steps) : printAndPay(device, oid, receipt, steps);
 }
 
-/** A terminal prints no fiscal receipt: its bank reference stands for it. */
+/** A terminal prints no fiscal receipt: its bank reference is used instead. */
 async function payByCard(device: VirtualDevice, oid: string, amountBani: Bani, steps: ScanStep[]): Promise<string | undefined> {
   const paid = await performOnce(device, oid, 'Pay', { amount: baniToLei(amountBani), currency: 'MDL', documentNr: oid });
   const { operationId, rrn } = paid.report ?? {};
@@ -92,7 +92,7 @@ async function payByCard(device: VirtualDevice, oid: string, amountBani: Bani, s
     steps.push({ step: 'money', isOk: false, detail: `The payment ended ${paid.outcome}: ${paid.reason ?? ''}` });
     return undefined;
   }
-  steps.push({ step: 'money', isOk: true, detail: `The bank said yes: operation ${operationId}, rrn ${String(rrn)}.` });
+  steps.push({ step: 'money', isOk: true, detail: `The bank approved: operation ${operationId}, rrn ${String(rrn)}.` });
   const closed = await performOnce(device, oid, 'CloseDoc', { documentNr: oid, operationId });
   steps.push({ step: 'close', isOk: closed.outcome === 'done', detail: `Closing the document: ${closed.outcome}.` });
   return String(rrn);
@@ -111,7 +111,7 @@ async function printAndPay(device: VirtualDevice, oid: string, receipt: JsonObje
   return receiptId;
 }
 
-/** Runs the command unless an earlier scan of this invoice did; an attempt that came to nothing is followed by a new one. */
+/** Runs the command unless an earlier scan of this invoice did; after a failed attempt a new one follows. */
 async function performOnce(device: VirtualDevice, oid: string, name: LedgerCommandName, args: JsonObject): Promise<Ending> {
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const id = attemptId(`${device.deviceId} ${oid} ${name} ${attempt}`);
@@ -124,7 +124,7 @@ async function performOnce(device: VirtualDevice, oid: string, name: LedgerComma
 
 function attemptId(text: string): string {
   const bytes = createHash('sha256').update(text).digest().subarray(0, 16);
-  // The bits that make it a well-formed UUID of one's own making.
+  // The version and variant bits of a custom UUID (version 8).
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   return bytesToUuid(bytes);
@@ -132,7 +132,7 @@ function attemptId(text: string): string {
 
 type Envelope = JsonObject & { errorCode: number; errorMessage: string };
 
-/** Money was taken: it goes on asking until the gateway says yes or no. */
+/** Money was taken: repeats the call until the gateway accepts or refuses. */
 async function tellPaid(options: ScanOptions, query: Record<string, string>): Promise<Envelope> {
   let answer = await call(options, 'Invoice/Payd', query);
   for (let tries = 1; tries < paydTries && isTemporary(answer); tries += 1) {
@@ -159,7 +159,7 @@ async function call(options: ScanOptions, path: string, query: Record<string, st
     const body: unknown = await response.json();
     if (isJsonObject(body) && typeof body.errorCode === 'number')
       return { ...body, errorCode: body.errorCode, errorMessage: String(body.errorMessage) };
-    return { errorCode: noAnswer, errorMessage: 'The gateway answered something that is no envelope.' };
+    return { errorCode: noAnswer, errorMessage: 'The answer of the gateway has no envelope.' };
   } catch (error) {
     return { errorCode: noAnswer, errorMessage: `The gateway did not answer: ${error instanceof Error ? error.message : String(error)}` };
   }

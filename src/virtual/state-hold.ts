@@ -1,16 +1,16 @@
-// One process at a time is a device: two with one state directory would each count receipts from its own memory and give one number twice.
-// The file that says who holds a directory outlives a crash, so a holder counts only while that very process lives.
+// A lock on the state directory: two processes with one directory would each number receipts from their own memory and use a number twice.
+// The lock file survives a crash, so it counts only while the process that wrote it still runs.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StartRefused } from '../kernel/start-refused.ts';
 
 interface Holder {
   pid: number;
-  /** The system's mark of this process, because process ids are used again; absent where the system has none. */
+  /** Start time of the process, because process ids are reused; absent if the system has none. */
   mark?: string | undefined;
 }
 
-/** Takes the directory, or refuses with a sentence that says who has it. Returns the release. */
+/** Locks the directory, or throws with the process that holds it. Returns the release function. */
 export function holdStateDir(stateDir: string): () => void {
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
   const path = join(stateDir, 'holder.json');
@@ -19,7 +19,7 @@ export function holdStateDir(stateDir: string): () => void {
     const holder = readHolder(path);
     if (holder !== undefined && isAlive(holder)) {
       throw new StartRefused(
-        `The device in ${stateDir} is already run by process ${holder.pid}: stop that one first, or name another --state-dir.`,
+        `The device in ${stateDir} is already run by process ${holder.pid}: stop it first, or use another --state-dir.`,
       );
     }
     rmSync(path, { force: true });
@@ -60,10 +60,10 @@ function isAlive(holder: Holder): boolean {
   }
 }
 
-/** On Linux, when the process started; nothing for one that is gone or only waits to be buried. */
+/** On Linux, the start time of the process; undefined if it has ended or is a zombie. */
 function markOf(pid: number): string | undefined {
   const stat = readFileOrNothing(`/proc/${pid}/stat`);
-  // The name of the program stands in brackets and may hold anything; the plain fields follow the last of them.
+  // The name of the program is in brackets and may contain any text; the other fields follow the last bracket.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields === undefined || fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
 }

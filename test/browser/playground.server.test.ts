@@ -302,7 +302,7 @@ describe('what cannot be done now', () => {
     await page.getByRole('button', { name: 'Stop story' }).click();
     const outcome = page.getByRole('region', { name: 'What the ERP had to do' });
     await outcome.getByText('Not clear.').waitFor();
-    await outcome.getByText('The story stopped: It was stopped.').waitFor();
+    await outcome.getByText('The story stopped: Stopped by the user.').waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
     await expectBooksAgree();
   }, 60_000);

@@ -1,27 +1,27 @@
-// The till's calls to the gateway: the public API over real HTTP, with the demo key, each kept with what was sent and what came back.
-// The key is sent and never shown: what is kept says $KEY. The list is short, and so are its texts.
+// The till's calls to the gateway: the public API over real HTTP, with the demo key. Each call is recorded with its request and answer.
+// The key is sent and never shown: records contain $KEY instead. The list and its texts are short.
 import type { ApiCallView } from '../../cabinet/playground/view-schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
 
 export interface ApiAnswer {
-  /** -1: no answer came, or one that is no envelope. */
+  /** -1: no answer, or one without an envelope. */
   errorCode: number;
   errorMessage: string;
   OID?: string;
   QR?: string;
-  /** The device's report, read. */
+  /** The device's report, parsed. */
   report: Record<string, unknown>;
 }
 
 export interface ApiCallRequest {
   label: string;
-  /** Whose call it is. */
+  /** The sale of the call. */
   saleId: string;
   method: 'GET' | 'POST';
   path: string;
   body?: Record<string, unknown>;
   idempotencyKey?: string;
-  /** What the till makes of the answer; also of that to a repeat. */
+  /** Handles the answer, also that to a repeat. */
   received(answer: ApiAnswer): void;
 }
 
@@ -30,7 +30,7 @@ export interface ApiCalls {
   send(request: ApiCallRequest): Promise<ApiAnswer>;
   /** The last of the till's own calls. */
   last(): ApiCallRequest | undefined;
-  /** For calls that a device makes: fetch, and it is kept. */
+  /** A fetch that records the calls of a device. */
   fetchAs(label: string): (address: string, init?: RequestInit) => Promise<Response>;
   /** Newest first. */
   views(): ApiCallView[];
@@ -47,7 +47,7 @@ export interface ApiCallsDeps {
 export const noAnswer = -1;
 const kept = 30;
 const maxTextLength = 2_000;
-/** A little longer than the longest that the gateway itself waits. */
+/** Slightly longer than the longest time-out of the gateway. */
 const patienceMs = 6 * 60_000;
 
 export function createApiCalls({ baseUrl, apiKey, clock, onChange }: ApiCallsDeps): ApiCalls {
@@ -71,7 +71,7 @@ export function createApiCalls({ baseUrl, apiKey, clock, onChange }: ApiCallsDep
 
   async function send(request: ApiCallRequest): Promise<ApiAnswer> {
     const { label, method, path, body, idempotencyKey } = request;
-    // A repeat keeps the name of what it repeats.
+    // A repeat must not replace the call that it repeats.
     if (label !== 'again') last = request;
     const headers = {
       ...(method === 'POST' ? { 'Content-Type': 'application/json' } : { 'X-API-Key': '$KEY' }),
@@ -151,7 +151,7 @@ function readReport(report: unknown): Record<string, unknown> {
   }
 }
 
-/** A picture in Base64 tells a reader nothing. */
+/** Shortens a picture in Base64, which is not readable. */
 function shortened(answer: Record<string, unknown>): Record<string, unknown> {
   const short = (value: unknown) => (typeof value === 'string' && value.length > 500 ? `${value.slice(0, 60)}…` : value);
   return Object.fromEntries(Object.entries(answer).map(([name, value]) => [name, short(value)]));
@@ -159,7 +159,7 @@ function shortened(answer: Record<string, unknown>): Record<string, unknown> {
 
 function curlOf(url: string, method: string, headers: Record<string, string>, body: Record<string, unknown> | undefined): string {
   const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
-  // The two that the shell is to fill in stand outside the single quotes.
+  // $KEY and $DEVICE, which the shell expands, are outside the single quotes.
   const open = (text: string) => quoted(text).replace(/\$(KEY|DEVICE)/, `'"$$$1"'`);
   const lines = [
     `curl${method === 'GET' ? '' : ` -X ${method}`} ${quoted(url)}`,

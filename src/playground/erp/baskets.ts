@@ -1,4 +1,4 @@
-// What the till sells by default. No total ends in a magic amount.
+// The default baskets of the till. No total is a magic amount.
 import type { SaleRequest } from '../../cabinet/playground/port.ts';
 import { invalidRequest } from '../../kernel/error-codes.ts';
 import { type Bani, baniToLei, maxAmountBani, parseAmount } from '../../kernel/money.ts';
@@ -28,7 +28,7 @@ const shelves: readonly (readonly [name: string, quantity: number, price: number
   ],
 ];
 
-/** The next one after each sale. */
+/** Each sale uses the next one. */
 export function basketAt(count: number): Basket {
   const shelf = shelves[count % shelves.length] ?? [];
   return basketOf(shelf.map(([name, quantity, price]) => ({ name, quantity, price })));
@@ -45,10 +45,10 @@ function basketOf(given: NonNullable<SaleRequest['items']>): Basket {
     const priceBani = parseAmount(price);
     const totalBani = lineTotal(quantity, Number(price));
     if (priceBani === undefined || totalBani === undefined)
-      throw invalidRequest(`items[${index}] must have a price of at most two places.`);
+      throw invalidRequest(`items[${index}] must have a price with at most two decimals.`);
     return { name, quantity, priceBani, totalBani };
   });
   const totalBani = items.reduce((sum, item) => sum + item.totalBani, 0);
-  if (!(totalBani >= 1 && totalBani <= maxAmountBani)) throw invalidRequest('items must come to an amount.');
+  if (!(totalBani >= 1 && totalBani <= maxAmountBani)) throw invalidRequest('The sum of items must be an allowed amount.');
   return { items, totalBani };
 }

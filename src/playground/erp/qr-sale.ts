@@ -1,4 +1,5 @@
-// The till's invoice: created, shown as a QR, scanned and paid by a device of the playground. The till knows its state from answers and callbacks.
+// The till's invoice: created, shown as a QR, scanned and paid by a device of the playground. The till learns its state from answers and
+// callbacks.
 
 import type { PlaygroundView } from '../../cabinet/playground/view-schema.ts';
 import { type Clock, sleep } from '../../kernel/clock.ts';
@@ -11,7 +12,7 @@ import type { Sale } from './sale.ts';
 import type { ErpSink, ReceivedCallback } from './sink.ts';
 import { receiptOf, type Till } from './till.ts';
 
-/** What cannot be begun is thrown at once; what was begun never rejects, and undefined says that it broke off. */
+/** Throws at once if a step cannot begin. A started step never rejects; undefined: it was aborted. */
 export interface QrSale {
   create(request: { amountBani?: Bani | undefined; expiresInS?: number | undefined }): { sale: Sale; created: Promise<boolean> };
   scan(deviceId: string): Promise<boolean | undefined>;
@@ -108,7 +109,7 @@ export function createQrSale({ baseUrl, clock, calls, till, shop, sink, onChange
       return behind(async () => {
         if (sale.state === 'waiting') sale.state = 'paying';
         const result = await scanInvoice({ baseUrl, qr, device, deviceSecret: secret, clock, fetch: calls.fetchAs('device') });
-        // The callback may have overtaken this; then it stays.
+        // A callback may have arrived earlier; its state stays.
         await sleep(clock, arrivesWithinMs);
         if (!result.isPaid && sale.paidBani === 0) {
           sale.state = result.isMoneyTaken ? 'unknown' : 'waiting';
@@ -120,7 +121,7 @@ export function createQrSale({ baseUrl, clock, calls, till, shop, sink, onChange
     },
     received({ oid, state }) {
       if (invoice?.oid !== oid || !states.includes(state)) return;
-      // Callbacks of one invoice come in order; a repeat changes nothing.
+      // Callbacks of one invoice arrive in order; a repeat changes nothing.
       invoice.state = state as InvoiceState;
       if (state === 'Expired' || state === 'Cancelled') invoice.sale.state = 'refused';
     },

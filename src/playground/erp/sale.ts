@@ -1,5 +1,5 @@
-// A sale as the till's ERP keeps it, and the ERP's book of them: what answers and callbacks said, and nothing else.
-// The book is bounded: when it is full, the till sells no more until the books are emptied.
+// A sale in the till's ERP, and the ERP's book of sales, filled only from answers and callbacks.
+// The book is bounded: when it is full, the till refuses sales until the books are emptied.
 import type { SaleView } from '../../cabinet/playground/view-schema.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { type Bani, baniToLei } from '../../kernel/money.ts';
@@ -20,14 +20,14 @@ export interface Sale {
   readonly totalBani: Bani;
   readonly registerId: string;
   state: SaleView['state'];
-  /** The terminal of a card sale, or what paid an invoice. */
+  /** The terminal of a card sale, or the device that paid an invoice. */
   deviceId?: string;
   /** From answers and callbacks. */
   paidBani: Bani;
   paidAtMs?: number;
-  /** By the OID of each refund: one that is reported twice counts once. */
+  /** By the OID of each refund: a refund that is reported twice counts once. */
   refunds: Map<string, Bani>;
-  /** The document of its payment. */
+  /** Whether the document of its payment is closed. */
   isClosed: boolean;
   operationId?: string;
   rrn?: string;
@@ -42,10 +42,10 @@ export interface ErpBook {
   readonly sinceMs: number;
   add(sale: Sale): void;
   last(): Sale | undefined;
-  /** Also of those that stood in it before it was emptied: an invoice may be paid later. */
+  /** Also finds sales from before the book was emptied: an invoice may be paid later. */
   byOid(oid: string): Sale | undefined;
   sales(): Sale[];
-  /** Nothing is deleted anywhere: from now on other sales are compared. */
+  /** Deletes nothing; only later sales are compared. */
   empty(): void;
 }
 
@@ -80,7 +80,7 @@ export function refundedBani(sale: Sale): Bani {
   return [...sale.refunds.values()].reduce((sum, bani) => sum + bani, 0);
 }
 
-/** Under which names the sale stands in the other books. */
+/** The ids of the sale in the other books. */
 export function namesOf(sale: Sale): string[] {
   return sale.oid === undefined ? [sale.id] : [sale.id, sale.oid];
 }

@@ -1,5 +1,5 @@
-// Where the ERP of the playground receives callbacks: a listener on loopback that checks each signature, answers at once, and keeps the last few.
-// What is not signed by the merchant's secret is answered 401 and believed nothing. While the ERP is down it answers 503, as a sleeping one.
+// The callback receiver of the playground's ERP: a server on loopback that checks each signature, answers at once, and keeps the last few
+// callbacks. A callback without a valid signature is answered 401 and ignored. While the ERP is switched off, it answers 503.
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { CallbackView } from '../../cabinet/playground/view-schema.ts';
@@ -15,7 +15,7 @@ export interface ReceivedCallback {
 }
 
 export interface ErpSink {
-  /** With placeholders, as an ERP gives it to the gateway. */
+  /** A CallbackURI with placeholders. */
   callbackUri(subject: 'invoice' | 'operation'): string;
   isDown: boolean;
   /** Newest first. */
@@ -26,15 +26,15 @@ export interface ErpSink {
 export interface SinkDeps {
   clock: Clock;
   logger: Logger;
-  /** All that sign now: a rotated secret is taken up without a restart. */
+  /** All current signing secrets, so that a rotation needs no restart. */
   secrets(): Promise<readonly string[]>;
-  /** A verified callback that the ERP was up to receive. */
+  /** Called for a verified callback while the ERP is switched on. */
   received(callback: ReceivedCallback): void;
   onChange(): void;
 }
 
 const kept = 30;
-/** Tries of one callback are counted while it is among the last so many. */
+/** Attempts are counted for so many of the last callbacks. */
 const keptCounts = 200;
 const maxUrlLength = 500;
 
@@ -72,13 +72,13 @@ export async function startErpSink({ clock, logger, secrets, received, onChange 
     return status;
   }
 
-  /** A callback that the ERP cannot take now is sent again. */
+  /** Returns the HTTP status; after an error status the gateway retries. */
   function take(callback: ReceivedCallback): number {
     try {
       received(callback);
       return 200;
     } catch (error) {
-      logger.warn({ err: error }, 'the ERP of the playground could not take a callback now');
+      logger.warn({ err: error }, 'the ERP of the playground could not process a callback; the gateway will retry');
       return 503;
     }
   }
@@ -102,7 +102,7 @@ export async function startErpSink({ clock, logger, secrets, received, onChange 
     answer(request).then(
       (status) => response.writeHead(status, { 'content-type': 'text/plain' }).end(status === 200 ? 'ok\n' : 'no\n'),
       (error: unknown) => {
-        logger.warn({ err: error }, 'the ERP of the playground could not take a callback');
+        logger.warn({ err: error }, 'the ERP of the playground could not receive a callback');
         response.writeHead(500).end();
       },
     );

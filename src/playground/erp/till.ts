@@ -1,11 +1,11 @@
-// The till: a small real ERP. It asks the gateway by its public API, and keeps the answers in its own book.
+// The till: a small real ERP. It calls the gateway's public API and records the answers in its own book.
 //
 //   card: Pay on the terminal -> CloseDoc -> receipt on the register, paid otherwise, so that no card is charged again
-//   QR:   Create -> a device scans and takes the money -> the callback Payed -> receipt, unless the register that was paid has printed it
+//   QR:   Create -> a device scans and takes the money -> the callback Payed -> receipt, unless the paying register has printed it
 //
-// An answer that does not say what became of the money (3, or none) is asked after until it does. Everything that is sent again goes under
-// the name that it had, so no repeat of the till's can charge, refund or print twice: documentNr and Receipt.Uid, under which a refusal may
-// be tried anew; an Idempotency-Key for a refund, which has no name of its own.
+// After an answer without an outcome (3, or no answer), the till repeats the call until it gets one. Repeats keep their identifiers, so none
+// can charge, refund or print twice: documentNr and Receipt.Uid, under which a refused operation may be tried again; an Idempotency-Key for
+// a refund, which has no number of its own.
 import type { SaleRequest } from '../../cabinet/playground/port.ts';
 import { type Clock, sleep } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
@@ -29,7 +29,7 @@ export interface TillDeps {
   onChange(): void;
 }
 
-/** Neither cash nor card: the card was charged on the terminal, before. */
+/** Neither cash nor card: the card was charged on the terminal before. */
 const paidElsewhere = 3;
 const byCard = 1;
 const maxUnderWay = 8;
@@ -47,12 +47,12 @@ export class Till {
     this.#deps = deps;
   }
 
-  /** What it would sell next. */
+  /** The basket of the next sale. */
   basket(): Basket {
     return basketAt(this.#sold);
   }
 
-  /** Sales, refunds and repeats that have not come to their end. */
+  /** Running sales, refunds and repeats. */
   get underWay(): number {
     return this.#underWay;
   }
@@ -61,12 +61,12 @@ export class Till {
     this.#isStopped = true;
   }
 
-  /** Runs what takes a while behind the call that asked for it; throws at once when too much is under way. */
+  /** Runs long work in the background; throws at once if too much is running. */
   behind(work: () => Promise<unknown>): void {
     this.#checkHands();
     this.#underWay += 1;
     work()
-      .catch((error: unknown) => this.#deps.logger.error({ err: error }, 'the till of the playground broke off'))
+      .catch((error: unknown) => this.#deps.logger.error({ err: error }, 'the till of the playground failed'))
       .finally(() => {
         this.#underWay -= 1;
         this.#deps.onChange();
@@ -107,7 +107,7 @@ export class Till {
     return sale;
   }
 
-  /** The cashier presses the button once more, while the first is under way or after it. */
+  /** The cashier presses the button again, during the first call or after it. */
   clickAgain(sale: Sale): Promise<ApiAnswer> {
     const { promise, resolve } = Promise.withResolvers<ApiAnswer>();
     this.behind(async () => {
@@ -122,7 +122,7 @@ export class Till {
     if (sale?.kind !== 'card' || operationId === undefined || rrn === undefined)
       throw new GatewayError('The_status_cannot_be_applied', 'The last sale was not paid by card, so there is nothing to refund.');
     const wantedBani = amountBani ?? sale.paidBani - refundedBani(sale);
-    if (wantedBani <= 0) throw new GatewayError('The_status_cannot_be_applied', 'Nothing is left of the last sale.');
+    if (wantedBani <= 0) throw new GatewayError('The_status_cannot_be_applied', 'The last sale is already refunded completely.');
     const idempotencyKey = this.#deps.random.uuid();
     const { promise, resolve } = Promise.withResolvers<ApiAnswer>();
     this.behind(async () => {
@@ -141,7 +141,7 @@ export class Till {
     return promise;
   }
 
-  /** The last call once more, and what follows from it if it was what held the sale up. */
+  /** Repeats the last call, and continues the sale if it was blocked by that call. */
   again(): void {
     const { calls, book } = this.#deps;
     const last = calls.last();
@@ -153,7 +153,7 @@ export class Till {
     });
   }
 
-  /** A callback. It may come twice; if the till cannot take it now it throws, and the callback is sent again. */
+  /** Handles a callback, which may arrive twice. Throws if the till cannot process it now; then the gateway retries. */
   received({ state, oid, receiptId, deviceId }: ReceivedCallback): void {
     const { book, shop } = this.#deps;
     const sale = book.byOid(oid);
@@ -173,7 +173,8 @@ export class Till {
   }
 
   #checkHands(): void {
-    if (this.#underWay >= maxUnderWay) throw new GatewayError('Device_Busy', 'The till has its hands full; wait until a sale has ended.');
+    if (this.#underWay >= maxUnderWay)
+      throw new GatewayError('Device_Busy', 'The till has too many running sales; wait until one has ended.');
   }
 
   #paid(sale: Sale): void {
@@ -181,7 +182,7 @@ export class Till {
     sale.paidAtMs = this.#deps.clock.now();
   }
 
-  /** What is left to do of a sale that is paid; one at a time for each. */
+  /** The remaining steps of a paid sale; runs at most once at a time per sale. */
   async #carryOn(sale: Sale): Promise<void> {
     if (sale.paidBani === 0 || this.#carriedOn.has(sale)) return;
     this.#carriedOn.add(sale);
@@ -212,7 +213,7 @@ export class Till {
     });
   }
 
-  /** Mandatory after each approved payment: the terminal serves nothing else before it. */
+  /** Required after each approved payment: until then the terminal accepts no other operation. */
   async #close(sale: Sale): Promise<void> {
     sale.state = 'closing';
     await this.#ask({
@@ -239,7 +240,7 @@ export class Till {
         DeviceID: sale.registerId,
         CallbackURI: sink().callbackUri('operation'),
         // With an invoice, payment and receipt bear the invoice's OID [D80].
-        // A card payment is named, so that the register prints it as card and charges nothing [D146]; one by QR the ledger does not know.
+        // A card payment is named, so that the register prints it as card and charges nothing [D146]; a payment by QR is not in the ledger.
         Receipt: {
           ...receiptOf(sale),
           Uid: sale.oid ?? sale.id,
@@ -264,7 +265,7 @@ export class Till {
     else if (answer.errorCode !== 0) sale.state = refusedState;
   }
 
-  /** Sends, and while the answer leaves open what became of it sends the very same again, which joins the first and starts nothing. */
+  /** Sends the call, and repeats it unchanged while the outcome is open; a repeat joins the first call and starts nothing. */
   async #ask(call: Omit<ApiCallRequest, 'method'>): Promise<ApiAnswer> {
     const { calls, clock } = this.#deps;
     const request = { method: 'POST' as const, ...call };
@@ -277,12 +278,12 @@ export class Till {
   }
 }
 
-/** The outcome is unknown, or the gateway could not say: 41 and 2 concern the request only. */
+/** The outcome is unknown: 3, or an error about this request only (41 and 2). */
 function isOpen({ errorCode }: ApiAnswer): boolean {
   return errorCode === noAnswer || errorCode === 1 || errorCode === 2 || errorCode === 3 || errorCode === 41;
 }
 
-/** Prices as exact texts are read by people; the register reads numbers. */
+/** Exact decimal texts are for display; the register gets numbers. */
 export function receiptOf(sale: Sale): Record<string, unknown> {
   return {
     Number: sale.number,

@@ -1,4 +1,4 @@
-// Four unhappy card sales: the answer is lost, the power goes, the button is pressed twice, more is to be refunded than is left.
+// Four card sales with problems: a lost answer, a power cut, a double click, and a refund above the remainder.
 import type { WireView } from '../../cabinet/playground/view-schema.ts';
 import { sleep } from '../../kernel/clock.ts';
 import { baniToLei } from '../../kernel/money.ts';
@@ -6,7 +6,7 @@ import type { BankEntry } from '../../virtual/books/bank.ts';
 import type { Sale } from '../erp/sale.ts';
 import { amountParams, chargesOf, customerPays, isThrough, nothing, type Script, type Stage } from './stage.ts';
 
-/** How long the Wi-Fi is away. */
+/** Duration of the Wi-Fi outage. */
 const outageMs = 1_500;
 const erpReceivesPayment = (stage: Stage, sale: { paidBani: number }) => stage.until(() => sale.paidBani > 0, 60_000);
 
@@ -14,7 +14,7 @@ async function agree(stage: Stage, sale: Parameters<typeof isThrough>[0]): Promi
   await stage.until(() => isThrough(sale), 30_000);
 }
 
-/** The till calls Pay, and the gateway sends it to the terminal; `key` is the name of this step in the story. */
+/** The till calls Pay, and the gateway sends it to the terminal; `key`: the name of this step in the story. */
 function paySent(stage: Stage, sale: Sale, key: string): Promise<WireView> {
   return stage.step(
     key,
@@ -53,7 +53,7 @@ export const lostAnswer: Script = {
     const lostAtMs = await stage.step('answerLost', async () => {
       await stage.until(() => stage.seenOnWire({ what: 'done', fate: 'lost' }));
       const atMs = clock.elapsed();
-      // The Wi-Fi goes with it, and comes back: the gateway asks at once when it sees the terminal again.
+      // The Wi-Fi fails as well and recovers: the gateway sends a Recall as soon as the terminal reconnects.
       terminal.setFaults({ mqtt: false });
       await sleep(clock, outageMs);
       terminal.setFaults({ mqtt: true });

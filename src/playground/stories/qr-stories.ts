@@ -1,4 +1,4 @@
-// Two unhappy QR sales: the ERP is down when its callback is sent, and a QR that has expired.
+// Two QR sales with problems: the ERP is down when its callback is sent, and the QR has expired.
 import { sleep } from '../../kernel/clock.ts';
 import type { Sale } from '../erp/sale.ts';
 import { amountParams, customerPays, isThrough, nothing, type Script, type Stage } from './stage.ts';
@@ -64,7 +64,7 @@ export const deadErp: Script = {
   },
 };
 
-/** Long enough to be seen on the till, short enough to be waited for. */
+/** Long enough to see it on the till, short enough to wait for. */
 const expiresInS = 3;
 
 export const expiredQr: Script = {
@@ -83,7 +83,7 @@ export const expiredQr: Script = {
       () => ({ seconds: expiresInS }),
     );
     await stage.step('scanRefused', async () => {
-      if (await qrSale.scan(terminal.deviceId)) throw new Error('The QR was taken though it has expired.');
+      if (await qrSale.scan(terminal.deviceId)) throw new Error('The QR was accepted although it has expired.');
     });
     await stage.step('notified', () => callbackAnswered(stage, old, 'Expired', 200));
     const fresh = await stage.step(
@@ -105,7 +105,7 @@ export const expiredQr: Script = {
 };
 
 function waitUntil({ clock, changes, until }: Stage, atMs: number): Promise<true> {
-  // `until` looks only after a change, and there may be none meanwhile.
+  // `until` checks only after a change, so one is caused at that time.
   clock.after(Math.max(0, atMs - clock.now()), changes.changed);
   return until(() => clock.now() >= atMs);
 }

@@ -1,5 +1,5 @@
-// Plays one story at a time, shows its progress, and judges it at its end by the books of its sales.
-// A story that was stopped or failed says so; it never claims more than was seen.
+// Plays one story at a time, shows its progress, and at its end compares the books of its sales.
+// A stopped or failed story is shown as such, without a verdict.
 import { type BooksView, type StoryName, type StoryView, storyNames } from '../../cabinet/playground/view-schema.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Logger } from '../../kernel/logger.ts';
@@ -13,7 +13,7 @@ import { createStage, type Played, type Script, type StageDeps } from './stage.t
 const scripts: Record<StoryName, Script> = { lostAnswer, powerCut, doubleClick, deadErp, expiredQr, refundOverRest };
 
 const handsFreeWithinMs = 30_000;
-/** After this pause a story goes on by itself: it blocks all other stories, and the terminal's deadline would pass. */
+/** After this pause a story continues without a request: it blocks all other stories, and the terminal's deadline would pass. */
 const maxPauseMs = 120_000;
 
 export interface StoryDeps extends StageDeps {
@@ -25,7 +25,7 @@ export interface StoryDeps extends StageDeps {
 export interface StoryRunner {
   play(name: StoryName): { runId: string };
   stop(): void;
-  /** Wait before each step until it is asked for; switched off, a story that waits goes on. */
+  /** Waits before each step until it is requested. Switching it off continues a waiting story. */
   setStepByStep(isOn: boolean): void;
   nextStep(): void;
   isStepByStep(): boolean;
@@ -67,7 +67,7 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
         now.verdict = { ...obstacle, erpHadToDo: { key: 'playground.erpHadToDo.notStarted', params: {} } };
         return;
       }
-      // The customer is played too, so that one sees card and PIN.
+      // The story also plays the customer, so that card and PIN are visible.
       shop.first('terminal').device.customer.setByHand(true);
       const played = await scripts[now.name].play(
         createStage(
@@ -77,16 +77,16 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
           () => pause(now),
         ),
       );
-      // The till may still be putting something away; a story that has ended can be followed by the next at once.
+      // The till may still be finishing; after its end the next story may begin at once.
       await changes.until(
         () => deps.till.underWay === 0,
         handsFreeWithinMs,
-        () => new Error('The till did not come to an end.'),
+        () => new Error('The till did not finish in time.'),
       );
       await judge(deps.booksOf, now, played);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      logger.warn({ err: error, story: now.name }, 'a story of the playground came to no good end');
+      logger.warn({ err: error, story: now.name }, 'a story of the playground failed');
       for (const step of now.steps) if (step.state === 'running') Object.assign(step, { state: 'trouble', params: { reason } });
       now.verdict = {
         key: 'playground.verdict.brokenOff',
@@ -94,7 +94,7 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
         erpHadToDo: { key: 'playground.erpHadToDo.unclear', params: {} },
       };
     } finally {
-      // In order first: the next story may begin in the moment in which this one has ended.
+      // Reset first: the next story may begin as soon as this one has ended.
       await shop.putInOrder();
       deps.sink().isDown = false;
       now.isRunning = false;
@@ -115,7 +115,7 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
     stop() {
       if (!story?.isRunning) throw new GatewayError('The_status_cannot_be_applied', 'No story is being played.');
       stopped = story;
-      changes.stopWaiting(new Error('It was stopped.'));
+      changes.stopWaiting(new Error('Stopped by the user.'));
     },
     setStepByStep(isOn) {
       isStepByStep = isOn;
@@ -131,7 +131,7 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
   };
 }
 
-/** A device that an earlier operation holds takes nothing new, so no story could be played on it. */
+/** A device that is blocked by an earlier operation cannot be used for a story. */
 async function findObstacle(shop: StoryDeps['shop']): Promise<{ key: string; params: Record<string, string | number> } | undefined> {
   for (const { device } of [shop.first('terminal'), shop.first('register')]) {
     const holder = await shop.heldBy(device);

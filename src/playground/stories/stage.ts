@@ -1,5 +1,5 @@
-// What a story is played with: the till, the devices and the wire of the playground, and waiting for real events.
-// A step is done when its event was seen. If it is not seen in time, the step has failed and the story ends there.
+// The environment of a story: the till, the devices and the messages of the playground, and waiting for real events.
+// A step is done when its event is observed. If that does not happen in time, the step fails and the story ends.
 import type { StoryView, WireView } from '../../cabinet/playground/view-schema.ts';
 import { type Clock, sleep } from '../../kernel/clock.ts';
 import { baniToLei } from '../../kernel/money.ts';
@@ -29,17 +29,17 @@ export interface StageDeps {
 export interface Stage extends StageDeps {
   terminal: VirtualDevice;
   register: VirtualDevice;
-  /** Begins the next step, which must be the one of that name, and ends it with what it found. */
+  /** Begins the next step, which must have this name, and ends it with the result of `play`. */
   step<Found>(key: string, play: () => Promise<Found>, paramsOf?: (found: Found) => Params): Promise<Found>;
-  /** What came over the wire since the story began. */
+  /** A message sent or received since the story began. */
   seenOnWire(wanted: Partial<WireView>): WireView | undefined;
-  /** Waits for a result. Rejects with the till's error message when the card sale of the story is refused: then the rest cannot happen. */
+  /** Waits for a result. Rejects with the till's error message if the card sale of the story is refused. */
   until<Found>(find: () => Found | undefined | false, withinMs?: number): Promise<Found>;
   /** The card sale of the story, on its terminal and register. */
   sell(): Sale;
 }
 
-/** What a script leaves behind for the verdict. */
+/** The result of a script, for the verdict. */
 export interface Played {
   sales: Sale[];
   erpHadToDo: { key: string; params: Params };
@@ -53,7 +53,7 @@ export interface Script {
 
 const stepWithinMs = 20_000;
 
-/** `beforeStep`: where a story that is played step by step waits. */
+/** `beforeStep`: waits, if the story is played step by step. */
 export function createStage(deps: StageDeps, run: StoryView, isStopped: () => boolean, beforeStep: () => Promise<void>): Stage {
   const { clock, changes, shop, wire, till } = deps;
   const startedAtMs = clock.elapsed();
@@ -63,12 +63,12 @@ export function createStage(deps: StageDeps, run: StoryView, isStopped: () => bo
   let sale: Sale | undefined;
 
   function checkStopped(): void {
-    if (isStopped()) throw new Error('It was stopped.');
+    if (isStopped()) throw new Error('Stopped by the user.');
   }
 
   async function until<Found>(find: () => Found | undefined | false, withinMs = stepWithinMs): Promise<Found> {
     checkStopped();
-    const late = () => new Error('It was not seen in time.');
+    const late = () => new Error('The expected event did not happen in time.');
     const look = () => {
       if (sale?.state === 'refused') return { refusal: sale.message ?? '' };
       const found = find();
@@ -124,7 +124,7 @@ export function chargesOf(device: VirtualDevice, name: string): BankEntry[] {
     .filter(({ documentNr }) => documentNr === name);
 }
 
-/** The customer of a story: the card, a moment later the PIN. */
+/** The customer of a story presents the card and, after a pause, enters the PIN. */
 export async function customerPays({ terminal, until, clock, momentMs }: Stage): Promise<void> {
   await until(() => terminal.customer.waitsFor() === 'card');
   await sleep(clock, momentMs);

@@ -1,6 +1,6 @@
-// The bank behind a virtual device, with a book of its own, apart from the device's journal: what was really charged.
-// It does not protect against doubles, as no bank does: a device that charges twice is seen here, and tests compare this
-// book with the gateway's ledger to the ban.
+// The bank of a virtual device. Its book is separate from the device's journal and records what was really charged.
+// Like a real bank it does not detect duplicates: a device that charges twice has two entries, and tests compare this book with the
+// gateway's ledger to the ban.
 import type { Clock } from '../../kernel/clock.ts';
 import type { Bani } from '../../kernel/money.ts';
 import type { Random } from '../../kernel/random.ts';
@@ -11,7 +11,7 @@ export type BankEntryKind = 'charge' | 'decline' | 'refund' | 'void' | 'settleme
 
 export interface BankEntry {
   kind: BankEntryKind;
-  /** The command that asked; a power cut's survivor finds its work by it. */
+  /** The id of the command; recovery after a power cut finds entries by it. */
   reference: string;
   atMs: number;
   operationId: string;
@@ -21,19 +21,19 @@ export interface BankEntry {
   maskedCard: string;
   amountBani: Bani;
   documentNr?: string;
-  /** Of a refund or a void: the charge that it takes back. */
+  /** Of a refund or a void: the original charge. */
   originalId?: string;
-  /** The command that made that charge: numbers may begin again. */
+  /** The command of that charge, because operation numbers may restart. */
   originalReference?: string;
-  /** Of a settlement: how many charges it took along. */
+  /** Of a settlement: the number of charges. */
   count?: number;
-  /** Of a settlement: its charges, and what was given back of them. */
+  /** Of a settlement: the sum of its charges, and of their refunds. */
   salesBani?: Bani;
   refundsBani?: Bani;
   reason?: string;
 }
 
-/** Either what the bank wrote down, or the reason for its no. */
+/** The bank's entry, or the reason of its refusal. */
 export type BankAnswer = { entry: BankEntry; refused?: undefined } | { entry?: undefined; refused: string };
 
 export interface ChargeState {
@@ -49,16 +49,16 @@ export interface Bank {
   decline(request: { reference: string; amountBani: Bani; reason: string }): Promise<BankAnswer>;
   closeDocument(request: { reference: string; operationId: string; documentNr: string }): Promise<BankAnswer>;
   refund(request: { reference: string; operationId: string; rrn: string; amountBani: Bani }): Promise<BankAnswer>;
-  /** Takes a whole charge back; `token` undefined: the device itself reverses what it has just charged. */
+  /** Voids a whole charge; `token` undefined: the device reverses its own recent charge. */
   void(request: { reference: string; operationId: string; token: string | undefined; amountBani: Bani }): Promise<BankAnswer>;
   settle(request: { reference: string }): Promise<BankAnswer>;
-  /** Everything that was done under one command. */
+  /** All entries of one command. */
   find(reference: string): BankEntry[];
   charges(): ChargeState[];
   entries(): BankEntry[];
-  /** What was written from that moment on, without a walk through all that is older. */
+  /** Entries from this time on, found without reading older ones. */
   entriesSince(atMs: number): BankEntry[];
-  /** What the customers have paid and not got back. */
+  /** The sum of charges minus refunds and voids. */
   netBani(): Bani;
 }
 
@@ -67,7 +67,7 @@ export interface BankOptions {
   clock: Clock;
   random: Random;
   name: string;
-  /** Its operation numbers begin again after every settlement, as some banks' do [D16]. */
+  /** Operation numbers restart after every settlement, as at some banks [D16]. */
   restartsNumbers?: boolean | undefined;
 }
 
@@ -95,7 +95,7 @@ export async function openBank({ store, clock, random, name, restartsNumbers = f
     if (original && entry.kind === 'void') original.isVoided = true;
   }
 
-  /** The newest charge under a number that is the one meant. */
+  /** The newest matching charge with this number. */
   function newest(operationId: string, isMeant: (entry: BankEntry) => boolean = () => true): ChargeState | undefined {
     return byOperation.get(operationId)?.findLast(({ entry }) => isMeant(entry));
   }
@@ -123,7 +123,7 @@ export async function openBank({ store, clock, random, name, restartsNumbers = f
       amountBani: request.amountBani,
       ...extras,
     };
-    // Posted at once, so that a query meanwhile does not find that nothing happened.
+    // Added at once, so that a concurrent query does not miss it.
     book.push(entry);
     post(entry);
     await store.append(entry as unknown as JsonObject);
@@ -145,7 +145,7 @@ export async function openBank({ store, clock, random, name, restartsNumbers = f
       if (charge.isVoided) return { refused: 'The operation was voided.' };
       if (charge.isSettled) return { refused: 'The day is closed; the operation can only be cancelled.' };
       if (charge.refundedBani + request.amountBani > charge.entry.amountBani)
-        return { refused: 'It is more than what is left of the operation.' };
+        return { refused: 'The amount is more than the remainder of the operation.' };
       return await write('refund', request, about(charge));
     },
     async void({ operationId, token, ...request }) {

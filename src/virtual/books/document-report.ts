@@ -1,4 +1,4 @@
-// What a register tells of a document in its fiscal memory: the report of the command that wrote it.
+// The report of a register about a document in its fiscal memory, equal to that of the command that wrote it.
 import { baniToLei } from '../../kernel/money.ts';
 import type { JsonObject } from '../../link/protocol.ts';
 import type { BankEntry } from './bank.ts';

@@ -1,13 +1,12 @@
-// The register's fiscal memory: documents in the order they were printed, never changed and never removed. Drawer, numbers
-// and the shift's totals follow from them, so that after a power cut they cannot disagree. It does not protect against
-// doubles: a receipt printed twice is two documents here, and tests see it.
+// The register's fiscal memory: an append-only list of documents in print order. The drawer, the numbers and the totals of the shift are derived
+// from it, so that they agree after a power cut. It does not detect duplicates: a receipt printed twice is two documents, which tests detect.
 import { type Bani, baniToLei } from '../../kernel/money.ts';
 import type { JsonObject } from '../../link/protocol.ts';
 import type { RecordStore } from '../client/record-store.ts';
 import type { PaymentKind } from './receipt.ts';
 
 interface DocumentBase {
-  /** Of all documents, from 1. */
+  /** Counts all documents from 1. */
   documentNumber: number;
   commandId: string;
   atMs: number;
@@ -53,7 +52,7 @@ export interface ReportDocument extends DocumentBase {
 }
 
 export type FiscalDocument = ReceiptDocument | CashDocument | ReportDocument;
-/** A document before the memory gives it its number. */
+/** A document before it gets its number. */
 export type NewFiscalDocument = FiscalDocument extends infer Each
   ? Each extends FiscalDocument
     ? Omit<Each, 'documentNumber'>
@@ -71,7 +70,7 @@ export interface FiscalMemory {
   find(commandId: string): FiscalDocument | undefined;
   last(): FiscalDocument | undefined;
   documents(): FiscalDocument[];
-  /** What was written from that moment on, without a walk through all that is older. */
+  /** Documents from this time on, found without reading older ones. */
   documentsSince(atMs: number): FiscalDocument[];
 }
 

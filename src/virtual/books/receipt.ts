@@ -1,5 +1,5 @@
-// Reads a Receipt the way a register does: prices the lines exactly, shares the total out among the payments, and says in one
-// sentence what is wrong with one that cannot be printed. Fields it does not know are left alone.
+// Reads a Receipt like a register: prices the lines exactly, distributes the total over the payments, and returns one sentence about
+// the problem if it cannot be printed. Unknown fields are ignored.
 import { type Bani, maxAmountBani, parseAmount } from '../../kernel/money.ts';
 import { cashPaymentCode, isCardPayment } from '../../kernel/receipt.ts';
 import { lineTotal } from '../../kernel/receipt-sums.ts';
@@ -19,7 +19,7 @@ export interface ReceiptPayment {
   code: number;
   kind: PaymentKind;
   amountBani: Bani;
-  /** Charged on a terminal before: the rrn of that payment. The register asks no bank for it. */
+  /** Already charged on a terminal: the rrn of that payment. The register does not charge it. */
   paidRrn?: string;
 }
 
@@ -29,7 +29,7 @@ export interface PricedReceipt {
   lines: ReceiptLine[];
   payments: ReceiptPayment[];
   totalBani: Bani;
-  /** Handed back in cash; not part of the payments any more. */
+  /** Change in cash; already subtracted from the payments. */
   changeBani: Bani;
 }
 
@@ -47,7 +47,7 @@ export function readReceipt(value: unknown): ReadReceipt {
     lines.push(line);
   }
   const totalBani = lines.reduce((sum, line) => sum + line.totalBani, 0);
-  if (!(totalBani >= 1 && totalBani <= maxAmountBani)) return { problem: 'The total of the receipt is no amount.' };
+  if (!(totalBani >= 1 && totalBani <= maxAmountBani)) return { problem: 'The total of the receipt is not a valid amount.' };
   const paid = readPayments(value.Payments, totalBani);
   if (typeof paid === 'string') return { problem: paid };
   return { receipt: { number: textOf(value.Number), uid: textOf(value.Uid), lines, totalBani, ...paid } };
@@ -80,9 +80,9 @@ function readPayments(value: unknown, totalBani: Bani): { payments: ReceiptPayme
   for (const payment of value as unknown[]) {
     const code = isJsonObject(payment) ? Number(payment.PaymentCode) : Number.NaN;
     if (!isJsonObject(payment) || !Number.isSafeInteger(code)) return 'A payment has no PaymentCode.';
-    // Without an amount it covers what the payments before it left.
+    // Without an amount it covers the rest after the payments before it.
     const amountBani = payment.Amount === undefined || payment.Amount === null ? leftBani : parseAmount(payment.Amount);
-    if (amountBani === undefined || amountBani <= 0) return 'The amount of a payment is no amount.';
+    if (amountBani === undefined || amountBani <= 0) return 'The amount of a payment is not valid.';
     const paidRrn = isJsonObject(payment.paid) ? textOf(payment.paid.rrn) : undefined;
     payments.push({ code, kind: kindOf(code), amountBani, ...(paidRrn === undefined ? {} : { paidRrn }) });
     leftBani -= amountBani;
@@ -96,7 +96,7 @@ function kindOf(code: number): PaymentKind {
   return code === cashPaymentCode ? 'cash' : 'other';
 }
 
-// Only cash can be given back.
+// Only cash payments can have change.
 function giveChange(payments: ReceiptPayment[], changeBani: Bani): { payments: ReceiptPayment[]; changeBani: Bani } | string {
   if (changeBani === 0) return { payments, changeBani };
   const cash = payments.find((payment) => payment.kind === 'cash' && payment.amountBani > changeBani);

@@ -1,11 +1,11 @@
-// VAT letters and rates as dated configuration: laws change them, and a receipt keeps the rate of its day.
+// VAT letters and rates with dates of validity: laws change them, and a receipt keeps the rate of its day.
 import type { Bani } from '../../kernel/money.ts';
 
 export interface VatRate {
   letter: string;
   /** Hundredths of a percent: 2000 is 20 %. */
   basisPoints: number;
-  /** The first moment at which it holds, ISO. */
+  /** Valid from this time on, ISO. */
   validFrom: string;
 }
 
@@ -17,7 +17,7 @@ export const moldovanVat: VatTable = [
   { letter: 'D', basisPoints: 0, validFrom: '1998-01-01T00:00:00Z' },
 ];
 
-/** The rate in force at that moment; undefined: there is no such letter then. */
+/** The rate in force at that time; undefined: there is no such letter then. */
 export function vatRateAt(table: VatTable, letter: string, atMs: number): VatRate | undefined {
   let found: VatRate | undefined;
   for (const rate of table) {

@@ -1,4 +1,4 @@
-// What the device says: answers in the protocol's form, and the endings that found no channel and wait for one (promise 7).
+// Answers of the device in the protocol's form, and the queue of endings that wait for a channel (promise 7).
 import type { Clock } from '../../kernel/clock.ts';
 import type { JsonObject, Outcome } from '../../link/protocol.ts';
 import type { AnswerMessage, RecallReport } from '../../link/wire-schemas.ts';
@@ -6,10 +6,10 @@ import type { DeviceChannel } from './connector.ts';
 import type { Ending } from './device-work.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 
-/** How many endings wait for a channel; older ones are found by Recall. */
+/** Endings that wait for a channel; the gateway gets older ones by Recall. */
 const maxUnsent = 1_000;
 
-/** Sends on `first` if that is live, otherwise on any live channel; false when none is. */
+/** Sends on `first` if that is live, otherwise on any live channel; false if none is. */
 export type SendAnswer = (answer: AnswerMessage, replyTo: string, first: DeviceChannel | undefined) => boolean;
 
 export interface AnswerExtras {
@@ -18,11 +18,11 @@ export interface AnswerExtras {
 }
 
 export interface Answers {
-  /** To the gateway that sent the command; a command of the device's own has no receiver. */
+  /** To the gateway that sent the command; a local command has no receiver. */
   reply(command: { id: string; replyTo: string }, channel: DeviceChannel | undefined, outcome: Outcome, extras?: AnswerExtras): void;
-  /** To the sender and to everyone who asked, on any live channel, now or when one comes up. */
+  /** To the sender and to every gateway that sent a Recall, on any live channel, now or when one connects. */
   sendEnding(entry: JournalEntry, channel: DeviceChannel | undefined): void;
-  /** A channel came up: endings that found none go out now. */
+  /** A channel has connected: sends the waiting endings. */
   channelUp(): void;
 }
 
@@ -64,7 +64,7 @@ export function createAnswers({ deviceId, clock, journal, send }: Deps): Answers
       const waiting = unsent;
       unsent = [];
       for (const item of waiting) {
-        // Said now: the gateway measures the device's clock by the messages that it gets.
+        // With the current time: the gateway derives the device's clock offset from messages.
         if (!send({ ...item.answer, clock: clockNow() }, item.replyTo, undefined)) unsent.push(item);
       }
     },

@@ -1,5 +1,5 @@
-// A device on the wire, made to be reused by authors of devices: joins the protocol core to its channels. Each channel
-// carries presence when it connects and twice a minute; an answer goes by the channel its command came on, or by any that is live.
+// A device's protocol client, reusable by authors of devices: connects the protocol core to its channels. It sends presence on each channel
+// when it connects and twice a minute. An answer is sent on the channel of its command, or on any live one.
 import { type Cancel, every } from '../../kernel/clock.ts';
 import type { Connector, DeviceChannel } from './connector.ts';
 import { Device, type DeviceDeps } from './device.ts';
@@ -12,7 +12,7 @@ export interface DeviceClientDeps extends Omit<DeviceDeps, 'send'> {
 
 export interface DeviceClient {
   readonly device: Device;
-  /** Recovers what a power cut interrupted, and connects every channel that is on. */
+  /** Recovers commands that a power cut interrupted, and connects every channel that is on. */
   start(isOn?: (channel: DeviceChannel) => boolean): void;
   isConnected(channel: DeviceChannel): boolean;
   /** Connects or cuts one channel. */
@@ -20,7 +20,7 @@ export interface DeviceClient {
   /** Sends presence now on every live channel. */
   announce(): void;
   stop(): Promise<void>;
-  /** As by a power cut: no goodbye, and the old device does nothing any more. */
+  /** Simulates a power cut: no offline presence, and this client does nothing any more. */
   drop(): void;
 }
 

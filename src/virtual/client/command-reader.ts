@@ -1,5 +1,5 @@
-// Reads a command off the wire without trusting it: size, JSON, version, ids, times. What breaks a rule is dropped and
-// counted, never answered: an answer needs an id and an address that can be believed.
+// Parses and validates an untrusted command: size, JSON, version, ids, times. A message that breaks a rule is dropped and counted, never
+// answered: an answer needs a valid id and address.
 import { clockReadingMs } from '../../kernel/clock-reading.ts';
 import { parseUuid } from '../../kernel/ids.ts';
 import { type JsonObject, type LedgerCommandName, ledgerCommandNames, maxMessageBytes, protocolVersion } from '../../link/protocol.ts';
@@ -7,7 +7,7 @@ import type { CommandMessage } from '../../link/wire-schemas.ts';
 
 export type DropReason = 'too-large' | 'not-json' | 'version' | 'field';
 
-/** A command as the device sees it; the name may be one that this version does not know. */
+/** A valid command; its name may be unknown to this version. */
 export interface ReceivedCommand {
   id: string;
   name: string;
@@ -19,7 +19,7 @@ export interface ReceivedCommand {
 
 export type ReadCommand = { command: ReceivedCommand; dropped?: undefined } | { command?: undefined; dropped: DropReason };
 
-// It becomes part of a topic and of a routing key.
+// It becomes part of a topic and a routing key.
 const replyToPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
 const ledgerNames: ReadonlySet<string> = new Set(ledgerCommandNames);
@@ -55,7 +55,7 @@ export function readCommandValue(value: unknown): ReadCommand {
   if (!isJsonObject(args)) return { dropped: 'field' };
   const startByMs = clockReadingMs(message.startBy);
   const answerByMs = clockReadingMs(message.answerBy);
-  // Without its two limits a ledger command could begin hours late: it is not believed at all.
+  // Without its two deadlines a ledger command could begin hours late, so it is dropped.
   if (isLedgerCommand(name) && (startByMs === undefined || answerByMs === undefined)) return { dropped: 'field' };
   return { command: { id, name, replyTo, startByMs, answerByMs, args } };
 }

@@ -1,5 +1,5 @@
-// The port between a device and one channel: a thin thing that connects, hands commands in and answers out.
-// It holds nothing back: what cannot be sent now is not sent, the device decides what to do about it.
+// The interface between a device and one channel: it connects, passes commands in and sends answers.
+// It does not queue: if a message cannot be sent now, the device decides what to do.
 import { growingPauseMs, spreadPauseMs } from '../../kernel/backoff.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
@@ -22,9 +22,9 @@ export interface Connector {
   /** False: there was no live connection and nothing was sent. */
   sendAnswer(answer: AnswerMessage, replyTo: string): boolean;
   sendPresence(presence: PresenceMessage): boolean;
-  /** Leaves politely. */
+  /** Disconnects with an offline presence. */
   stop(): Promise<void>;
-  /** Is gone, as by a power cut: no goodbye. */
+  /** Simulates a power cut: no offline presence. */
   drop(): void;
 }
 
@@ -37,7 +37,7 @@ export interface Wire {
 }
 
 export interface WireListener {
-  /** The connection that was established is gone; called once. */
+  /** The established connection was lost; called once. */
   lost(): void;
   command(bytes: Uint8Array): void;
 }
@@ -48,22 +48,22 @@ export interface ReconnectDeps {
   logger: Logger;
   deviceId: string;
   channel: DeviceChannel;
-  /** One attempt; it has a time limit of its own. */
+  /** One attempt, with its own time-out. */
   connect(listener: WireListener): Promise<Wire>;
-  /** A wait that this error asks for, instead of the growing one. */
+  /** The pause after this error, instead of the growing one. */
   waitAfter?(error: unknown): number | undefined;
 }
 
 const waits = { firstMs: 250, maxMs: 15_000 };
 const goodbyeMs = 2_000;
 
-/** Turns "connect once" into a connector that never gives up: waits grow to 15 s, each shortened by chance. */
+/** A connector that reconnects for ever, with a back-off of up to 15 s and jitter. */
 export function createReconnecting(deps: ReconnectDeps): Connector {
   const { clock, random, logger, deviceId, channel } = deps;
   let wire: Wire | undefined;
   let cancelWait: Cancel = () => {};
   let failures = 0;
-  // Every start and stop begins a new life; what belongs to an older one is ignored.
+  // Incremented by every start and stop; events of an older generation are ignored.
   let life = 0;
 
   async function attempt(ownLife: number, listener: ConnectorListener): Promise<void> {
@@ -133,7 +133,7 @@ export function createReconnecting(deps: ReconnectDeps): Connector {
     stop: async () => {
       const old = end();
       if (!old) return;
-      // A peer that does not answer the goodbye delays nothing.
+      // A peer that does not answer the disconnect must not delay the stop.
       await new Promise<void>((resolve) => {
         const cancel = clock.after(goodbyeMs, () => {
           old.destroy();

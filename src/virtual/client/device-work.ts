@@ -1,4 +1,5 @@
-// The port between the protocol core and a kind of device: the core keeps the promises, the work knows customer, bank and printer.
+// The interface between the protocol core and a kind of device: the core implements the promises, the work handles customer, bank and
+// printer.
 import type { DeviceKind, EndingOutcome, JsonObject, LedgerCommandName } from '../../link/protocol.ts';
 import type { JournalEntry } from './journal.ts';
 import type { Task } from './task.ts';
@@ -14,28 +15,28 @@ export function refused(reason: string): Ending {
   return { outcome: 'refused', reason };
 }
 
-/** What presence and Status tell about the device's body. */
+/** Hardware state in presence and Status. */
 export interface DeviceFacts {
   battery: number;
   paper: string;
   signal: number;
   bank?: string;
   firmware: string;
-  /** Of presence: what it can do beyond the first form of the protocol. */
+  /** Features in presence: extensions of the first protocol. */
   features?: string[];
 }
 
-/** What kind of device it is: does the work of a ledger command, and knows afterwards whether it was done. */
+/** The work of one kind of device: executes ledger commands, and can find out afterwards whether one was done. */
 export interface DeviceWork {
   readonly kind: DeviceKind;
   readonly commands: ReadonlySet<LedgerCommandName>;
   facts(): DeviceFacts;
-  /** A no that can be said before anything is taken on: wrong arguments, or busy with something of its own. */
+  /** An immediate refusal before the command is accepted: wrong arguments, or the device is busy. */
   judge(name: LedgerCommandName, args: JsonObject): Ending | undefined;
-  /** Does it. Must call task.begin() and get true before it touches the bank or the fiscal memory. */
+  /** Executes the command. Must call task.begin() and get true before it uses the bank or the fiscal memory. */
   execute(task: Task): Promise<Ending>;
-  /** After a power cut, of a command that was begun: asks the bank or the fiscal memory how it ended. */
+  /** After a power cut, for a command that had begun: finds the outcome at the bank or in the fiscal memory. */
   recover(entry: JournalEntry): Promise<Ending>;
-  /** What LastTransaction adds for this kind of device. */
+  /** Additional fields of LastTransaction for this kind of device. */
   lastDocument?(): JsonObject;
 }

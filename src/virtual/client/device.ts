@@ -1,6 +1,6 @@
-// The device's side of the protocol, free of input and output: commands come in by `receive`, answers go out by `send`.
-// Ledger commands are LedgerCommands' business; what changes nothing (Recall, Abort, Status, LastTransaction) is answered here, always.
-// Everything known is in the journal, so that a new one of these, made over the same journal after a power cut, goes on where the old one stopped.
+// The device's side of the protocol, without input and output: commands come in by `receive`, answers go out by `send`.
+// LedgerCommands handles ledger commands; Recall, Abort, Status and LastTransaction, which change nothing, are always answered here.
+// All state is in the journal, so that after a power cut a new instance on the same journal continues where the old one stopped.
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { movesCardMoney, operationNamed } from '../../kernel/operations.ts';
@@ -23,7 +23,7 @@ export interface DeviceDeps {
   journal: Journal;
   work: DeviceWork;
   send: SendAnswer;
-  /** The journal cannot be written: the device must stop, it can no longer keep its promises. */
+  /** The journal cannot be written: the device must stop, because it can no longer keep its promises. */
   onFailure(error: unknown): void;
 }
 
@@ -42,7 +42,7 @@ export class Device {
     this.#ledgerCommands = new LedgerCommands({ ...deps, answers: this.#answers });
   }
 
-  /** Asks after what a power cut interrupted. Call it before the first command comes in. */
+  /** Recovers commands that a power cut interrupted. Call it before the first command. */
   recover(): Promise<void> {
     return this.#ledgerCommands.recover();
   }
@@ -53,7 +53,7 @@ export class Device {
     const read = readCommand(bytes);
     if (!read.command) {
       this.dropped[read.dropped] = (this.dropped[read.dropped] ?? 0) + 1;
-      logger.warn({ deviceId, channel, problem: read.dropped }, 'dropped a message that is no command');
+      logger.warn({ deviceId, channel, problem: read.dropped }, 'dropped a message that is not a valid command');
       return;
     }
     this.#handle(read.command, channel).catch((error: unknown) => {
@@ -75,18 +75,18 @@ export class Device {
     };
   }
 
-  /** A channel came up: endings that found none go out now. */
+  /** A channel has connected: sends the waiting endings. */
   channelUp(): void {
     this.#answers.channelUp();
   }
 
-  /** Runs a ledger command of the device's own; a known id gets its ending and is not run again. */
+  /** Runs a local ledger command; a known id returns its ending and is not run again. */
   runLocal({ id, name, args, withinMs }: { id: string; name: LedgerCommandName; args: JsonObject; withinMs: number }): Promise<Ending> {
     const byMs = this.#deps.clock.now() + withinMs;
     return this.#ledgerCommands.runHere({ id, name, args, replyTo: '', startByMs: byMs, answerByMs: byMs });
   }
 
-  /** The power goes: from here on nothing is written, sent or begun. */
+  /** Power cut: from here on nothing is written, sent or begun. */
   halt(): void {
     this.#isHalted = true;
     this.#ledgerCommands.halt();

@@ -1,6 +1,5 @@
-// The device's journal of ledger commands, by command id: what makes "once" true. An entry is known from the moment it is
-// written here, and durable when `write` resolves. Its journalId is made new whenever the journal starts empty, so that the
-// gateway can tell "never seen" from "forgotten".
+// The device's journal of ledger commands, by command id: it ensures that each runs once. An entry is found as soon as `write` is called, and
+// durable when it resolves. A journal that starts empty gets a new journalId, so that the gateway can tell "never seen" from "forgotten".
 import type { Random } from '../../kernel/random.ts';
 import type { EndingOutcome, JsonObject } from '../../link/protocol.ts';
 import type { RecordStore } from './record-store.ts';
@@ -10,11 +9,11 @@ export interface JournalEntry {
   /** The command's name; empty for a tombstone, whose command was never seen. */
   name: string;
   args: JsonObject;
-  /** Who waits for the ending: the sender and everyone who asked by Recall. */
+  /** Receivers of the ending: the sender and every gateway that sent a Recall. */
   replyTos: string[];
   takenAtMs: number;
   answerByMs: number;
-  /** `begun` is on disk before the bank or the fiscal memory is asked. */
+  /** `begun` is durable before the bank or the fiscal memory is used. */
   state: 'taken' | 'begun' | 'ended';
   /** It was accepted and ran; false for busy, expired, never and unsupported. */
   hasRun: boolean;
@@ -24,16 +23,16 @@ export interface JournalEntry {
 }
 
 export interface Journal {
-  /** undefined: this device has no journal that it could show. */
+  /** undefined: this device keeps no journal. */
   readonly journalId: string | undefined;
   find(id: string): JournalEntry | undefined;
-  /** Resolves when the entry is durable. It is found at once. */
+  /** Resolves when the entry is durable. The entry is found at once. */
   write(entry: JournalEntry): Promise<void>;
   /** Resolves when everything written so far is durable. */
   flushed(): Promise<void>;
-  /** Entries without an ending, oldest first: what a power cut interrupted. */
+  /** Entries without an ending, oldest first: those that a power cut interrupted. */
   unfinished(): JournalEntry[];
-  /** The newest entry that ran, of those that are wanted. */
+  /** The newest matching entry that ran. */
   last(isWanted?: (entry: JournalEntry) => boolean): JournalEntry | undefined;
   entries(): JournalEntry[];
 }
@@ -41,7 +40,7 @@ export interface Journal {
 export interface JournalOptions {
   store: RecordStore;
   random: Random;
-  /** At least this many entries are kept; the protocol asks for 1,000. */
+  /** Minimum number of kept entries; the protocol requires 1,000. */
   keep?: number;
 }
 
@@ -52,13 +51,13 @@ export async function openJournal({ store, random, keep = 2_000 }: JournalOption
   const journalId = found ?? random.uuid();
   const entries = new Map<string, JournalEntry>();
   if (found) for (const record of rest) remember(record as unknown as JournalEntry);
-  // A damaged journal may have lost ids: it counts as empty, under a new name.
+  // A damaged journal may have lost ids: it counts as empty and gets a new journalId.
   else await store.replace([{ journalId }]);
 
   let appended = rest.length;
   let pending: Promise<unknown> = Promise.resolve();
 
-  // In order of arrival: a device without a journal may take the same id on a second time.
+  // In order of arrival: a device without a journal may accept the same id a second time.
   function remember(entry: JournalEntry): void {
     if (entry.state === 'taken') entries.delete(entry.id);
     entries.set(entry.id, entry);
@@ -105,7 +104,7 @@ export async function openJournal({ store, random, keep = 2_000 }: JournalOption
   };
 }
 
-/** An old terminal: it knows its last transaction and nothing else, and has no journal to show. */
+/** An old terminal: it keeps only its last transaction and has no journalId. */
 export function withoutJournal(journal: Journal): Journal {
   return { ...journal, journalId: undefined, find: () => undefined };
 }

@@ -1,8 +1,8 @@
-// The ledger commands of a device, from the first look into the journal to the ending that is written and said: promises 1, 2, 4 and 6.
-// One runs at a time. After `halt` nothing is written, sent or begun; what was running is found in the journal by the next one of these.
+// The ledger commands of a device, from the look-up in the journal to the ending that is written and sent: promises 1, 2, 4 and 6.
+// One runs at a time. After `halt` nothing is written, sent or begun; the next instance finds the running command in the journal.
 //
 //   command -> known? -> answer from the journal
-//           -> unsupported, expired, busy, or the device says no: written, answered
+//           -> unsupported, expired, busy, or refused by the device: written, answered
 //           -> taken: written, `accepted` -> the device's work -> begin(): written -> bank or fiscal memory -> ended: written, answered
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
@@ -16,7 +16,7 @@ import { createTask, type RunningTask } from './task.ts';
 
 export type LedgerCommand = ReceivedCommand & { name: LedgerCommandName };
 
-/** A command of the device's own has no channel. */
+/** A local command has no channel. */
 type From = DeviceChannel | undefined;
 
 interface Deps {
@@ -26,7 +26,7 @@ interface Deps {
   journal: Journal;
   work: DeviceWork;
   answers: Answers;
-  /** The journal cannot be written: the device must stop, it can no longer keep its promises. */
+  /** The journal cannot be written: the device must stop, because it can no longer keep its promises. */
   onFailure(error: unknown): void;
 }
 
@@ -50,7 +50,7 @@ export class LedgerCommands {
     const task = this.#createTask({ ...entry, hasRun: true });
     this.#running = task;
     if (!(await this.#write(task.entry))) return;
-    // The disk may have been slow: what has not begun by startBy does not begin.
+    // Writing may have been slow: a command that has not begun by startBy must not begin.
     const late = this.#lateStart(command);
     if (late) {
       task.entry = { ...task.entry, hasRun: false };
@@ -60,7 +60,7 @@ export class LedgerCommands {
     await this.#finish(task, await this.#execute(task), from);
   }
 
-  /** Runs a command of the device's own and resolves with its ending; a known id gets the ending it had. */
+  /** Runs a local command and resolves with its ending; a known id returns its earlier ending. */
   runHere(command: LedgerCommand): Promise<Ending> {
     const known = this.#deps.journal.find(command.id);
     if (known?.state === 'ended') return Promise.resolve(endingOf(known));
@@ -76,13 +76,13 @@ export class LedgerCommands {
     return this.#running.abort() ? 'stopped' : 'too-late';
   }
 
-  /** An id never seen shall never run: the tombstone is written before the answer. */
+  /** An unknown id must never run: the tombstone is written before the answer. */
   async bury(id: string): Promise<boolean> {
     const tombstone: ReceivedCommand = { id, name: '', replyTo: '', startByMs: undefined, answerByMs: undefined, args: {} };
     return await this.#write({ ...this.#newEntry(tombstone), state: 'ended', outcome: 'never' });
   }
 
-  /** One more gateway wants the ending of the command. */
+  /** Adds a receiver of the command's ending. */
   addReplyTo(id: string, replyTo: string): void {
     const running = this.#running?.entry.id === id ? this.#running : undefined;
     const entry = running?.entry ?? this.#deps.journal.find(id);
@@ -92,26 +92,26 @@ export class LedgerCommands {
     void this.#write(widened);
   }
 
-  /** Asks after what a power cut interrupted. */
+  /** Recovers commands that a power cut interrupted. */
   async recover(): Promise<void> {
     const { journal } = this.#deps;
     for (const entry of journal.unfinished()) {
       const task = this.#createTask(entry);
       this.#running = task;
       const ending = await this.#endingOfInterrupted(task.entry);
-      // An old terminal forgot who asked; it only knows its last transaction.
+      // An old terminal keeps only its last transaction, not its receivers.
       if (journal.journalId === undefined) task.entry = { ...task.entry, replyTos: [] };
       await this.#finish(task, ending, undefined);
     }
   }
 
-  /** The power goes. */
+  /** Power cut. */
   halt(): void {
     this.#isHalted = true;
     this.#running?.halt();
   }
 
-  // Promise 1: what is known does not run again. The journal tells how it ended; until then it is `accepted`.
+  // Promise 1: a known command does not run again. It is answered from the journal: its ending, or `accepted` while it runs.
   async #repeat(entry: JournalEntry, command: LedgerCommand, from: From): Promise<void> {
     const { journal, answers } = this.#deps;
     if (entry.state !== 'ended') this.addReplyTo(entry.id, command.replyTo);
@@ -135,7 +135,7 @@ export class LedgerCommands {
   // Promise 2, first half.
   #lateStart(command: LedgerCommand): Ending | undefined {
     if (command.startByMs === undefined || this.#deps.clock.now() <= command.startByMs) return undefined;
-    return { outcome: 'expired', reason: 'It came after startBy.' };
+    return { outcome: 'expired', reason: 'It arrived after startBy.' };
   }
 
   async #execute(task: RunningTask): Promise<Ending> {
@@ -143,12 +143,12 @@ export class LedgerCommands {
     try {
       return await work.execute(task);
     } catch (error) {
-      logger.error({ deviceId, commandId: task.id, err: error }, 'a command broke off in the device');
+      logger.error({ deviceId, commandId: task.id, err: error }, 'a command failed in the device');
       return await this.#endingOfInterrupted(task.entry);
     }
   }
 
-  // Promise 6: begun and no answer. What was not begun touched nothing.
+  // Promise 6: begun and no ending. A command that had not begun had no effect.
   async #endingOfInterrupted(entry: JournalEntry): Promise<Ending> {
     const { work, logger, deviceId } = this.#deps;
     if (entry.state === 'taken') return { outcome: 'refused', reason: 'It was interrupted before it began.' };
@@ -160,13 +160,13 @@ export class LedgerCommands {
     }
   }
 
-  /** Ends a command that was not taken on. An old terminal has nowhere to keep that. */
+  /** Ends a command that was not accepted. An old terminal cannot store that. */
   async #turnDown(entry: JournalEntry, ending: Ending, from: From): Promise<void> {
     const ended: JournalEntry = { ...entry, ...ending, state: 'ended', hasRun: false };
     if (this.#deps.journal.journalId === undefined || (await this.#write(ended))) this.#sayEnding(ended, from);
   }
 
-  /** Writes the ending and then says it. The device is free again when it is written, before it is said. */
+  /** Writes the ending and then sends it. The device is free again when it is written, before it is sent. */
   async #finish(task: RunningTask, ending: Ending, from: From): Promise<void> {
     const ended: JournalEntry = { ...task.entry, ...ending, state: 'ended' };
     if (!(await this.#write(ended))) return;
@@ -198,7 +198,7 @@ export class LedgerCommands {
     };
   }
 
-  /** False when the device is, or has to be, off: then nothing further may happen. */
+  /** False if the device is off or must stop: then nothing further may happen. */
   async #write(entry: JournalEntry): Promise<boolean> {
     if (this.#isHalted) return false;
     try {

@@ -1,25 +1,25 @@
-// Where a device keeps what must survive a power cut: records appended to a file of JSON lines, or in memory for
-// the simulation. An append that resolved is on the disk; one that did not may be there or not, never in part.
+// Durable storage of a device: records appended to a file of JSON lines, or in memory for the simulation. A resolved append is durable; an
+// unresolved one may be stored or not, never in part.
 import { type FileHandle, mkdir, open, readFile, rename, truncate } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { JsonObject } from '../../link/protocol.ts';
 
 export interface StoredRecords {
   records: JsonObject[];
-  /** A record in the middle cannot be read: what came before a readable one is lost, so the whole cannot be trusted. */
+  /** A record in the middle cannot be read: a record before a readable one is lost, so the file cannot be trusted. */
   isDamaged: boolean;
 }
 
 export interface RecordStore {
-  /** Everything that was appended, in order; waits for appends in flight. */
+  /** All appended records, in order; waits for appends in flight. */
   load(): Promise<StoredRecords>;
   append(record: JsonObject): Promise<void>;
-  /** Puts `records` in place of everything, all or nothing. */
+  /** Replaces all records atomically. */
   replace(records: JsonObject[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Keeps records for as long as the object lives: a simulated power cut takes the device, not this. */
+/** Keeps records in memory; a simulated power cut destroys the device, not this object. */
 export function createMemoryStore(): RecordStore {
   let lines: string[] = [];
   return {
@@ -35,11 +35,11 @@ export function createMemoryStore(): RecordStore {
 }
 
 interface Parsed extends StoredRecords {
-  /** How many bytes hold whole, readable lines. */
+  /** Number of bytes with whole, readable lines. */
   soundBytes: number;
 }
 
-// A power cut leaves the end of the file torn: half a line, or zeros. That was never promised to anyone and is cut off.
+// A power cut may leave a torn end of the file: half a line, or zeros. No append of it had resolved, so it is truncated.
 function parseLines(bytes: Buffer): Parsed {
   const records: JsonObject[] = [];
   let soundBytes = 0;
@@ -74,13 +74,13 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-/** Appends that arrive while the disk is busy share the next write and the next sync. */
+/** Appends that arrive while the disk is busy share the next write and sync (group commit). */
 export function createFileStore(path: string): RecordStore {
   let file: FileHandle | undefined;
   /** Appends that will share the next write; undefined: the next append starts a new batch. */
   let openBatch: Waiting[] | undefined;
   let failure: Error | undefined;
-  // Everything that touches the file runs behind this, one after the other.
+  // Serialises all operations on the file.
   let turn: Promise<unknown> = Promise.resolve();
 
   function inTurn<Result>(action: () => Promise<Result>): Promise<Result> {
@@ -115,7 +115,7 @@ export function createFileStore(path: string): RecordStore {
   async function writeBatch(batch: Waiting[]): Promise<void> {
     if (openBatch === batch) openBatch = undefined;
     try {
-      // After a failed write the end of the file is unknown: nothing more is added to it.
+      // After a failed write the end of the file is unknown: nothing more is appended.
       if (failure) throw failure;
       const handle = await openForAppend();
       await handle.appendFile(batch.map((entry) => `${entry.line}\n`).join(''));
@@ -148,7 +148,7 @@ export function createFileStore(path: string): RecordStore {
         void inTurn(() => writeBatch(batch));
       }),
     replace(records) {
-      // What is appended after this call must land after it.
+      // Appends after this call must be written after it.
       openBatch = undefined;
       return inTurn(async () => {
         await mkdir(dirname(path), { recursive: true, mode: 0o700 });

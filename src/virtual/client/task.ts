@@ -1,5 +1,5 @@
-// One ledger command while it runs. Its waits end early by Abort or answerBy, `begin` is the point of no return, and after a
-// power cut none of its promises ever resolves: the work simply stops where it was.
+// One running ledger command. Its waits end early by Abort or answerBy. `begin` is the point of no return. After a power cut none of its
+// promises resolves, so the work stops where it was.
 import { type Cancel, type Clock, sleep } from '../../kernel/clock.ts';
 import { operationNamed } from '../../kernel/operations.ts';
 import type { JsonObject } from '../../link/protocol.ts';
@@ -9,22 +9,22 @@ export interface Task {
   readonly id: string;
   readonly name: string;
   readonly args: JsonObject;
-  /** In the device's clock, as `now`. */
+  /** By the device's clock, like `now`. */
   readonly answerByMs: number;
   now(): number;
   /**
-   * Waits for card and PIN: `meet` is given what to call when the customer has acted, and returns how to stop waiting for them.
+   * Waits for card and PIN: `meet` gets a callback for the customer's act, and returns a function that stops waiting.
    * `aborted`: stopped by Abort. `late`: answerBy came first.
    */
   waitForCustomer<Act>(meet: (acted: (act: Act) => void) => Cancel): Promise<Act | 'aborted' | 'late'>;
-  /** Writes "begun". True: the bank or the fiscal memory may be touched now. False: it was aborted, or it is too late. */
+  /** Writes "begun". True: the bank or the fiscal memory may be used now. False: the command was aborted, or it is too late. */
   begin(): Promise<boolean>;
   sleep(durationMs: number): Promise<void>;
 }
 
 export interface RunningTask extends Task {
   entry: JournalEntry;
-  /** Stops it if it has not begun; false when it is too late. */
+  /** Stops the command if it has not begun; false if it is too late. */
   abort(): boolean;
   halt(): void;
 }
@@ -35,7 +35,7 @@ export interface TaskDeps {
   isHalted(): boolean;
 }
 
-/** What the work waits for after the power is gone. */
+/** Never resolves: awaited after a power cut. */
 const forever = new Promise<never>(() => {});
 
 export function createTask(entry: JournalEntry, deps: TaskDeps): RunningTask {
@@ -61,7 +61,7 @@ export function createTask(entry: JournalEntry, deps: TaskDeps): RunningTask {
           stopWaiting = undefined;
           if (!deps.isHalted()) resolve(how);
         };
-        // The customer first: ready exactly at the deadline is in time.
+        // The customer first: an act exactly at the deadline is in time.
         const leave = meet(end);
         const cancelLate = clock.after(Math.max(0, entry.answerByMs - clock.now()), () => end('late'));
         stopAll = () => {
@@ -74,7 +74,7 @@ export function createTask(entry: JournalEntry, deps: TaskDeps): RunningTask {
     async begin() {
       if (deps.isHalted()) return await forever;
       if (isAborted || clock.now() > entry.answerByMs) return false;
-      // From here Abort is too late, although the disk has still to say yes.
+      // From here on Abort is too late, although the write is not durable yet.
       hasBegun = true;
       task.entry = { ...task.entry, state: 'begun' };
       if (!(await deps.write(task.entry))) return await forever;

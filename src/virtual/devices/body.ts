@@ -1,5 +1,5 @@
-// The body of a virtual device: journal, bank and fiscal memory on their stores, screen, printer and customer, and the wires with their faults.
-// It has no power of its own: booting it returns a client that continues from its storage; the caller defines what a crash is.
+// The hardware of a virtual device: journal, bank and fiscal memory on their stores, screen, printer and customer, and the channels with
+// their faults. Booting it returns a client that continues from its storage; the caller implements power cuts.
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { formatLei } from '../../kernel/money.ts';
@@ -26,7 +26,7 @@ export interface BodyDeps {
   kind: DeviceKind;
   deviceId: string;
   name: string;
-  /** The bank behind it. */
+  /** Code of its bank. */
   bank: string;
   bankRestartsNumbers?: boolean | undefined;
   connectors: readonly Connector[];
@@ -41,7 +41,7 @@ export interface BodyDeps {
   presenceEveryMs?: number;
   vat?: VatTable;
   limitShiftTo24h?: boolean;
-  /** Sees every command and answer on its wire. */
+  /** Observes every command and answer of the device. */
   watch?: WireWatch | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface Body {
   readonly bank: Bank;
   readonly customer: SwitchableCustomer;
   readonly mishaps: Mishaps;
-  /** Of the instance that was booted last. */
+  /** Of the last booted instance. */
   readonly journal: Journal;
   readonly fiscalMemory: FiscalMemory;
   faults: Faults;
@@ -62,7 +62,7 @@ const amountsOf = { terminal: terminalAmountOf, register: registerAmountOf };
 
 export async function openBody(deps: BodyDeps): Promise<Body> {
   const { kind, deviceId, random, logger, timing, vat, limitShiftTo24h } = deps;
-  // The bank is another house: it does not lose power with the device.
+  // The bank is remote: it does not lose power with the device.
   const bank = await openBank({
     store: deps.stores.bank,
     clock: deps.clock,
@@ -121,7 +121,7 @@ export async function openBody(deps: BodyDeps): Promise<Body> {
         work: createWork({ ...parts, kind, deviceId, deviceName: deps.name, memory: fiscalMemory, crash: crashInWork }),
         connectors,
         onFailure(error) {
-          logger.error({ deviceId, err: error }, 'the virtual device cannot go on and restarts');
+          logger.error({ deviceId, err: error }, 'the virtual device failed and restarts');
           void crash();
         },
         ...(deps.presenceEveryMs === undefined ? {} : { presenceEveryMs: deps.presenceEveryMs }),

@@ -1,5 +1,5 @@
-// The card payments of a receipt at the bank. All of them are charged, or none remains charged: charging and recovery go by the
-// bank's own book, under the command's id, so that a power cut between two charges loses neither.
+// The card payments of a receipt at the bank: all of them are charged, or none stays charged. Charging and recovery use the bank's book, under
+// the command's id, so that a power cut between two charges loses neither.
 import type { Bank, BankEntry } from '../books/bank.ts';
 import type { PricedReceipt } from '../books/receipt.ts';
 import { type Ending, refused } from '../client/device-work.ts';
@@ -7,9 +7,9 @@ import type { Task } from '../client/task.ts';
 import type { Faults } from '../mishaps/mishaps.ts';
 
 export interface CardCharges {
-  /** Nothing when all are charged; otherwise the ending that says why none is. */
+  /** Undefined if all are charged; otherwise the ending with the reason why none is. */
   charge(task: Task, receipt: PricedReceipt, faults: Faults): Promise<Ending | undefined>;
-  /** Whether every card payment of the receipt stands at the bank. */
+  /** Whether every card payment of the receipt is charged at the bank. */
   areAllStanding(reference: string, receipt: PricedReceipt): boolean;
   reverse(reference: string, reason: string): Promise<Ending>;
 }
@@ -44,7 +44,7 @@ export function createCardCharges({ bank, bankMs }: { bank: Bank; bankMs: number
   async function reverse(reference: string, reason: string): Promise<Ending> {
     for (const { operationId, amountBani } of standing(reference)) {
       const answer = await bank.void({ reference, operationId, token: undefined, amountBani });
-      if (!answer.entry) return { outcome: 'unknown', reason: `The bank does not take the payment back: ${answer.refused}` };
+      if (!answer.entry) return { outcome: 'unknown', reason: `The bank refuses to reverse the payment: ${answer.refused}` };
     }
     return refused(reason);
   }
@@ -52,7 +52,7 @@ export function createCardCharges({ bank, bankMs }: { bank: Bank; bankMs: number
   return { charge, areAllStanding, reverse };
 }
 
-/** Those that this register has to charge: what was paid on a terminal is only printed. */
+/** Payments that this register must charge; payments made on a terminal are only printed. */
 export function cardsOf(receipt: PricedReceipt): PricedReceipt['payments'] {
   return receipt.payments.filter((payment) => payment.kind === 'card' && payment.paidRrn === undefined);
 }

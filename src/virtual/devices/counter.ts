@@ -1,5 +1,5 @@
-// What terminal and register share before their own work begins: the command's faults are taken, and the customer is met.
-// Nothing has happened yet: what ends here never reached bank or fiscal memory.
+// The common first part of terminal and register: the faults of the command are selected, and the customer presents a card.
+// A command that ends here has not reached the bank or the fiscal memory.
 import { type Bani, formatLei } from '../../kernel/money.ts';
 import { type Ending, refused } from '../client/device-work.ts';
 import type { Task } from '../client/task.ts';
@@ -8,7 +8,7 @@ import type { Faults, Mishap, Mishaps } from '../mishaps/mishaps.ts';
 import type { Screen } from '../paper/screen.ts';
 import type { Customer, CustomerAct } from './customer.ts';
 
-/** The paper in the printer, as Status tells it; it outlives a power cut. */
+/** The paper in the printer, as reported by Status; it survives a power cut. */
 export interface Roll {
   paper: 'OK' | 'OUT';
 }
@@ -38,7 +38,7 @@ const actAsMishap: Partial<Record<CustomerAct, Mishap>> = {
   declined: 'declined',
 };
 
-/** Card and PIN; unless the customer refuses, the bank can be asked, and the customer's action is one more fault. */
+/** Card and PIN. Unless the customer refuses, the bank can be asked; the customer's act may add a fault. */
 export async function meetCustomer(deps: CounterDeps, task: Task, amountBani: Bani, faults: Faults): Promise<Met> {
   const { screen, customer, timing } = deps;
   screen.show('presentCard', `${formatLei(amountBani)} MDL: present the card`, { commandId: task.id, amountBani });

@@ -1,6 +1,6 @@
-// The customer in front of a device, a port: one who is quick and pays, or a person who acts by hand. The device does not know which.
-// Always holds: a meeting ends with one act, at most once, and a customer who was left does not act any more. A person who does nothing for two
-// minutes, or from card to PIN, has gone away, as at any terminal.
+// The customer in front of a device: automatic, who pays quickly, or a person. The device does not know which.
+// Invariants: each wait ends with at most one act, and no act follows after it was cancelled. A person who does nothing for two minutes, before
+// the card or between card and PIN, counts as gone.
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Bani } from '../../kernel/money.ts';
 
@@ -9,7 +9,7 @@ export type CustomerAct = 'pays' | 'cancels' | 'wrong-pin' | 'declined' | 'leave
 export interface Meeting {
   commandId: string;
   amountBani: Bani;
-  /** How long a quick customer takes. */
+  /** Time that the automatic customer takes. */
   quickMs: number;
 }
 
@@ -18,19 +18,19 @@ export interface Customer {
   meet(meeting: Meeting, acted: (act: CustomerAct) => void): Cancel;
 }
 
-/** What a person can do who stands in front of the device. */
+/** Acts of a person in front of the device. */
 export type PersonAct = 'presentCard' | 'pin' | 'wrongPin' | 'decline' | 'cancel';
 
-/** A customer who is quick, or, switched over, a person. */
+/** An automatic customer that can be switched to a person. */
 export interface SwitchableCustomer extends Customer {
   readonly isByHand: boolean;
   /** A waiting customer pays when it is switched back. */
   setByHand(isByHand: boolean): void;
-  /** What the device waits for, if it waits for a person. */
+  /** The act that the device waits for from a person. */
   waitsFor(): 'card' | 'pin' | undefined;
-  /** False: the device does not wait for that. */
+  /** False: the device does not wait for this act. */
   act(act: PersonAct): boolean;
-  /** Called whenever the customer or what the device waits for has changed. */
+  /** Calls the listener when the customer or the awaited act changes. */
   listen(listener: () => void): void;
 }
 
@@ -112,7 +112,7 @@ export function createCustomer({ clock, onCard }: CustomerDeps): SwitchableCusto
         onCard(waiting.meeting);
         return true;
       }
-      // No PIN is typed, and no bank declines, before the card is in.
+      // A PIN or a decline is possible only after the card.
       if (act !== 'cancel' && !waiting.isCardIn) return false;
       waiting.end(actsOf[act]);
       return true;

@@ -1,4 +1,4 @@
-// Cash in, cash out, X and Z on a register: one document in the fiscal memory each, and what it reports.
+// Cash in, cash out, X and Z on a register: each writes one document to the fiscal memory and reports it.
 import { parseAmount } from '../../kernel/money.ts';
 import type { BankEntry } from '../books/bank.ts';
 import { documentReport } from '../books/document-report.ts';

@@ -1,5 +1,5 @@
-// The power of a virtual device: on, cut and back by itself after a short time, or switched off until it is switched on.
-// What runs is one client at a time; after a cut the old one does nothing any more, and the next starts from what is written.
+// The power of a virtual device: on, cut with an automatic restart after a short time, or switched off until it is switched on.
+// One client runs at a time. After a cut the old client does nothing any more, and the next one starts from the stored state.
 import { type Clock, sleep } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { DeviceClient } from '../client/client.ts';
@@ -11,7 +11,7 @@ export interface PowerDeps {
   logger: Logger;
   screen: Screen;
   restartAfterMs: number;
-  /** Opens what is written and returns the client that goes on from there, not yet started. */
+  /** Opens the stored state and returns a client that continues from it, not yet started. */
   boot(): Promise<DeviceClient>;
   start(client: DeviceClient): void;
 }
@@ -29,7 +29,7 @@ export class Power {
     this.#deps = deps;
   }
 
-  /** The client that runs; none while the power is away. */
+  /** The running client; undefined while the power is off. */
   get client(): DeviceClient | undefined {
     return this.#client;
   }
@@ -42,7 +42,7 @@ export class Power {
     this.#deps.start(client);
   }
 
-  /** Resolves when the device runs again, or stays off because it was switched off meanwhile. */
+  /** Resolves when the device runs again, or was switched off in the meantime. */
   crash(): Promise<void> {
     if (this.#isStopped) return Promise.resolve();
     this.#restarting ??= this.#restart();
@@ -53,16 +53,16 @@ export class Power {
     if (this.#isStopped || this.#isSwitchedOff === !isOn) return;
     this.#isSwitchedOff = !isOn;
     if (!isOn) this.#lose();
-    // A restart under way finds the switch as it is when it comes to it.
+    // A running restart checks the switch itself.
     else if (this.#restarting === undefined && this.#client === undefined) await this.boot();
   }
 
-  /** Resolves when the device runs, or at once when it is switched off. */
+  /** Resolves when the device runs, or at once if it is switched off. */
   async restarted(): Promise<void> {
     await this.#restarting;
   }
 
-  /** Resolves with nothing when the power goes. */
+  /** Resolves when the power is cut. */
   lost(): Promise<undefined> {
     return this.#loss.promise;
   }

@@ -1,7 +1,7 @@
-// A receipt on a register, from the customer's card to the paper. Strict order: the bank says yes, then the fiscal memory is written and the
-// paper printed. A receipt whose money was taken ends `done`; `refused` only when the bank has given it back.
-// Power goes before the bank: nothing happened. After it: the charges are in the bank's book under the command's id, and the recovery
-// prints for them, or gives them back. After the memory is written: what it holds is done, and is not printed again.
+// A receipt on a register, from the customer's card to the paper. Strict order: the bank approves, then the fiscal memory is written and the
+// paper printed. A receipt whose money was taken ends `done`; `refused` only if the bank has reversed the charges.
+// Power cut before the bank: no effect. After the bank: the charges are in the bank's book under the command's id, and recovery prints the
+// receipt or reverses them. After the memory is written: the receipt is done and is not printed again.
 
 import type { Bank } from '../books/bank.ts';
 import type { FiscalDocument, FiscalMemory, ReceiptDocument, VatTotal } from '../books/fiscal-memory.ts';
@@ -28,7 +28,7 @@ export interface PrinterDeps extends CounterDeps {
 
 export interface ReceiptPrinter {
   print(task: Task, faults: Faults): Promise<Ending>;
-  /** After a power cut, of a receipt that was begun: promise 6. */
+  /** After a power cut, for a receipt that had begun: promise 6. */
   recover(entry: JournalEntry): Promise<Ending>;
 }
 
@@ -94,7 +94,7 @@ export function createReceiptPrinter(deps: PrinterDeps): ReceiptPrinter {
     return document;
   }
 
-  // What the memory holds is done; what the bank has said yes to is carried to the end; nothing is done twice.
+  // A receipt in the memory is done; approved charges are completed; nothing is done twice.
   async function recover(entry: JournalEntry): Promise<Ending> {
     const document = memory.find(entry.id);
     if (document) return doneWith(document, bank.find(entry.id));
@@ -102,7 +102,7 @@ export function createReceiptPrinter(deps: PrinterDeps): ReceiptPrinter {
     if (receipt && charges.areAllStanding(entry.id, receipt)) {
       return doneWith(await write(entry.id, screen.now(), receipt), bank.find(entry.id));
     }
-    return await charges.reverse(entry.id, 'The power went before anything was printed.');
+    return await charges.reverse(entry.id, 'The power was cut before anything was printed.');
   }
 
   return { print, recover };

@@ -1,5 +1,5 @@
-// The virtual fiscal register: what it takes on, what it refuses beforehand, and who does the work: receipt-printer.ts for receipts,
-// document-writer.ts for cash and reports.
+// The virtual fiscal register: which commands it accepts or refuses. receipt-printer.ts executes receipts, document-writer.ts cash and
+// reports.
 import { type Bani, parseAmount } from '../../kernel/money.ts';
 import { namesWhere, operationNamed } from '../../kernel/operations.ts';
 import type { JsonObject, LedgerCommandName } from '../../link/protocol.ts';
@@ -12,7 +12,7 @@ import { writeCash, writeReport } from './document-writer.ts';
 import { createReceiptPrinter, type PrinterDeps } from './receipt-printer.ts';
 
 export interface RegisterTiming {
-  /** How long a quick customer takes at the register's card reader. */
+  /** Time that the automatic customer takes at the register's card reader. */
   customerMs: number;
   slowMs: number;
   bankMs: number;
@@ -32,7 +32,7 @@ export const defaultRegisterTiming: RegisterTiming = {
 
 export interface RegisterDeps extends PrinterDeps {
   timing: RegisterTiming;
-  /** Refuse all but X when the shift has been open for 24 h. Off: nothing forces a daily Z. */
+  /** Refuse everything but reports when the shift has been open for 24 h. Off: no daily Z is required. */
   limitShiftTo24h: boolean;
   firmware: string;
 }
@@ -40,7 +40,7 @@ export interface RegisterDeps extends PrinterDeps {
 const commands: ReadonlySet<LedgerCommandName> = new Set(namesWhere(({ device }) => device === 'register'));
 const maxShiftMs = 24 * 3_600_000;
 
-/** Faults are chosen by this amount; a report has none. */
+/** The amount that selects faults; a report has none. */
 export function registerAmountOf(name: string, args: JsonObject): Bani | undefined {
   const { prints, cash } = operationNamed(name);
   if (prints) return readReceipt(args.receipt).receipt?.totalBani;
@@ -64,7 +64,7 @@ export function createRegister(deps: RegisterDeps): DeviceWork {
   function refuseBeforehand(task: Task): Ending | undefined {
     const { shiftOpenedAtMs } = memory;
     const isTooLong = deps.limitShiftTo24h && shiftOpenedAtMs !== undefined && task.now() - shiftOpenedAtMs > maxShiftMs;
-    // X changes nothing, and the Z itself is what ends such a shift.
+    // An X report changes nothing, and a Z report ends the shift.
     if (isTooLong && task.name !== 'Report') return refused('The shift has been open for more than 24 h: make a Z report first.');
     if (task.name === 'MoneyOut' && (parseAmount(task.args.amount) ?? 0) > memory.drawerBani)
       return refused('There is not that much in the drawer.');

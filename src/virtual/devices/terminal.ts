@@ -1,5 +1,5 @@
-// The virtual card terminal: what each ledger command does between customer, bank and screen.
-// Before the bank is asked nothing has happened; after it said yes the answer is `done`, whatever goes wrong.
+// The virtual card terminal: how it executes each ledger command with customer, bank and screen.
+// Before the bank is asked, a command has no effect; after the bank has approved, the answer is `done`, whatever fails afterwards.
 import { type Bani, baniToLei, parseAmount } from '../../kernel/money.ts';
 import { movesCardMoney, namesWhere, operationNamed, operationOf } from '../../kernel/operations.ts';
 import type { JsonObject, LedgerCommandName } from '../../link/protocol.ts';
@@ -12,11 +12,11 @@ import { slip } from '../paper/paper.ts';
 import { type CounterDeps, meetCustomer, takeMishaps } from './counter.ts';
 
 export interface TerminalTiming {
-  /** How long a quick customer takes. */
+  /** Time that the automatic customer takes. */
   customerMs: number;
   slowMs: number;
   bankMs: number;
-  /** By how much a late answer misses answerBy. */
+  /** Delay of a late answer after answerBy. */
   lateByMs: number;
 }
 
@@ -25,14 +25,14 @@ export const defaultTerminalTiming: TerminalTiming = { customerMs: 150, slowMs: 
 export interface TerminalDeps extends CounterDeps {
   bank: Bank;
   timing: TerminalTiming;
-  /** The power goes, in the middle of whatever it is doing. Never resolves. */
+  /** Cuts the power. Never resolves. */
   crash(): Promise<never>;
   firmware: string;
 }
 
 const commands: ReadonlySet<LedgerCommandName> = new Set(namesWhere(({ device }) => device === 'terminal'));
 
-/** Faults are chosen by this amount. A cancellation has the amount of its payment and would repeat that payment's fault. */
+/** The amount that selects faults. Not of a cancellation: it has the amount of its payment and would repeat the payment's fault. */
 export function terminalAmountOf(name: string, args: JsonObject): Bani | undefined {
   const { isPayment, effect } = operationNamed(name);
   return isPayment || effect === 'refund' ? amountOf(args) : undefined;
@@ -43,7 +43,7 @@ export function createTerminal(deps: TerminalDeps): DeviceWork {
 
   function judge(name: LedgerCommandName, args: JsonObject): Ending | undefined {
     const hasAmount = movesCardMoney(operationOf(name));
-    if (hasAmount && parseAmount(args.amount) === undefined) return refused('The amount is no amount.');
+    if (hasAmount && parseAmount(args.amount) === undefined) return refused('The amount is not valid.');
     if (hasAmount && args.currency !== undefined && args.currency !== 'MDL') return refused('The currency must be MDL.');
     if (mishaps.isBusy(name, args)) return { outcome: 'busy', reason: 'A person is in the menu of the terminal.' };
     return undefined;
@@ -59,7 +59,7 @@ export function createTerminal(deps: TerminalDeps): DeviceWork {
       faults = met.faults;
     }
     if (!(await task.begin())) return refused('It came too late to begin.');
-    // Closing a document is between ERP and bank: the customer goes on seeing what was paid.
+    // Closing a document does not concern the customer: the screen still shows the payment.
     if (effect === 'close') return await askBank(task, faults);
     screen.show('asking', 'Asking the bank', { commandId: task.id, amountBani: amountOf(task.args) });
     const ending = showing(task, await askBank(task, faults));
@@ -76,7 +76,7 @@ export function createTerminal(deps: TerminalDeps): DeviceWork {
       ...(typeof maskedCard === 'string' ? { maskedCard } : {}),
     };
     if (ending.outcome === 'done') screen.show('approved', 'Approved', about);
-    // Only the bank's no comes with a card.
+    // Only a refusal by the bank has a card.
     else if (maskedCard !== undefined) screen.show('declined', ending.reason ?? 'Declined', about);
     else screen.show(roll.paper === 'OUT' ? 'outOfPaper' : 'refused', ending.reason ?? '', about);
     return ending;
@@ -122,10 +122,10 @@ export function createTerminal(deps: TerminalDeps): DeviceWork {
     recover: async (entry) => recover(bank, entry),
   };
 }
-/** Promise 6: the bank's book tells. It holds nothing of this command: the bank was never asked. */
+/** Promise 6: the outcome is in the bank's book. Without an entry of this command the bank was never asked. */
 function recover(bank: Bank, entry: JournalEntry): Ending {
   const found = bank.find(entry.id).at(-1);
-  return found ? endingOf(entry.name, { entry: found }) : refused('The power went before the bank was asked.');
+  return found ? endingOf(entry.name, { entry: found }) : refused('The power was cut before the bank was asked.');
 }
 
 function amountOf(args: JsonObject): Bani {

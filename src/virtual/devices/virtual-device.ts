@@ -1,5 +1,5 @@
-// A virtual device as a whole: its body, its power switch and its faults.
-// The body's stores outlive a crash, the instance does not: after a short time a new one starts from what is written.
+// A virtual device: its hardware, its power switch and its faults.
+// The stores survive a crash, the instance does not: after a short time a new one starts from the stored state.
 import type { DeviceKind, JsonObject, LedgerCommandName } from '../../link/protocol.ts';
 import type { Bank } from '../books/bank.ts';
 import type { FiscalMemory } from '../books/fiscal-memory.ts';
@@ -17,7 +17,7 @@ export interface VirtualDeviceDeps extends BodyDeps {
   restartAfterMs?: number;
 }
 
-/** The device's own, not from the wire. */
+/** A command started at the device, not by a gateway. */
 export interface LocalCommand {
   id: string;
   name: LedgerCommandName;
@@ -33,21 +33,21 @@ export interface VirtualDevice {
   readonly bank: Bank;
   readonly customer: SwitchableCustomer;
   readonly mishaps: Mishaps;
-  /** Of the instance that runs now. */
+  /** Of the running instance. */
   journal(): Journal;
-  /** A register's; a terminal's stays empty. */
+  /** Of a register; that of a terminal stays empty. */
   fiscalMemory(): FiscalMemory;
   isOn(): boolean;
   isConnected(channel: DeviceChannel): boolean;
   faults(): Faults;
   setFaults(faults: Partial<Faults>): void;
-  /** Cuts the power; it comes back by itself after `restartAfterMs`. Resolves when the device runs again. */
+  /** Cuts the power; the device restarts after `restartAfterMs`. Resolves when it runs again. */
   crash(): Promise<void>;
-  /** Off, it stays off until it is switched on. */
+  /** Switches the device off or on. */
   setPower(isOn: boolean): Promise<void>;
-  /** The paper is no longer out. */
+  /** Inserts a new paper roll. */
   newRoll(): void;
-  /** Runs a command of the device's own, through crashes, to its ending. A known id is not run again. */
+  /** Runs a local command to its ending, across crashes. A known id is not run again. */
   perform(command: LocalCommand): Promise<Ending>;
   stop(): Promise<void>;
 }

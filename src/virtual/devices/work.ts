@@ -1,4 +1,4 @@
-// The body of a virtual device: what it opens when it comes up, and the work of its kind on top of that.
+// Creates the work of a kind of device from its opened stores.
 import type { DeviceKind } from '../../link/protocol.ts';
 import type { FiscalMemory } from '../books/fiscal-memory.ts';
 import { moldovanVat, type VatTable } from '../books/vat.ts';

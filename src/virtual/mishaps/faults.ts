@@ -1,24 +1,24 @@
-// Bad days on purpose: channels cut, messages delayed, doubled, reordered or lost, a clock that is wrong, no journal.
-// A fault script is a list of changes with their times; each can also be set by hand while the device runs.
+// Fault injection: cut channels, delayed, duplicated, reordered or lost messages, a wrong clock, no journal.
+// A fault script is a list of changes with times; each fault can also be set by hand while the device runs.
 import type { Clock } from '../../kernel/clock.ts';
 import type { Random } from '../../kernel/random.ts';
 import type { Connector } from '../client/connector.ts';
 
 export interface Faults {
-  /** Whether the device is on that channel. */
+  /** Whether the channel is connected. */
   mqtt: boolean;
   queue: boolean;
-  /** Every message waits this long, both ways. */
+  /** Delay of every message in both directions. */
   delayMs: number;
-  /** And by chance up to this much longer, which reorders. */
+  /** Random additional delay up to this, which reorders messages. */
   jitterMs: number;
-  /** From 0 to 1: how many messages come twice, are overtaken by later ones, or get lost. */
+  /** From 0 to 1: rates of messages that are duplicated, overtaken by later ones, or lost. */
   duplicateRate: number;
   reorderRate: number;
   lossRate: number;
-  /** How far the device's clock is wrong; positive: it is ahead. */
+  /** Error of the device's clock; positive: it is ahead. */
   clockSkewMs: number;
-  /** An old terminal. Takes effect by restarting the device. */
+  /** An old terminal. Restarts the device to take effect. */
   noJournal: boolean;
 }
 
@@ -35,15 +35,15 @@ export const noFaults: Readonly<Faults> = {
 };
 
 export interface FaultStep {
-  /** Counted from the start of the script. */
+  /** From the start of the script. */
   afterMs: number;
   set: Partial<Faults>;
 }
 
-/** How long a message that is overtaken is held back. */
+/** Delay of a message that is to be overtaken. */
 const overtakenMs = 400;
 
-/** Reads a fault script, a list of steps, or a single set of faults; throws a sentence that names what is wrong. */
+/** Reads a fault script (a list of steps) or a single set of faults; throws an error that names the problem. */
 export function parseFaultScript(value: unknown): FaultStep[] {
   if (!Array.isArray(value)) return [{ afterMs: 0, set: checkFaults(value) }];
   return value.map((step: { afterMs?: unknown; set?: unknown } | null) => {
@@ -73,7 +73,7 @@ export function playFaultScript(steps: readonly FaultStep[], clock: Clock, set: 
   };
 }
 
-/** The device's own idea of the time; how long something takes it measures rightly. */
+/** The device's wall clock with its error; elapsed times are correct. */
 export function skewedClock(clock: Clock, faults: () => Faults): Clock {
   return {
     now: () => clock.now() + faults().clockSkewMs,
@@ -88,7 +88,7 @@ export interface FaultDeps {
   faults(): Faults;
 }
 
-/** The same connector on a bad network. */
+/** The connector with network faults. */
 export function withFaults(connector: Connector, { clock, random, faults }: FaultDeps): Connector {
   function carry(deliver: () => void): void {
     const { delayMs, jitterMs, duplicateRate, reorderRate, lossRate } = faults();

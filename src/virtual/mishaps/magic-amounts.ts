@@ -1,5 +1,5 @@
-// Magic amounts: the last two digits of an amount (its bani) make a virtual device misbehave; the names are those of the header
-// Tillgate-Fault. This table is the one place that says so: the code, `--help` and the docs all read it. Every other ending is approved.
+// Magic amounts: the last two digits of an amount (its bani) select a fault of a virtual device; the names are those of the header
+// Tillgate-Fault. This table is the only source: the code, `--help` and the docs use it. All other amounts are approved.
 import type { Bani } from '../../kernel/money.ts';
 import type { DeviceKind } from '../../link/protocol.ts';
 
@@ -23,7 +23,7 @@ export interface MagicRow {
   /** The last two digits, in bani. */
   ending: number;
   magic: Magic;
-  /** A terminal and a register never react to the same amount: the sale that was paid on one is printed by the other [D152]. */
+  /** Terminals and registers have different magic amounts: a sale paid on one is printed by the other [D152]. */
   kind: DeviceKind;
   meaning: string;
 }
@@ -67,7 +67,7 @@ export function magicOf(kind: DeviceKind, amountBani: Bani): Magic | undefined {
   return magicAmounts.find((row) => row.ending === ending && row.kind === kind)?.magic;
 }
 
-/** What the header Tillgate-Fault may name. */
+/** The possible values of the header Tillgate-Fault. */
 export function magicNames(kind: DeviceKind): Magic[] {
   return magicAmounts.filter((row) => row.kind === kind).map(({ magic }) => magic);
 }

@@ -1,28 +1,28 @@
-// Answers that go astray on purpose: the device believes that it answered, and the wire carries none, or two.
-// It sits between the device and one channel, so a watcher of the wire sees the fate of each message.
+// Loses or duplicates answers on purpose: the device has answered, but none or two copies are sent.
+// It is between the device and one channel, so an observer sees whether each message was lost.
 import type { AnswerMessage } from '../../link/wire-schemas.ts';
 import type { Connector, DeviceChannel } from '../client/connector.ts';
 
 export type Fate = 'carried' | 'lost' | 'doubled';
 
-/** Sees what runs over the wire of one device, both ways; it changes nothing. */
+/** Observes the messages of one device in both directions. */
 export interface WireWatch {
   toDevice(channel: DeviceChannel, bytes: Uint8Array): void;
   toGateway(channel: DeviceChannel, answer: AnswerMessage, fate: Fate): void;
-  /** The channel came up, or was lost. */
+  /** The channel was connected or lost. */
   channelChanged(channel: DeviceChannel): void;
 }
 
 export interface Misdelivery {
   /** The next ending answer of this command is lost. */
   lose(commandId: string): void;
-  /** The next ending answer of this command goes out twice. */
+  /** The next ending answer of this command is sent twice. */
   double(commandId: string): void;
-  /** How many copies of this answer the wire gets; asked once for each answer. */
+  /** Number of copies to send of this answer; called once per answer. */
   copiesOf(answer: AnswerMessage): number;
 }
 
-/** A command of the device's own has no receiver, so its entry would stay. */
+/** Bounded, because a local command has no receiver and its entry would never be removed. */
 const maxEntries = 100;
 
 export function createMisdelivery(): Misdelivery {
@@ -44,7 +44,7 @@ export function createMisdelivery(): Misdelivery {
   };
 }
 
-/** The same connector, with answers that go astray, watched. */
+/** The connector with lost and duplicated answers, and an observer. */
 export function withMisdelivery(connector: Connector, misdelivery: Misdelivery, watch: WireWatch | undefined): Connector {
   const { channel } = connector;
   return {
@@ -68,7 +68,7 @@ export function withMisdelivery(connector: Connector, misdelivery: Misdelivery, 
         },
       }),
     sendAnswer(answer, replyTo) {
-      // Without a connection it is not this channel that loses it.
+      // Without a connection the answer is not lost here.
       if (!connector.isConnected) return false;
       const copies = misdelivery.copiesOf(answer);
       if (copies === 0) {

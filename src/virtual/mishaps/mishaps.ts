@@ -1,6 +1,6 @@
-// The faults of a command: by its amount (magic), selected by its request (the header Tillgate-Fault), or armed by hand; one answer for all.
-// An armed fault concerns the next command that takes money or prints, and is used up by it. Paper that ran out stays out until a new roll.
-// A fault by amount or request concerns the first try of a document: the next one succeeds [D152].
+// The faults of a command, from all sources: its amount (magic), its request (the header Tillgate-Fault), or armed by hand.
+// An armed fault applies to the next command that takes money or prints, which uses it up. Missing paper stays missing until a new roll.
+// A fault by amount or request applies to the first try of a document; the next one succeeds [D152].
 import type { Bani } from '../../kernel/money.ts';
 import type { DeviceKind, JsonObject } from '../../link/protocol.ts';
 import { type Magic, magicOf } from './magic-amounts.ts';
@@ -22,13 +22,13 @@ export interface SelectedFault {
 }
 
 export interface Mishaps {
-  /** Looks, and changes nothing. */
+  /** Returns the faults without using them up. */
   peekFaults(name: string, args: JsonObject): Faults;
-  /** The same, and what was armed for one command is used up, as is a magic amount for its document. */
+  /** The same, and uses up an armed fault, and the magic amount for its document. */
   take(name: string, args: JsonObject): Faults;
   /** Whether a person is in the menu; once per document, too. */
   isBusy(name: string, args: JsonObject): boolean;
-  /** For the command of a request that is under way; call the result when the request has ended. */
+  /** For the command of a running request; call the result when the request has ended. */
   select(selected: SelectedFault): () => void;
   armed(): ArmedMishaps;
   arm(change: Partial<ArmedMishaps>): void;
@@ -38,7 +38,7 @@ export interface MishapDeps {
   kind: DeviceKind;
   /** False: no amount is magic. */
   hasMagic: boolean;
-  /** What the command is about; undefined: no faults. */
+  /** The amount of the command; undefined: no faults. */
   amountOf(name: string, args: JsonObject): Bani | undefined;
 }
 
@@ -47,7 +47,7 @@ const nothingArmed: ArmedMishaps = { loseAnswer: false, answerTwice: false, pape
 export function createMishaps({ kind, hasMagic, amountOf }: MishapDeps): Mishaps {
   let armed: ArmedMishaps = nothingArmed;
   const usedUp = new Set<string>();
-  /** As many as there are requests under way. */
+  /** One per running request. */
   const selections = new Set<SelectedFault>();
 
   function peekFaults(name: string, args: JsonObject): Faults {
@@ -103,10 +103,10 @@ export function createMishaps({ kind, hasMagic, amountOf }: MishapDeps): Mishaps
   };
 }
 
-/** Documents that are remembered; for older ones an amount is magic again. */
+/** Remembered documents; for older ones an amount is magic again. */
 const maxUsedUp = 1_000;
 
-/** What a second try has in common with the first; undefined: it has no name, and meets the same again. */
+/** Identifies repeated tries; undefined: the command has no number, and the same fault applies again. */
 function documentOf({ documentNr, receipt }: JsonObject): string | undefined {
   const number = documentNr ?? (receipt as { Uid?: unknown } | undefined)?.Uid;
   return typeof number === 'string' ? number.toLowerCase() : undefined;

@@ -1,5 +1,4 @@
-// What comes out of the printer: text as wide as a paper roll, and the same drawn as an SVG picture, with a verification QR
-// under a fiscal receipt.
+// Printouts: text in the width of a paper roll, and the same as an SVG picture, with a verification QR under a fiscal receipt.
 import encodeQr from 'qr';
 import { formatLei } from '../../kernel/money.ts';
 import type { JsonObject } from '../../link/protocol.ts';
@@ -22,7 +21,7 @@ function centre(text: string): string {
   return text.length >= width ? text : ' '.repeat(Math.floor((width - text.length) / 2)) + text;
 }
 
-/** Left and right on one line, or on two when they do not fit. */
+/** Left and right on one line, or on two if they do not fit. */
 function spread(left: string, right: string): string[] {
   if (left.length + right.length < width) return [left + ' '.repeat(width - left.length - right.length) + right];
   return [...wrap(left), right.padStart(width)];
@@ -44,7 +43,7 @@ export function slip(bankName: string, title: string, report: JsonObject): Print
   return { kind: 'slip', text: lines.join('\n') };
 }
 
-/** What the QR says: enough to find the receipt and to see whether its total was changed. */
+/** Content of the QR: enough to find the receipt and to verify its total. */
 export function verificationText(shop: Shop, document: ReceiptDocument): string {
   const query = new URLSearchParams({
     device: shop.deviceId,

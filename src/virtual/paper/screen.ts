@@ -1,4 +1,4 @@
-// What a person in front of the device sees: its display and paper from its printer, as events and as a short memory.
+// The display and the printouts of a device, as events and as a short history.
 import type { Clock } from '../../kernel/clock.ts';
 import type { Bani } from '../../kernel/money.ts';
 
@@ -6,16 +6,16 @@ export type PrintKind = 'receipt' | 'slip' | 'X' | 'Z';
 
 export interface Printout {
   kind: PrintKind;
-  /** As the paper counts itself. */
+  /** The number on the paper. */
   number?: string;
   text: string;
-  /** The same as a picture, where the device draws one. */
+  /** The same as a picture, if the device draws one. */
   svg?: string;
 }
 
 export type DisplayState = 'idle' | 'presentCard' | 'enterPin' | 'asking' | 'approved' | 'declined' | 'refused' | 'printing' | 'outOfPaper';
 
-/** What the display says beside its words. */
+/** Data of the display besides its text. */
 export interface DisplayAbout {
   commandId?: string;
   amountBani?: Bani;
@@ -39,9 +39,9 @@ export interface Screen {
   show(state: DisplayState, text: string, about?: DisplayAbout): void;
   print(printout: Printout): void;
   power(isOn: boolean): void;
-  /** What it shows now; a device that comes up shows nothing in particular. */
+  /** The current display; idle after a start. */
   display(): Display;
-  /** What came out last. */
+  /** The last printout. */
   paper(): (Printout & { atMs: number }) | undefined;
   /** Listens until the returned function is called. */
   listen(listener: (event: ScreenEvent) => void): () => void;

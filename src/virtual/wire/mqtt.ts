@@ -1,5 +1,5 @@
-// The device's end of MQTT 3.1.1: clean session, a will that says it is gone, commands at QoS 0, answers and presence at
-// QoS 1. Each connection is a new client, so that the library re-sends nothing of an older one behind our back.
+// The device's side of MQTT 3.1.1: clean session, a will with offline presence, commands at QoS 0, answers and presence at QoS 1. Each
+// connection is a new client, so that the library cannot resend messages of an older one.
 import { connect, type MqttClient } from 'mqtt';
 import packets from 'mqtt-packet';
 import type { Clock } from '../../kernel/clock.ts';
@@ -17,7 +17,7 @@ export interface NetworkConnectorOptions {
   logger: Logger;
 }
 
-// Otherwise it has a buffer ready for each number up to 65,535: 17 MB that a device has no use for.
+// Otherwise the library caches a buffer for each number up to 65,535: 17 MB that a device does not need.
 packets.writeToStream.cacheNumbers = false;
 
 const connectTimeoutMs = 5_000;
@@ -51,7 +51,7 @@ function connectOnce({ url, deviceId, secret }: NetworkConnectorOptions, listene
       client.end(true);
       reject(error);
     };
-    // Stays listening: an error without a listener would end the process.
+    // Never removed: an error event without a listener would end the process.
     client.on('error', fail);
     client.once('close', () => {
       fail(new Error('The broker closed the connection.'));
@@ -60,7 +60,7 @@ function connectOnce({ url, deviceId, secret }: NetworkConnectorOptions, listene
     client.once('connect', () => {
       setNoDelay(client);
       client.on('message', (_topic, payload, packet) => {
-        // Nothing live is retained: such a message is an old one.
+        // This protocol retains nothing: a retained message is a leftover.
         if (!packet.retain) listener.command(payload);
       });
       client.subscribe(mqttTopics.commands(deviceId), { qos: 0 }, (error, grants) => {
@@ -86,7 +86,7 @@ function wireOf(client: MqttClient, deviceId: string): Wire {
     sendAnswer: (answer, replyTo) => publish(mqttTopics.answers(deviceId, replyTo), answer),
     sendPresence: (presence) => publish(mqttTopics.presence(deviceId), presence),
     close: async () => {
-      // A polite end cancels the will, so the device says itself that it goes.
+      // A clean disconnect discards the will, so the device publishes its offline presence itself.
       if (client.connected) publish(mqttTopics.presence(deviceId), { v: 1, device: deviceId, online: false });
       await client.endAsync();
     },

@@ -1,5 +1,5 @@
-// The device's end of RabbitMQ: its own queue, exclusive and auto-delete, read without acks; answers and presence go to the
-// gateway's exchange under the device's user id. A queue still locked by its own dying connection is tried again every 2 s.
+// The device's side of RabbitMQ: its own queue, exclusive and auto-delete, read without acks; answers and presence go to the gateway's exchange
+// with the device's user id. If the queue is still locked by its previous connection, it is retried every 2 s.
 import type { Channel, ChannelModel } from 'amqplib';
 import { queueNames } from '../../link/protocol.ts';
 import { type Connector, createReconnecting, type Wire, type WireListener } from '../client/connector.ts';
@@ -39,7 +39,7 @@ async function connectOnce(options: NetworkConnectorOptions, listener: WireListe
   // Loaded on demand: most installations have no RabbitMQ.
   const { connect } = await import('amqplib');
   const connection = await connect(addressOf(options), { noDelay: true, timeout: connectTimeoutMs });
-  // An error is followed by a close; without a listener it would end the process.
+  // A close event follows an error; without this listener the error would end the process.
   connection.on('error', () => {});
   connection.once('close', () => listener.lost());
   try {
@@ -47,7 +47,7 @@ async function connectOnce(options: NetworkConnectorOptions, listener: WireListe
     channel.on('error', () => {});
     const queue = queueNames.commands(deviceId);
     await channel.assertQueue(queue, { exclusive: true, autoDelete: true, durable: false });
-    // A channel that the broker closed, for a publish that it refused or a queue that was deleted, serves no more.
+    // The broker closes the channel after a refused publish or a deleted queue; then the connection is opened again.
     channel.once('close', () => destroy(connection));
     const onMessage = (message: { content: Buffer } | null) => (message ? listener.command(message.content) : destroy(connection));
     await channel.consume(queue, onMessage, { noAck: true, exclusive: true });
@@ -62,7 +62,7 @@ function destroy(connection: ChannelModel): void {
   connection.close().catch(() => {});
 }
 
-/** As by a power cut: the socket goes, the broker finds out. */
+/** Simulates a power cut: the socket is closed without a protocol message. */
 function cut(connection: ChannelModel): void {
   const { stream } = connection.connection as { stream?: { destroy(): void } };
   if (stream) stream.destroy();

@@ -1,4 +1,4 @@
-// The device's end of the built-in queue: one WebSocket, HTTP Basic, one JSON frame a message.
+// The device's side of the built-in queue: one WebSocket, HTTP Basic, one JSON frame per message.
 import WebSocket from 'ws';
 import { type Clock, every } from '../../kernel/clock.ts';
 import { maxMessageBytes } from '../../link/protocol.ts';
@@ -21,7 +21,7 @@ function connectOnce({ url, deviceId, secret, clock }: NetworkConnectorOptions, 
       headers: { authorization: `Basic ${Buffer.from(`${deviceId}:${secret}`).toString('base64')}` },
       handshakeTimeout: connectTimeoutMs,
       perMessageDeflate: false,
-      // A frame is a command and its wrapping; the command itself is measured when it is read.
+      // A frame is a command with a wrapper; the size of the command is checked when it is parsed.
       maxPayload: maxMessageBytes + 1_024,
     });
     let stopPinging = () => {};
@@ -42,7 +42,7 @@ function connectOnce({ url, deviceId, secret, clock }: NetworkConnectorOptions, 
   });
 }
 
-// A frame that is none goes on as it is, for the device to drop and count.
+// A malformed frame is passed on unchanged, for the device to drop and count.
 function commandIn(data: Buffer): Uint8Array | undefined {
   try {
     const frame: unknown = JSON.parse(data.toString('utf8'));
@@ -53,7 +53,7 @@ function commandIn(data: Buffer): Uint8Array | undefined {
   }
 }
 
-/** A peer that answers no ping until the next one is gone, although the socket looks open. */
+/** Closes the socket if a ping is not answered before the next one. */
 function pingRegularly(socket: WebSocket, clock: Clock): () => void {
   let isAlive = true;
   socket.on('pong', () => {
