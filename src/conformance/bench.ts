@@ -1,5 +1,5 @@
-// The gateway's end of the wire, for one device: sends what a check asks for, also what no gateway would, and keeps everything that
-// comes back in the order in which it came. It judges nothing. Bounded: of a device that never stops talking the rest is not kept.
+// The gateway's side of the protocol, for one device: sends messages of a check, also invalid ones, and records everything received, in order.
+// It makes no verdicts. Bounded: messages above the bound are not kept.
 import type { Clock } from '../kernel/clock.ts';
 import { clockReadingMs } from '../kernel/clock-reading.ts';
 import type { Channel, ChannelListener, ChannelName, OfferedMessage } from '../link/channel.ts';
@@ -27,7 +27,7 @@ export class Bench implements ChannelListener {
   readonly presences: ReceivedPresence[] = [];
   readonly drops: ReceivedDrop[] = [];
   readonly logins: BrokerLogin[] = [];
-  /** Topics of messages that were to be retained; only our own broker sees it. */
+  /** Topics of messages with the retain flag, which only our own broker sees. */
   readonly retained: string[] = [];
   readonly #deps: BenchDeps;
   readonly #offset = createClockOffset();
@@ -48,19 +48,19 @@ export class Bench implements ChannelListener {
     await Promise.all(this.#deps.channels.map((channel) => channel.stop()));
   }
 
-  /** Where the device has said that it is, MQTT first. */
+  /** The channels with an online presence of the device, MQTT first. */
   get live(): ChannelName[] {
     return (['mqtt', 'queue'] as const).filter((name) => this.#live.has(name));
   }
 
-  /** The time on the device's own clock. */
+  /** The time by the device's clock. */
   deviceNowMs(): number {
     return this.#deps.clock.now() + (this.#offset.read() ?? 0);
   }
 
   async send(channel: ChannelName, message: unknown): Promise<void> {
     const sender = this.#deps.channels.find(({ name }) => name === channel);
-    // The wire carries whatever it is given; that it is no command may be the point of it.
+    // Sent unchecked: a check may send an invalid command on purpose.
     await sender?.send(this.deviceId, message as CommandMessage, 10_000);
   }
 
@@ -68,7 +68,7 @@ export class Bench implements ChannelListener {
     return this.answers.filter(({ answer }) => answer.id === id);
   }
 
-  /** Resolves with what `find` finds, now or as soon as something came; undefined: not within that time. */
+  /** Resolves with the first result of `find`, called now and at every message; undefined: none within that time. */
   until<Found>(find: () => Found | undefined, withinMs: number): Promise<Found | undefined> {
     const found = find();
     if (found !== undefined) return Promise.resolve(found);
@@ -108,7 +108,7 @@ export class Bench implements ChannelListener {
   presence(channel: ChannelName, deviceId: string, presence: PresenceMessage): void {
     if (deviceId !== this.deviceId) return;
     const isRestarted = presence.bootId !== this.#bootId;
-    // Where it was before its restart it has yet to come back: a queue does not tell that who read it is gone.
+    // After a restart the device must reconnect on every channel: a queue does not report the end of its reader.
     if (presence.online && isRestarted) this.#live.clear();
     if (presence.online) this.#live.add(channel);
     else this.#live.delete(channel);

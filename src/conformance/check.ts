@@ -1,11 +1,11 @@
-// What a check is: a clause of the protocol page, what to do, and what must be seen. A check ends in one of three ways: it holds, it is
-// broken (with a sentence of what was seen instead), or it could not be tested here (with the reason). Nothing else may be thrown.
+// A check: a clause of the protocol page, an action, and the expected observation. It ends in one of three ways: the clause holds, is broken
+// (with the actual observation), or could not be tested here (with the reason). No other error may be thrown.
 import type { DeviceKind } from '../link/protocol.ts';
 import type { Exam } from './exam.ts';
 
-/** A sentence of docs/device-protocol.md, word by word; a test finds it there. */
+/** A literal sentence of docs/device-protocol.md; a test verifies it. */
 export interface Clause {
-  /** Where it stands, for people: "Promise 1". */
+  /** Its place on the page: "Promise 1". */
   place: string;
   /** The heading on the page. */
   anchor: string;
@@ -25,7 +25,7 @@ export interface Check {
 const promises = (number: number, says: string): Clause => ({ place: `Promise ${number}`, anchor: 'the-seven-promises', says });
 const section = (place: string, anchor: string) => (says: string) => ({ place, anchor, says });
 
-/** Where the clauses stand. */
+/** The places of the clauses. */
 export const on = {
   promise: promises,
   messages: section('Messages', 'messages'),

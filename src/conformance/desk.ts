@@ -1,5 +1,5 @@
-// A gateway for one device on a desk: pairs it, serves its channels, and hands everything to the bench. Nothing is stored, no other device is
-// let in, and it ends with the run. Brokers of one's own may take the place of the two channels; then the device must have its login there.
+// A gateway for one device under test: pairs it, serves its channels, and passes all messages to the bench. It stores nothing, accepts no other
+// device, and ends with the run. External brokers may replace the two channels; then the device needs a login there.
 
 import { connectionGuide, newCode, readCode } from '../devices/pairing.ts';
 import { registerPairingRoute } from '../devices/routes.ts';
@@ -22,18 +22,18 @@ export interface DeskOptions {
   clock: Clock;
   random: Random;
   logger: Logger;
-  /** An address that the device can dial. */
+  /** An address to which the device can connect. */
   host: string;
   port: number;
   mqttPort: number;
   kind: DeviceKind;
   /** The code that the device will send; absent: a new one. */
   code?: string | undefined;
-  /** What the device has from an earlier run, or what it logs in with at brokers of one's own. */
+  /** The device's login from an earlier run, or at external brokers. */
   known?: { deviceId: string; secret: string } | undefined;
-  /** Instead of the broker inside: mqtt://gateway:password@host */
+  /** Instead of the embedded broker: mqtt://gateway:password@host */
   mqttUrl?: string | undefined;
-  /** Instead of the queue inside: amqp://gateway:password@host */
+  /** Instead of the built-in queue: amqp://gateway:password@host */
   queueUrl?: string | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface Desk {
   readonly gatewayId: string;
   start(): Promise<{ baseUrl: string; mqttUrl: string; queueUrl: string }>;
   stop(): Promise<void>;
-  /** Absent where a broker is not ours. */
+  /** Absent with external brokers. */
   lockOut?(durationMs: number): Promise<void>;
 }
 
@@ -103,7 +103,7 @@ export function createDesk(options: DeskOptions): Desk {
     findCaller: async () => undefined,
     findDevice: async (id, given) => (mayEnter(id, given) ? { deviceId: id, merchantId: '' } : undefined),
     isAdminToken: () => false,
-    // A login is judged here without waiting for anything: nothing can overtake it.
+    // Logins are checked synchronously here, so no cut-off can happen in between.
     onCutOff: () => () => {},
   });
   if (queue) server.onUpgrade('/queue', (upgrade) => queue.handleUpgrade(upgrade));
@@ -157,12 +157,12 @@ export function createDesk(options: DeskOptions): Desk {
   };
 }
 
-/** As it stands in an address. */
+/** The host as part of a URL. */
 function named(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** What a device may know of a broker's address. */
+/** The broker's URL for the device, without the gateway's login. */
 function withoutLogin(address: string | undefined): string {
   if (address === undefined) return '';
   const url = new URL(address);

@@ -1,5 +1,5 @@
-// What a check has in its hands: the bench, a person in front of the device, the money it may move, and a way to say what was seen.
-// Whatever a check sends is remembered here, so that nothing is left running for the next one and all money can be given back.
+// The environment of a check: the bench, a person in front of the device, the amount to charge, and the record of observations.
+// Every sent command is recorded here, so that none keeps running into the next check and all money can be refunded.
 import type { Clock } from '../kernel/clock.ts';
 import { sleep } from '../kernel/clock.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
@@ -13,28 +13,28 @@ import { Broken, must, untested } from './verdict.ts';
 
 /** A person or a script in front of the device. */
 export interface Person {
-  /** Shown, and not waited for. */
+  /** Shows the sentence; does not wait. */
   tell(sentence: string): void;
-  /** Pulls the plug and puts it in again; absent: impossible. The device's next presence tells the rest. */
+  /** Cuts and restores the power; absent: not possible. The device's next presence shows the restart. */
   reboot?(): Promise<void>;
-  /** Keeps the device off every channel for so long; absent: the brokers are not ours. */
+  /** Keeps the device off every channel for this long; absent with external brokers. */
   lockOut?(durationMs: number): Promise<void>;
 }
 
 export interface Pace {
-  /** What "at once" may take. */
+  /** Time allowed for "at once". */
   atOnceMs: number;
-  /** After so long without an answer there is none. */
+  /** After this long without an answer, there is none. */
   silenceMs: number;
-  /** How long a person may need for card and PIN. */
+  /** Time for card and PIN. */
   customerMs: number;
-  /** How soon answerBy comes where it is to be missed. */
+  /** Time until answerBy in checks that let it pass. */
   shortAnswerMs: number;
-  /** How long the device may take to be back after its connection was cut. */
+  /** Time for the device to reconnect after its connection was cut. */
   backMs: number;
-  /** How long a person and the device may take for a restart. */
+  /** Time for a person and the device to restart it. */
   rebootMs: number;
-  /** How long two presences may lie apart: 30 s and some patience. */
+  /** Allowed time between two presences: 30 s plus a tolerance. */
   presenceMs: number;
 }
 
@@ -55,7 +55,7 @@ export interface SendOptions {
   /** From now, by the device's clock. */
   startInMs?: number;
   answerInMs?: number;
-  /** Beyond what belongs into a command; undefined takes a field away. */
+  /** Additional fields; undefined removes a field. */
   extra?: JsonObject;
 }
 
@@ -84,13 +84,13 @@ export class Exam {
   readonly pace: Pace;
   readonly gatewayId: string;
   readonly amount: number;
-  /** Every ledger command that was sent well-formed and may run. */
+  /** Every valid ledger command that was sent and may run. */
   readonly orders: Order[] = [];
-  /** Orders that were waited for in vain: once is enough, or each check that follows would wait for them again. */
+  /** Orders whose ending did not arrive in time: later checks do not wait for them again. */
   readonly givenUp = new Set<string>();
-  /** Of everything that was sent. */
+  /** Ids of all sent messages. */
   readonly sentIds = new Set<string>();
-  /** What the check under way has seen. */
+  /** Observations of the current check. */
   seen: string[] = [];
   readonly #clock: Clock;
   readonly #random: Random;
@@ -122,14 +122,14 @@ export class Exam {
     return this.#clock.elapsed();
   }
 
-  /** The channel that a command takes when it does not matter. */
+  /** The default channel. */
   first(): ChannelName {
     const [first] = this.bench.live;
     must(first !== undefined, 'The device is on no channel any more.');
     return first;
   }
 
-  /** The channel besides that one. */
+  /** The second channel. */
   other(): ChannelName {
     return this.bench.live[1] ?? untested('The device uses one channel.');
   }
@@ -168,7 +168,7 @@ export class Exam {
     return report;
   }
 
-  /** A ledger command. With the `id` of an earlier one it is that one again. */
+  /** Sends a ledger command. With the `id` of an earlier one it is a repeat. */
   async order(name: string, args: JsonObject, options: SendOptions = {}): Promise<Order> {
     const id = await this.send(name, args, options);
     const order = { id, name, args };
@@ -176,12 +176,12 @@ export class Exam {
     return order;
   }
 
-  /** The next answer to this id that was not there before. */
+  /** The next new answer to this id. */
   async nextAnswer(id: string, alreadyReceived: number, withinMs = this.pace.atOnceMs): Promise<AnswerMessage | undefined> {
     return (await this.bench.until(() => this.bench.answersTo(id)[alreadyReceived], withinMs))?.answer;
   }
 
-  /** Sends the same id once more and returns the first answer to it. */
+  /** Sends the same id again and returns the first answer to it. */
   async repeat(order: Order, options: SendOptions = {}): Promise<AnswerMessage> {
     const before = this.bench.answersTo(order.id).length;
     await this.order(order.name, order.args, { ...options, id: order.id });
@@ -191,7 +191,7 @@ export class Exam {
     return answer;
   }
 
-  /** Its ending, once it was accepted; or the ending that came instead of `accepted`. */
+  /** The ending after `accepted`, or instead of it. */
   async ending(order: Order, withinMs = this.pace.customerMs): Promise<AnswerMessage> {
     const received = await this.bench.until(() => this.endingOf(order.id), withinMs);
     must(received !== undefined, `${order.name} had no ending within ${withinMs / 1000} s.`);
@@ -207,7 +207,7 @@ export class Exam {
     return this.bench.answersTo(id).some(({ answer }) => answer.outcome === 'accepted');
   }
 
-  /** Nothing comes to these ids for a while. */
+  /** Fails if an answer to one of these ids arrives within `silenceMs`. */
   async silence(...ids: string[]): Promise<void> {
     await this.pause(this.pace.silenceMs);
     for (const id of ids) {

@@ -1,4 +1,4 @@
-// What the report of a `done` must hold, and in which form; the page's table, held to asyncapi/v1.json by a test.
+// Required fields of the report of a `done`, and their forms: the table of the protocol page. A test compares it with asyncapi/v1.json.
 import { operations, type ReportForm } from '../kernel/operations.ts';
 import type { JsonObject } from '../link/protocol.ts';
 
@@ -16,7 +16,7 @@ const fits: Record<ReportForm, (value: unknown) => boolean> = {
   object: (value) => typeof value === 'object' && value !== null,
 };
 
-/** The fields that are absent or of another form. */
+/** The fields that are absent or malformed. */
 export function missingFields(name: string, report: JsonObject | undefined): string[] {
   return Object.entries(reportFields[name] ?? {})
     .filter(([field, form]) => !fits[form](report?.[field]))

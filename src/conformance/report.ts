@@ -1,9 +1,9 @@
-// What a run found, for people: lines while it goes, a text at its end, and a page of its own that can be sent on. Pure.
+// The report of a run: lines during the run, a text at its end, and a self-contained page to send on. Pure.
 import type { Finding, RunReport, Verdict } from './run.ts';
 
 const words: Record<Verdict, string> = { holds: 'holds', broken: 'BROKEN', untested: 'untested' };
 
-/** Where the page can be read. */
+/** The path of the protocol page. */
 const page = 'docs/device-protocol.md';
 
 export function progressLine(finding: Finding): string {
@@ -16,12 +16,12 @@ export function countVerdicts({ findings }: RunReport): Record<Verdict, number> 
   return { holds: count('holds'), broken: count('broken'), untested: count('untested') };
 }
 
-/** What it will do to the device and to money; said before the run. */
+/** The operations and charges of the run; shown before it. */
 export function announcement(kind: string, amountLei: number): string {
   const amount = `${amountLei.toFixed(2)} MDL`;
   return kind === 'terminal'
-    ? `The run charges ${amount} three times (twice if the terminal cannot be restarted), voids one or two of these payments and refunds the rest. It begins nine more payments of ${amount} for which no card should be presented; what is charged all the same is refunded as well. It closes the bank day twice.`
-    : `The run puts ${amount} into the drawer and takes it out again, prints one receipt over ${amount} paid in cash and, on a register with the feature "paid", one that was paid on a terminal, and makes X reports. It begins nine receipts over ${amount} paid by card, for which no card should be presented; what is charged all the same has to be given back by hand.`;
+    ? `The run charges ${amount} three times (twice if the terminal cannot be restarted), voids one or two of these payments and refunds the rest. It begins nine more payments of ${amount} for which no card should be presented; if one is charged nevertheless, it is refunded as well. It closes the bank day twice.`
+    : `The run puts ${amount} into the drawer and takes it out again, prints one receipt over ${amount} paid in cash and, on a register with the feature "paid", one that was paid on a terminal, and makes X reports. It begins nine receipts over ${amount} paid by card, for which no card should be presented; if one is charged nevertheless, refund it by hand.`;
 }
 
 export function textReport(report: RunReport): string {
@@ -52,15 +52,15 @@ function moneyLine({ kind, charged: { payments, refunds, unclear, amount } }: Ru
       : `${payments} receipts of ${amount.toFixed(2)} MDL were paid by card.`;
   return [
     total,
-    ...(left === 0 ? [] : [`Give ${(left * amount).toFixed(2)} MDL back by hand.`]),
-    ...(unclear === 0 ? [] : [`Of ${unclear} more the device did not tell the ending: ask the bank.`]),
+    ...(left === 0 ? [] : [`Refund ${(left * amount).toFixed(2)} MDL by hand.`]),
+    ...(unclear === 0 ? [] : [`The device did not report the ending of ${unclear} more: ask the bank.`]),
   ].join(' ');
 }
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escape = (text: string) => text.replaceAll(/[&<>"]/g, (letter) => escapes[letter] ?? letter);
 
-/** One file without scripts or anything from elsewhere. */
+/** One file without scripts or external resources. */
 export function htmlReport(report: RunReport, at: string): string {
   const { holds, broken, untested } = countVerdicts(report);
   const rows = report.findings.map(({ verdict, id, place, clause, does, mustSee, seen, why }) =>

@@ -1,5 +1,5 @@
-// The run: waits for the device, goes through the checks one after the other, and tells what it saw. One broken clause does not end it;
-// a device that never came, or went away for good, leaves the rest untested.
+// The run: waits for the device, runs the checks in order, and returns the observations. A broken clause does not end the run; if the
+// device never connects or does not come back, the remaining checks are untested.
 import type { Bench } from './bench.ts';
 import { type Check } from './check.ts';
 import { allAlongChecks } from './checks/all-along.ts';
@@ -37,9 +37,9 @@ export interface Finding {
   clause: string;
   does: string;
   mustSee: string;
-  /** What was seen, in order. */
+  /** Observations in order. */
   seen: string[];
-  /** Of `broken` and `untested`: what was wrong, or why it could not be looked at. */
+  /** Of `broken` and `untested`: the reason. */
   why?: string;
 }
 
@@ -49,19 +49,19 @@ export interface RunReport {
   firmware: string | undefined;
   channels: string[];
   findings: Finding[];
-  /** How often the device said that a card was charged, how much of it was given back, and what may have been charged besides. */
+  /** Reported charges, refunds, and commands that may have charged the card. */
   charged: { payments: number; refunds: number; unclear: number; amount: number };
 }
 
 export interface RunDeps extends ExamDeps {
   bench: Bench;
-  /** How long the device may take to come. */
+  /** Time for the device to connect. */
   connectWithinMs: number;
   onFinding(finding: Finding): void;
   onBegin(check: Check): void;
 }
 
-/** A second channel may take somewhat longer than the first. */
+/** Additional time for the second channel. */
 const secondChannelMs = 5_000;
 
 export async function runConformance(deps: RunDeps): Promise<RunReport> {
@@ -95,12 +95,12 @@ async function judge(exam: Exam, check: Check): Promise<Finding> {
     (error: unknown) => {
       if (error instanceof Untested) return { verdict: 'untested' as const, why: error.message };
       if (error instanceof Broken) return { verdict: 'broken' as const, why: error.message };
-      // Our own mistake must not swallow what was seen, least of all what was charged.
+      // A bug of the run itself must not hide the observations, especially the charges.
       return { verdict: 'untested' as const, why: `The run itself failed: ${(error as Error).stack ?? String(error)}` };
     },
   );
   const finding = findingOf(exam, check, ended);
-  // What it left behind is no matter of the check any more, but the next one needs an idle device.
+  // Not part of the check's verdict: the next check needs an idle device.
   await finish(exam).catch((error: unknown) => {
     if (!(error instanceof Broken)) throw error;
   });
@@ -110,8 +110,7 @@ async function judge(exam: Exam, check: Check): Promise<Finding> {
 /** No readable message arrived: the dropped ones show why. */
 function absent(exam: Exam, check: Check): Finding {
   const [drop] = exam.bench.drops;
-  if (check.id !== 'presence-at-connect')
-    return findingOf(exam, check, { verdict: 'untested', why: 'The device never said that it is there.' });
+  if (check.id !== 'presence-at-connect') return findingOf(exam, check, { verdict: 'untested', why: 'The device never sent a presence.' });
   const why =
     drop === undefined
       ? 'No presence came.'

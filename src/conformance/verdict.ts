@@ -1,9 +1,9 @@
-// How a check ends other than by passing: the device broke the clause, or it could not be tested here.
+// Errors that end a check: the device broke the clause, or it cannot be tested here.
 
 /** The device broke the clause. */
 export class Broken extends Error {}
 
-/** It cannot be tested here: no second channel, no way to pull the plug. */
+/** The clause cannot be tested here: no second channel, or no way to cut the power. */
 export class Untested extends Error {}
 
 export function must(holds: boolean, otherwise: string): asserts holds {

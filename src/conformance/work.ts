@@ -1,5 +1,5 @@
-// What the checks let a device do: the smallest commands of its kind. A terminal takes payments; a register puts cash into the drawer,
-// prints receipts, and takes cards where it can.
+// Commands that the checks use, the smallest of each kind of device: a terminal takes payments; a register puts cash into the drawer, prints
+// receipts, and takes cards if it can.
 
 import { canonicalJson } from '../kernel/canonical-json.ts';
 import { operationNamed } from '../kernel/operations.ts';
@@ -26,17 +26,17 @@ export function receiptOf(exam: Exam, paymentCode: number): Asked {
 const cashPaymentCode = 0;
 const cardPaymentCode = 1;
 
-/** Ends `done` if all goes well; a terminal's customer has to present a card. */
+/** Normally ends `done`; at a terminal the customer must present a card. */
 export function plainWork(exam: Exam): Asked {
   return exam.kind === 'terminal' ? payOf(exam) : { name: 'MoneyIn', args: { amount: exam.amount } };
 }
 
-/** Waits for a customer, so that it can be looked at while it runs. */
+/** Waits for a customer, so that checks can observe it while it runs. */
 function waitingWork(exam: Exam): Asked {
   return exam.kind === 'terminal' ? payOf(exam) : receiptOf(exam, cardPaymentCode);
 }
 
-/** A receipt whose money was taken on a terminal before: for registers with the feature `paid`. */
+/** A receipt paid on a terminal before: for registers with the feature `paid`. */
 export function paidReceipt(exam: Exam): Asked {
   const { name, args } = receiptOf(exam, cardPaymentCode);
   const receipt = args['receipt'] as JsonObject;
@@ -50,7 +50,7 @@ function payOf(exam: Exam): Asked {
   return pay({ amount: exam.amount, newId: () => exam.newId() });
 }
 
-/** Orders it, has a card presented where one is needed, and waits for the ending. */
+/** Sends the command, asks for a card if needed, and waits for the ending. */
 export async function carryOut(exam: Exam, { name, args }: Asked): Promise<{ order: Order; ending: AnswerMessage }> {
   if (operationNamed(name).isPayment) exam.person.tell(`Present a card and let the bank approve ${exam.amount.toFixed(2)} MDL.`);
   const order = await exam.order(name, args);
@@ -59,7 +59,7 @@ export async function carryOut(exam: Exam, { name, args }: Asked): Promise<{ ord
   return { order, ending: await exam.ending(order) };
 }
 
-/** A command that has begun to wait for its customer. It is the check's to end it, or `finish` does. */
+/** Starts a command that waits for its customer. The check must end it, or `finish` does. */
 export async function letWait(exam: Exam, options: SendOptions = {}): Promise<Order> {
   const { name, args } = waitingWork(exam);
   exam.person.tell('Do not present a card now.');
@@ -72,13 +72,13 @@ export async function letWait(exam: Exam, options: SendOptions = {}): Promise<Or
   return order;
 }
 
-/** What was seen of a running command counts only if it still ran. */
+/** Observations of a running command are valid only if it still runs. */
 export function stillRunning(exam: Exam, order: Order): void {
   if (exam.endingOf(order.id) !== undefined)
-    untested(`${order.name} ended before it could be looked at; let the customer take three seconds or more.`);
+    untested(`${order.name} ended before it could be observed; let the customer take three seconds or more.`);
 }
 
-/** Ends what still runs, also what the device runs without having said so: by Abort, or by waiting for the customer. */
+/** Ends all running commands, also those not accepted explicitly: by Abort, or by waiting for the customer. */
 export async function finish(exam: Exam): Promise<void> {
   const untilMs = exam.elapsedMs() + exam.pace.customerMs;
   for (const { id } of exam.orders) {
@@ -107,7 +107,7 @@ export function doneOf(exam: Exam, ...names: string[]): { order: Order; report: 
   });
 }
 
-/** Whether a card would be charged by it. */
+/** Whether the command charges a card. */
 export function asksForCard({ name, args }: Order): boolean {
   const { isPayment, prints } = operationNamed(name);
   if (isPayment) return true;
@@ -121,7 +121,7 @@ export function hasNoKnownEnd(exam: Exam, { id }: Order): boolean {
   return ending === undefined ? exam.wasAccepted(id) : ending.outcome === 'unknown';
 }
 
-/** The newest order that ended `done`; the checks that follow an ended command need one. */
+/** The newest order that ended `done`. */
 export function lastDone(exam: Exam): { order: Order; ending: AnswerMessage } {
   const found = doneOf(exam, plainWork(exam).name).at(-1);
   const ending = found && exam.endingOf(found.order.id);

@@ -71,13 +71,13 @@ describe('the report', () => {
     const text = textReport(
       await runAgainst('terminal', () => ({ command: (command) => (command['name'] === 'Refund' ? undefined : command) })),
     );
-    expect(text).toContain('3 payments of 1.00 MDL were made and 1 refunded or voided. Give 2.00 MDL back by hand.');
+    expect(text).toContain('3 payments of 1.00 MDL were made and 1 refunded or voided. Refund 2.00 MDL by hand.');
   });
 
   it('does not say that a register charged no card when a customer was too quick', async () => {
     expect(textReport(await runAgainst('register'))).toContain('\n0 receipts of 1.00 MDL were paid by card.');
     const text = textReport(await runAgainst('register', () => ({ device: { timing: { customerMs: 100 } } })));
-    const [, count = '0', left] = /(\d+) receipts of 1\.00 MDL were paid by card\. Give (\d+)\.00 MDL back by hand\./.exec(text) ?? [];
+    const [, count = '0', left] = /(\d+) receipts of 1\.00 MDL were paid by card\. Refund (\d+)\.00 MDL by hand\./.exec(text) ?? [];
     expect(Number(count)).toBeGreaterThan(0);
     expect(left).toBe(count);
   });

@@ -1,4 +1,4 @@
-// What must have held during the whole run, looked at when it is over.
+// Rules for the whole run, checked at its end.
 import { canonicalJson } from '../../kernel/canonical-json.ts';
 import { maskReport } from '../../kernel/card-mask.ts';
 import { maskCardNumbers } from '../../kernel/card-numbers.ts';
@@ -9,9 +9,9 @@ import { describe, type Exam } from '../exam.ts';
 import { must, untested } from '../verdict.ts';
 import { doneOf, isSameEnding } from '../work.ts';
 
-/** As a date-time is written, with its zone. */
+/** A date-time with a zone. */
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
-/** By so much two readings of one clock may differ from ours: messages travel. */
+/** Allowed spread of the clock difference, because of latency. */
 const clockSpreadMs = 5_000;
 
 interface Said {
@@ -59,7 +59,7 @@ export const allAlongChecks: readonly Check[] = [
         const isMasked = canonicalJson(maskReport(answer.report ?? {})) === canonicalJson(answer.report ?? {});
         must(
           isMasked && maskCardNumbers(answer.reason ?? '') === (answer.reason ?? ''),
-          `The answer to ${answer.id} holds a full card number.`,
+          `The answer to ${answer.id} contains a full card number.`,
         );
       }
     },

@@ -1,5 +1,5 @@
-// The money, counted at the other end: the bank's day and the register's totals must show each command that was done exactly once.
-// The run begins with `open` and ends with `close`; whatever it charged is given back before.
+// Compares the money: the bank's day and the register's totals must contain each done command exactly once.
+// The run begins with `open` and ends with `close`; all charges are refunded before.
 import type { JsonObject } from '../../link/protocol.ts';
 import { type Check, on } from '../check.ts';
 import { describe, type Exam } from '../exam.ts';
@@ -20,7 +20,7 @@ interface Totals {
   card: number | undefined;
 }
 
-/** undefined: this register does not tell. */
+/** undefined: this register does not report totals. */
 async function readTotals(exam: Exam): Promise<Totals | undefined> {
   const { ending } = await carryOut(exam, { name: 'Report', args: { fiscal: false } });
   must(ending.outcome === 'done', `The X report ended ${describe(ending)}.`);
@@ -39,7 +39,7 @@ async function closeBankDay(exam: Exam): Promise<{ id: string; count: number; am
   return { id: order.id, count: ending.report?.['count'] as number, amount: ending.report?.['amount'] as number };
 }
 
-/** What was in the books before the run. */
+/** The totals before the run. */
 const before = new WeakMap<Exam, Totals | 'closed'>();
 
 export const openingChecks: readonly Check[] = [

@@ -1,5 +1,5 @@
-// What a terminal does with a payment that it has made: its document is closed, it is given back in part or voided, and what cannot be given
-// back is refused. Only a payment of this run is touched.
+// Operations on a payment of the terminal: closing its document, refunds and voids, and refunds that must be refused. Only payments of this
+// run are used.
 import { type Check, on } from '../check.ts';
 import { describe, type Exam, type Order } from '../exam.ts';
 import { missingFields } from '../report-fields.ts';
@@ -9,7 +9,7 @@ import { carryOut, doneOf, lastDone, plainWork } from '../work.ts';
 const unknownOperation =
   'An `operationId` that you never reported is `refused`, and so is a Refund above the remaining amount of the payment.';
 
-/** The payment that was made before, as the bank knows it. */
+/** The earlier payment, with its bank numbers. */
 function paymentOf(exam: Exam): { order: Order; documentNr: unknown; operationId: unknown; rrn: unknown } {
   const { order, ending } = lastDone(exam);
   const { operationId, rrn } = ending.report ?? {};
@@ -26,7 +26,7 @@ export async function payToVoid(exam: Exam) {
   const { order: payment, ending: paid } = await carryOut(exam, plainWork(exam));
   must(paid.outcome === 'done', `Pay ${payment.id} ended ${describe(paid)}.`);
   const { operationId, token } = paid.report ?? {};
-  if (typeof token !== 'string') untested('The report of Pay has no token, so that nothing can be voided.');
+  if (typeof token !== 'string') untested('The report of Pay has no token, so nothing can be voided.');
   return { name: 'CancelTransaction', args: { documentNr: payment.args['documentNr'], operationId, token, amount: exam.amount } };
 }
 
@@ -115,7 +115,7 @@ export const moneyBackChecks: readonly Check[] = [
   },
 ];
 
-/** Payments that were not voided: what is still to be given back. */
+/** Payments that were not voided and must still be refunded. */
 export function notVoided(exam: Exam): ReturnType<typeof doneOf> {
   const voided = new Set(doneOf(exam, 'CancelTransaction').map(({ order }) => order.args['operationId']));
   return doneOf(exam, 'Pay').filter(({ report }) => !voided.has(report['operationId']));

@@ -1,10 +1,10 @@
-// Commands that must not run: refused, late, for another kind of device, or buried before they came. Each ending is written and final.
+// Commands that must not run: refused, late, for another kind of device, or with a tombstone. Each ending is written and final.
 import { type Check, on } from '../check.ts';
 import { describe, type Exam, type Order } from '../exam.ts';
 import { must } from '../verdict.ts';
 import { plainWork } from '../work.ts';
 
-/** The ending that comes instead of `accepted`, is repeated under the same id, and is what Recall tells. */
+/** The ending replaces `accepted`, is repeated for the same id, and is reported by Recall. */
 async function endsAtOnce(exam: Exam, order: Order, outcome: string): Promise<void> {
   const first = await exam.nextAnswer(order.id, 0);
   must(first !== undefined, `${order.name} was not answered.`);
@@ -105,7 +105,7 @@ export const neverRunChecks: readonly Check[] = [
   },
 ];
 
-/** A buried id is answered `never` wherever it comes, and nothing else ever follows. */
+/** A command with a tombstone is answered `never` on every channel, and nothing follows. */
 export async function staysBuried(exam: Exam, { id, name, args }: Order): Promise<void> {
   for (const channel of exam.bench.live) {
     const before = exam.bench.answersTo(id).length;

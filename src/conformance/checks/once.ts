@@ -1,4 +1,4 @@
-// One command that runs to its end, and everything that must not make it run a second time.
+// One command that runs to its end, and repeats that must not run it again.
 import { type Check, on } from '../check.ts';
 import { describe, type Exam, type Order } from '../exam.ts';
 import { missingFields } from '../report-fields.ts';

@@ -1,4 +1,4 @@
-// The plug is pulled: what was written must still be there, and what ran must find an ending.
+// Power cuts: the journal must survive, and a running command must get an ending.
 import { type Check, on } from '../check.ts';
 import { describe, type Exam } from '../exam.ts';
 import { must, untested } from '../verdict.ts';
@@ -30,7 +30,7 @@ async function restart(exam: Exam): Promise<Restart> {
       ? 'The device came back with the bootId that it had; each start makes a new one.'
       : `The device was not back after ${exam.pace.rebootMs / 1000} s.`,
   );
-  // Every channel that it uses has a moment to come back as well.
+  // Give every channel of the device time to reconnect as well.
   await exam.bench.until(() => (exam.bench.live.length >= channels ? true : undefined), exam.pace.backMs);
   return {
     before: { bootId: before?.bootId, journalId: before?.journalId },

@@ -1,4 +1,4 @@
-// What may come while a command waits for its customer: itself again, another one, questions, an Abort, a lost connection, answerBy.
+// Events while a command waits for its customer: a repeat, another command, Recall and Status, an Abort, a lost connection, answerBy.
 import { type Check, on } from '../check.ts';
 import { describe } from '../exam.ts';
 import { must, untested } from '../verdict.ts';

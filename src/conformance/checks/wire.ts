@@ -1,4 +1,4 @@
-// The wire itself: that the device says it is there, answers what changes nothing, and leaves alone what is no command.
+// The basic protocol: the device sends presence, answers plain commands, and ignores invalid messages.
 import { readPresence } from '../../link/messages.ts';
 import { mqttTopics } from '../../link/protocol.ts';
 import { type Check, on } from '../check.ts';
@@ -6,7 +6,7 @@ import { missingFields } from '../report-fields.ts';
 import { must, untested } from '../verdict.ts';
 import { plainWork } from '../work.ts';
 
-/** More than 1 MiB however it is counted. */
+/** More than 1 MiB in any encoding. */
 const padding = 'x'.repeat(1024 * 1024);
 
 export const wireChecks: readonly Check[] = [
