@@ -86,7 +86,7 @@ async function insertRow({ queries, random }: KeyDeps, request: NewKeyRequest): 
   const opened = new Set(request.modules);
   if (opened.size === 0) throw invalidRequest('modules must name at least one of POS, QR and Fiscal.');
   if (request.expiresAtMs !== undefined && request.expiresAtMs <= (await databaseTime(queries))) {
-    throw invalidRequest('expiresAt must lie in the future.');
+    throw invalidRequest('expiresAt must be in the future.');
   }
   const fresh = { id: random.uuid(), key: random.uuid(), expiresAtMs: request.expiresAtMs };
   await queries

@@ -48,7 +48,9 @@ function helpOf(definition: Definition): string {
   const all = Object.entries({ ...definition.options, ...(definition.follow && followOption), ...commonOptions });
   const width = Math.max(...all.map(([option]) => bare(option).length));
   const lines = all.map(([option, meaning]) => `  --${bare(option).padEnd(width)}  ${meaning}`);
-  return [`Usage: ${usageOf(definition)}`, '', definition.help, '', ...lines, '', 'TILLGATE_ADMIN_TOKEN holds the admin token.'].join('\n');
+  return [`Usage: ${usageOf(definition)}`, '', definition.help, '', ...lines, '', 'TILLGATE_ADMIN_TOKEN must be the admin token.'].join(
+    '\n',
+  );
 }
 
 function readArguments(

@@ -161,7 +161,7 @@ export const everydayCalls: readonly Definition[] = [
   },
   {
     name: 'audit list',
-    help: 'Lists who did what, newest first.',
+    help: 'Lists the audit log, newest first.',
     options: {
       ...merchantOption,
       subject: 'only entries about this id',

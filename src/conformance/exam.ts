@@ -186,7 +186,7 @@ export class Exam {
     const before = this.bench.answersTo(order.id).length;
     await this.order(order.name, order.args, { ...options, id: order.id });
     const answer = await this.nextAnswer(order.id, before);
-    must(answer !== undefined, `${order.name} with an id that the device knows got no answer.`);
+    must(answer !== undefined, `A repeated ${order.name} got no answer.`);
     this.see(`the same id again: ${describe(answer)}`);
     return answer;
   }

@@ -113,7 +113,7 @@ function absent(exam: Exam, check: Check): Finding {
   if (check.id !== 'presence-at-connect') return findingOf(exam, check, { verdict: 'untested', why: 'The device never sent a presence.' });
   const why =
     drop === undefined
-      ? 'No presence came.'
+      ? 'No presence arrived.'
       : `No presence could be read; the first was dropped: ${drop.reason}, ${drop.field ?? ''} ${drop.why ?? ''}`.trimEnd();
   return findingOf(exam, check, { verdict: 'broken', why });
 }

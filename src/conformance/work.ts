@@ -55,7 +55,7 @@ export async function carryOut(exam: Exam, { name, args }: Asked): Promise<{ ord
   if (operationNamed(name).isPayment) exam.person.tell(`Present a card and let the bank approve ${exam.amount.toFixed(2)} MDL.`);
   const order = await exam.order(name, args);
   const first = await exam.nextAnswer(order.id, 0);
-  must(first !== undefined, `${name} was not answered within ${exam.pace.atOnceMs / 1000} s; accepted comes at once.`);
+  must(first !== undefined, `${name} was not answered within ${exam.pace.atOnceMs / 1000} s; accepted must be sent at once.`);
   return { order, ending: await exam.ending(order) };
 }
 
@@ -65,7 +65,7 @@ export async function letWait(exam: Exam, options: SendOptions = {}): Promise<Or
   exam.person.tell('Do not present a card now.');
   const order = await exam.order(name, args, { answerInMs: exam.pace.customerMs, ...options });
   const first = await exam.nextAnswer(order.id, 0);
-  must(first !== undefined, `${name} was not answered within ${exam.pace.atOnceMs / 1000} s; accepted comes at once.`);
+  must(first !== undefined, `${name} was not answered within ${exam.pace.atOnceMs / 1000} s; accepted must be sent at once.`);
   if (first.outcome === 'refused' && exam.kind === 'register') untested(`This register takes no cards: ${describe(first)}.`);
   must(first.outcome === 'accepted', `${name} was answered ${describe(first)} before accepted.`);
   exam.see(`${name} runs`);

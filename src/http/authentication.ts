@@ -269,7 +269,7 @@ export function createAccessJudge(options: AccessOptions): AccessJudge {
       throw new GatewayError('API_Key_Wrong_Product', sentence, { httpStatus: 403, fields: { needsTotp: true } });
     }
     if (isConfirmed && options.clock.elapsed() >= viewer.confirmedUntilMs) {
-      throw new GatewayError('Invalid_API_Key', 'Give your password or a code once more: this needs a fresh confirmation.', {
+      throw new GatewayError('Invalid_API_Key', 'Enter your password or a code again: this needs a recent confirmation.', {
         httpStatus: 403,
         fields: { needsConfirmation: true },
       });

@@ -41,10 +41,11 @@ const mebibyte = 1024 * 1024;
 const inWords = (bytes: number) => (bytes < mebibyte ? `${bytes / 1024} KiB` : `${bytes / mebibyte} MiB`);
 const tooLarge = (maxBytes: number) => protocolFailure(413, `The body must not be larger than ${inWords(maxBytes)}.`);
 const wrongLength = () => protocolFailure(400, 'The header Content-Length must be equal to the length of the body.');
-const brokenOff = () => protocolFailure(400, 'The connection ended before the whole request had come.');
+const brokenOff = () => protocolFailure(400, 'The connection ended before the whole request had arrived.');
 const tooMany = () =>
-  protocolFailure(408, 'The body was still coming while newer requests of this address came in; it was cut, and nothing was begun.');
-const tooSlow = () => protocolFailure(408, 'The body came too slowly while others needed the room; it was cut, and nothing was begun.');
+  protocolFailure(408, 'The body was still arriving when newer requests of this address came in; the request was dropped and did nothing.');
+const tooSlow = () =>
+  protocolFailure(408, 'The body arrived too slowly while other requests needed the memory; the request was dropped and did nothing.');
 
 export function createBodyIntake(options: IntakeOptions): BodyIntake {
   const { clock } = options;

@@ -38,7 +38,7 @@ const sentencesByCode: Record<string, string> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The header Content-Length must be equal to the length of the body.',
   FST_ERR_BAD_URL: 'The path must be a valid URL path.',
   FST_ERR_MAX_PARAM_LENGTH: 'A part of the path is too long.',
-  ECONNRESET: 'The connection ended before the whole request had come.',
+  ECONNRESET: 'The connection ended before the whole request had arrived.',
 };
 
 /** Any thrown value as an error that may be shown to a caller; unknown errors become Internal_error. */
@@ -51,7 +51,7 @@ export function toGatewayError(error: unknown, requestId: string): GatewayError 
       return protocolFailure(statusCode, sentencesByCode[code] ?? 'The request is malformed.', error);
     }
   }
-  return new GatewayError('Internal_error', `The gateway failed while handling the request; its log tells more under ${requestId}.`, {
+  return new GatewayError('Internal_error', `The gateway failed while handling the request; its log has the details under ${requestId}.`, {
     cause: error,
   });
 }

@@ -17,7 +17,7 @@ export interface Demo {
 
 const note = [
   '**This is a sandbox.** Its key and its devices are filled in: open a call, press "Try it out" and "Execute".',
-  "No real money moves. The same Pay executed again gets the answer of the first: nothing is charged twice. Callbacks go to `tillgate sink --port 9000`. The header `Tillgate-Fault` (declined, lost-answer and more: docs/device-protocol.md, *Magic amounts*) makes the device fail. What a call needs from an earlier one (`QR`, `operationId`) is in that one's answer.",
+  "No real money moves. The same Pay executed again gets the answer of the first: nothing is charged twice. Callbacks go to `tillgate sink --port 9000`. The header `Tillgate-Fault` (declined, lost-answer and more: docs/device-protocol.md, *Magic amounts*) makes the device fail. Values from an earlier call (`QR`, `operationId`) are in that call's answer.",
 ].join(' ');
 
 /** The document as text; in a sandbox with its own key and devices in the examples. */

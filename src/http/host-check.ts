@@ -29,6 +29,6 @@ export function createHostCheck({ host, publicUrl, hosts = [] }: OwnHosts): (req
   return (request) => {
     const name = nameIn(request.headers.host);
     if (name !== undefined && (names.has(name) || isLoopback(name) || (isEveryAddress && ipaddr.isValid(name)))) return;
-    throw protocolFailure(421, 'The header Host names a host that is not known here; the operator can add it to TILLGATE_HOSTS.');
+    throw protocolFailure(421, 'The header Host names an unknown host; the operator can add it to TILLGATE_HOSTS.');
   };
 }

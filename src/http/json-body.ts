@@ -18,7 +18,7 @@ function checkShape(bytes: Uint8Array, caps: JsonCaps): void {
   if (broken === undefined) return;
   const sentences = {
     deepest: `The body must not be nested deeper than ${caps.deepest} levels.`,
-    maxValues: `The body must not hold more than ${caps.maxValues} values.`,
+    maxValues: `The body must not contain more than ${caps.maxValues} values.`,
     maxNumberLength: `A number in the body must not have more than ${maxNumberLength} characters.`,
   };
   throw invalidRequest(sentences[broken]);
@@ -113,7 +113,7 @@ export function parseJsonBody(bytes: Buffer, caps: JsonCaps): unknown {
   }
   if (mayBeRefused.test(text)) checkContent(value, '');
   const repeated = repeatedName(text);
-  if (repeated !== undefined) throw invalidRequest(`${shortName(repeated)} stands twice in one object of the body.`);
+  if (repeated !== undefined) throw invalidRequest(`${shortName(repeated)} occurs twice in one object of the body.`);
   return value;
 }
 

@@ -16,7 +16,7 @@ export interface HttpLimits {
   merchantSharePercent: number;
   connections: number;
   /** Per address: connections that have not logged in, and bodies that are still arriving. */
-  newcomersPerAddress: number;
+  unauthenticatedPerAddress: number;
   bodiesPerAddress: number;
   /** Bytes of all bodies that are still arriving. */
   bufferedBytes: number;
@@ -33,7 +33,7 @@ export const defaultLimits: HttpLimits = {
   requestsInFlight: 5_000,
   merchantSharePercent: 50,
   connections: 20_000,
-  newcomersPerAddress: 500,
+  unauthenticatedPerAddress: 500,
   bodiesPerAddress: 500,
   bufferedBytes: 64 * 1024 * 1024,
 };

@@ -25,13 +25,13 @@ const responseNames: Record<string, string> = {
 const everywhere = {
   503: {
     name: 'Stopping',
-    description: 'errorCode 41: the gateway is stopping, and this request did nothing. Retry-After tells when to come again.',
+    description: 'errorCode 41: the gateway is stopping, and this request did nothing. Retry after the seconds in Retry-After.',
     example: { errorCode: 41, errorMessage: 'Too_Many_Requests: The gateway is stopping.' },
   },
   default: {
     name: 'OtherFailure',
     description:
-      'Whatever else goes wrong has the envelope, too: errorCode 40 with HTTP 404 (no such path), 405 (another method; Allow names it), 408, 413 and 415.',
+      'Other failures have the envelope, too: errorCode 40 with HTTP 404 (no such path), 405 (another method: see Allow), 408, 413 and 415.',
     example: { errorCode: 40, errorMessage: 'Invalid_Request: There is no such path.' },
   },
 };

@@ -22,12 +22,15 @@ export interface Readiness {
 }
 
 const readyQuery = Type.Object({
-  mode: Type.Optional(Type.Enum(modes, { description: 'Ask for this mode alone: 503 also when only this one is down.' })),
+  mode: Type.Optional(Type.Enum(modes, { description: 'Check only this mode: 503 also if only this mode is down.' })),
 });
 const modeField = Type.Enum(modeStates);
 const readyFields = {
   modes: Type.Object({ POS: modeField, QR: modeField, Fiscal: modeField }),
-  channels: Type.Object({ mqtt: Type.Boolean(), queue: Type.Boolean() }, { description: 'The ways to the devices.' }),
+  channels: Type.Object(
+    { mqtt: Type.Boolean(), queue: Type.Boolean() },
+    { description: 'Whether each channel to the devices is connected.' },
+  ),
 };
 
 export function registerOperationRoutes(app: FastifyInstance, { metrics, readiness }: OperationOptions): void {
@@ -54,7 +57,7 @@ export function registerOperationRoutes(app: FastifyInstance, { metrics, readine
         operationId: 'healthReady',
         summary: 'The gateway can serve',
         description:
-          'HTTP 503 while the database is away or cannot be written, or the gateway is stopping. A broker that is away stops the modes that need devices and not QR Mode: the answer tells each mode, and ?mode= asks for one.',
+          'HTTP 503 while the database cannot be reached or written, or the gateway is stopping. Without its brokers, only QR Mode works: the answer has the state of each mode, and ?mode= checks one.',
         querystring: readyQuery,
         response: openAnswers({
           description: 'Ready, at least for QR Mode.',

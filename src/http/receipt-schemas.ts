@@ -30,7 +30,7 @@ const payment = named(
         receiptLimits.identifier,
       ),
     ),
-    Amount: optionalField(decimalField('Lei paid this way, a number or its text; without it, what the payments before it left.')),
+    Amount: optionalField(decimalField('Lei paid this way, a number or its text; without it, the rest after the payments before it.')),
   }),
 );
 
@@ -50,7 +50,7 @@ export const receiptSchema = named(
         Type.Unsafe<object[] | null>({ ...Type.Array(payment, { maxItems: receiptLimits.payments }), nullable: true }),
       ),
     },
-    { description: 'Kept as it is and given out by Get; fields beyond these are welcome. At most 256 KiB as JSON.' },
+    { description: 'Stored unchanged and returned by Get; additional fields are allowed. At most 256 KiB as JSON.' },
   ),
 );
 

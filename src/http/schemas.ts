@@ -54,7 +54,7 @@ export const idempotencyHeaders = Type.Object({
     Type.String({
       pattern: '^[\\x21-\\x7e]{1,255}$',
       description:
-        'Kept until the operation has ended and for 24 h after: the same key and body give the same answer, another body under it is 22.',
+        'Valid until 24 h after the operation has ended: the same key and body get the same answer; another body with the key is 22.',
     }),
   ),
 });
@@ -64,18 +64,18 @@ export const operationFields = {
   OID: Type.String({
     format: 'uuid',
     description:
-      'Id of the operation: the #OID# of its completion notices, and what Device/Operation/Status takes. Also with errorCode 3 and 50.',
+      'Id of the operation: the #OID# of its completion notices, and the parameter of Device/Operation/Status. Also with errorCode 3 and 50.',
   }),
   Repeated: Type.Optional(
     Type.Boolean({
       description:
-        'True when the request was recognised by its content as the repeat of one whose caller was left without the outcome: this is that outcome, and nothing was done again.',
+        'True if the request was recognised by its content as the repeat of one whose caller did not get the outcome: this is that outcome, and nothing was executed again.',
     }),
   ),
   State: Type.Optional(
     Type.String({
       description:
-        'What the operation means now: Open, Done, Closed, Voided, Refunded, Refused, Never or Disputed. Decide by it: with errorCode 22, Closed means paid.',
+        'Current state of the operation: Open, Done, Closed, Voided, Refunded, Refused, Never or Disputed. Use it for decisions: with errorCode 22, Closed means paid.',
     }),
   ),
   Remainder: Type.Optional(Type.Number({ description: 'Of a payment that was refunded in part: the amount not refunded, in lei.' })),
@@ -144,8 +144,8 @@ const descriptionsByStatus: Record<number, string> = {
   200: 'The outcome is in errorCode.',
   400: 'The request breaks a rule.',
   401: 'Not signed in, and no admin token was sent.',
-  403: 'The role does not allow it, or the password must be given again (needsConfirmation).',
-  429: 'Too many requests; Retry-After tells when to come again.',
+  403: 'The role does not allow it, or the password must be entered again (needsConfirmation).',
+  429: 'Too many requests; retry after the seconds in Retry-After.',
   503: 'Not ready.',
 };
 

@@ -110,7 +110,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const whyNot = () => (phase === 'stopping' ? stopping() : undefined);
 
   const unauthenticated = createUnauthenticatedConnections({
-    perAddress: limits.newcomersPerAddress,
+    perAddress: limits.unauthenticatedPerAddress,
     inAll: limits.connections,
     trustedProxies: options.trustedProxies ?? [],
   });

@@ -5,7 +5,7 @@ import type { Access } from './authentication.ts';
 
 const sentNothing = 'This request sent no operation to a device; an earlier one may have.';
 const changedNothing = 'This request changed nothing; an earlier one may have.';
-const mayBeWritten = 'It may have been written all the same';
+const mayBeWritten = 'It may have been stored nevertheless';
 
 /** A sentence to append to the error's own; undefined if none is needed. */
 export function aboutThisRequest(errorName: ErrorName, access: Access | undefined): string | undefined {

@@ -118,7 +118,7 @@ function cutOffMeanwhile(): GatewayError {
 
 /** A refused upgrade is never status 200: clients check only the status. */
 function refusalOf(thrown: unknown): GatewayError {
-  if (!(thrown instanceof GatewayError)) return new GatewayError('Internal_error', 'The login could not be judged.', { httpStatus: 503 });
+  if (!(thrown instanceof GatewayError)) return new GatewayError('Internal_error', 'The login could not be checked.', { httpStatus: 503 });
   if (thrown.httpStatus !== 200) return thrown;
   const httpStatus = thrown.errorName === 'Invalid_API_Key' ? 401 : 503;
   return new GatewayError(thrown.errorName, thrown.message, { httpStatus, cause: thrown });

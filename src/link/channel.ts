@@ -66,7 +66,7 @@ export class DeviceNotOnChannel extends Error {
 /** The connection broke, or the broker did not confirm: the command may have reached the device. */
 export class SendUnclear extends Error {
   constructor(channel: ChannelName, cause?: unknown) {
-    super(`It is not known whether the command left on the channel ${channel}.`, cause === undefined ? undefined : { cause });
+    super(`It is not known whether the command was sent on the channel ${channel}.`, cause === undefined ? undefined : { cause });
     this.name = 'SendUnclear';
   }
 }

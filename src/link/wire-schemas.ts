@@ -23,7 +23,7 @@ export const commandSchema = Type.Object({
   v: version,
   id: uuid('Id of the command; the answer repeats it.'),
   name: Type.Enum(commandNames),
-  replyTo: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Id of the gateway instance that wants the answer.' }),
+  replyTo: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Id of the gateway instance that receives the answer.' }),
   issuedAt: time("When it was written, in the gateway's clock. Informational only."),
   startBy: Type.Optional(startBy),
   answerBy: Type.Optional(time("Until then the caller waits, in the device's own clock.")),
@@ -59,7 +59,7 @@ export const presenceSchema = Type.Object(
     firmware: Type.Optional(text('Name and version.')),
     features: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'What the device can do beyond the first form of this protocol: `paid` (registers). Unknown ones are ignored.',
+        description: 'Optional features of the device: `paid` (registers). Unknown ones are ignored.',
       }),
     ),
   },
@@ -72,7 +72,7 @@ export const recallReportSchema = Type.Object(
   {
     state: Type.Enum(recallStates),
     outcome: Type.Optional(Type.Enum(endingOutcomes, { description: 'With final: how the command ended.' })),
-    report: Type.Optional(anyObject({ description: 'With final: what its ending answer reported.' })),
+    report: Type.Optional(anyObject({ description: 'With final: the report of its ending answer.' })),
     reason: Type.Optional(text('With final or unknown: the reason that was given.')),
   },
   whenItIs('state', 'final', 'outcome'),

@@ -58,7 +58,7 @@ export function createServer(deps: Deps): HttpServer {
       requestsInFlight: config.places,
       merchantSharePercent: config.merchantShare,
       connections: config.connections,
-      newcomersPerAddress: config.connectionsPerAddress,
+      unauthenticatedPerAddress: config.connectionsPerAddress,
       bodiesPerAddress: config.bodiesPerAddress,
       bufferedBytes: config.bodyBufferMb * 1024 * 1024,
     },

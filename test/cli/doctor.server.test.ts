@@ -41,14 +41,14 @@ describe('PostgreSQL', () => {
 
   it('that is sound is found so, with its clock', { timeout: patienceMs }, async () => {
     expect(await examine({ TILLGATE_DATABASE_URL: url }, 'database')).toEqual([
-      expect.stringMatching(/^ok: PostgreSQL 1\d.*up to date and safe/),
+      expect.stringMatching(/^ok: PostgreSQL 1\d.*up to date and durable/),
     ]);
     expect(await examine({ TILLGATE_DATABASE_URL: url }, 'clock')).toContainEqual(
       expect.stringMatching(/^ok: The clock of the database agrees/),
     );
     expect(
       await examine({ TILLGATE_DATABASE_URL: url, TILLGATE_DATABASE_CONNECTIONS: '200' }, 'database').then(([first]) => first),
-    ).toMatch(/^(ok|warning: PostgreSQL lets in)/);
+    ).toMatch(/^(ok|warning: PostgreSQL allows)/);
   });
 
   it('that is away, not there or closed to this user is bad', { timeout: patienceMs }, async () => {
@@ -103,7 +103,7 @@ describe('Mosquitto', () => {
   afterAll(() => broker?.stop());
 
   it.each([
-    ['the right login', 'gate', 'right', /^ok: .*lets gate in/],
+    ['the right login', 'gate', 'right', /^ok: .*accepts the login of gate/],
     ['a wrong password', 'gate', 'wrong', /^bad: .*refuses gate: .*[Nn]ot authorized/],
   ])('with %s', { timeout: patienceMs }, async (_what, username, password, says) => {
     const found = await examine({ TILLGATE_MQTT_URL: login(broker.url, username, password) }, 'mqtt broker');
@@ -116,8 +116,8 @@ it('Mosquitto with dynamic security, whose admin is the right one, and is none',
   onTestFinished(() => server.stop());
   const logins = (adminUrl: string) =>
     examine({ TILLGATE_MQTT_URL: server.gatewayUrl, TILLGATE_MOSQUITTO_ADMIN_URL: adminUrl }, 'device logins');
-  expect(await logins(server.adminUrl)).toEqual([expect.stringMatching(/^ok: .*lets admin change the logins/)]);
-  expect(await logins(server.gatewayUrl)).toEqual([expect.stringMatching(/^bad: .*does not let tillgate change the logins/)]);
+  expect(await logins(server.adminUrl)).toEqual([expect.stringMatching(/^ok: .*allows admin to change the logins/)]);
+  expect(await logins(server.gatewayUrl)).toEqual([expect.stringMatching(/^bad: .*does not allow tillgate to change the logins/)]);
   const wrong = await logins(login(server.adminUrl, 'admin', 'not-the-password'));
   expect(wrong).toEqual([expect.stringMatching(/^bad: .*not authorized/i)]);
   expect(wrong.join()).not.toContain('not-the-password');
@@ -136,7 +136,7 @@ it('RabbitMQ: its limit of open files, as the management API tells it', { timeou
   const wrong = { ...settings, TILLGATE_RABBITMQ_API_URL: login(server.apiUrl, 'tillgate', 'not-the-password') };
   expect(await examine(wrong, 'open files')).toContainEqual('warning: RabbitMQ does not report its limit: HTTP 401');
   expect(await examine(wrong, 'queue connections')).toEqual([
-    expect.stringMatching(/^bad: .*does not let tillgate end connections \(HTTP 401\)/),
+    expect.stringMatching(/^bad: .*does not allow tillgate to end connections \(HTTP 401\)/),
   ]);
 });
 
@@ -145,7 +145,9 @@ describe('RabbitMQ', () => {
   const settings = { TILLGATE_BROKER_TOKEN: 'x'.repeat(24) };
 
   it('with the right login, and with a wrong password', { timeout: patienceMs }, async () => {
-    expect(await examine({ ...settings, TILLGATE_QUEUE_URL: url }, 'queue')).toEqual([expect.stringMatching(/^ok: .*lets tillgate in/)]);
+    expect(await examine({ ...settings, TILLGATE_QUEUE_URL: url }, 'queue')).toEqual([
+      expect.stringMatching(/^ok: .*accepts the login of tillgate/),
+    ]);
     const wrong = login(url, 'tillgate', 'not-the-password');
     const found = await examine({ ...settings, TILLGATE_QUEUE_URL: wrong }, 'queue');
     expect(found).toEqual([expect.stringMatching(/^bad: .*refuses tillgate: /)]);

@@ -45,8 +45,8 @@ describe('the doctor', () => {
     const dataDir = join(temporaryDirectory(), 'not', 'yet');
     const { verdict, findings, of } = await examine({ TILLGATE_DATA_DIR: dataDir });
     expect(verdict).toBe('warning');
-    expect(of('settings')).toEqual(fine(/as they are/));
-    expect(of('database')).toEqual(fine(/made at the first start/));
+    expect(of('settings')).toEqual(fine(/accepts them/));
+    expect(of('database')).toEqual(fine(/The first start creates it/));
     expect(of('disk')).toEqual(fine(/GiB are free/));
     expect(of('mqtt broker')).toEqual(fine(/is free for it/));
     expect(of('gateway')).toEqual(looked(/No gateway answers.*Nothing listens/));
@@ -87,7 +87,7 @@ describe('the doctor', () => {
     await migrateDatabase({ ...options, migrationsDir: older });
     expect((await examine({ TILLGATE_DATA_DIR: dataDir })).of('database')).toEqual(looked(/lacks migrations? 1 \(schema\)/));
     await migrateDatabase(options);
-    expect((await examine({ TILLGATE_DATA_DIR: dataDir })).of('database')).toEqual(fine(/SQLite.*up to date and safe/));
+    expect((await examine({ TILLGATE_DATA_DIR: dataDir })).of('database')).toEqual(fine(/SQLite.*up to date and durable/));
 
     const direct = new DatabaseSync(join(dataDir, 'tillgate.db'));
     direct.exec("insert into applied_migrations (version, name, checksum, applied_at) values (999, 'later', 'x', 1)");
@@ -131,10 +131,10 @@ describe('the doctor', () => {
       TILLGATE_BROKER_TOKEN: 'x'.repeat(24),
       TILLGATE_RABBITMQ_API_URL: `http://gate:secret@127.0.0.1:${(api.address() as AddressInfo).port}`,
     };
-    expect((await examine(settings)).of('queue connections')).toEqual(fine(/lets gate end connections/));
+    expect((await examine(settings)).of('queue connections')).toEqual(fine(/allows gate to end connections/));
     status = 401;
     const refused = await examine(settings);
-    expect(refused.of('queue connections')).toEqual(bad(/does not let gate end connections \(HTTP 401\)/));
+    expect(refused.of('queue connections')).toEqual(bad(/does not allow gate to end connections \(HTTP 401\)/));
     expect(JSON.stringify(refused.findings)).not.toContain('secret');
     const gone = await examine({ ...settings, TILLGATE_RABBITMQ_API_URL: `http://gate:secret@127.0.0.1:${await freePort()}` });
     expect(gone.of('queue connections')).toEqual(bad(/Nothing listens/));
@@ -188,16 +188,19 @@ describe('the certificate', () => {
   it('is judged by its names, its chain and its key', async () => {
     put(selfSigned.cert, selfSigned.key);
     expect(await look(['localhost', '127.0.0.1'])).toEqual(looked(/No public authority/));
-    expect(await look(['pay.example.md', '10.0.0.1'])).toEqual([...bad(/not for pay\.example\.md, 10\.0\.0\.1/), ...looked(/No public/)]);
+    expect(await look(['pay.example.md', '10.0.0.1'])).toEqual([
+      ...bad(/not valid for pay\.example\.md, 10\.0\.0\.1/),
+      ...looked(/No public/),
+    ]);
     put(selfSigned.cert + renewed.cert, selfSigned.key);
     expect(await look([])).toEqual(bad(/certificate 2 did not sign certificate 1/));
     put(selfSigned.cert, renewed.key);
-    expect(await look([])).toEqual([...looked(/No public/), ...bad(/do not belong together/)]);
+    expect(await look([])).toEqual([...looked(/No public/), ...bad(/does not match the certificate/)]);
   });
 
   it('that cannot be read is a finding like any other', async () => {
     put('nothing', selfSigned.key);
-    expect(await look([])).toEqual(bad(/holds no certificate/));
+    expect(await look([])).toEqual(bad(/contains no certificate/));
     const { of } = await examine({ TILLGATE_TLS_CERT: '/nowhere.pem', TILLGATE_TLS_KEY: '/nowhere.key' });
     expect(of('certificate')).toEqual(bad(/\/nowhere\.pem does not exist/));
   });

@@ -103,7 +103,7 @@ describe('tillgate conformance', () => {
     expect(code).toBe(1);
     const report = JSON.parse(out) as RunReport;
     expect(report).toMatchObject({ kind: 'register', broken: 1, holds: 0 });
-    expect(report.findings[0]).toMatchObject({ id: 'presence-at-connect', verdict: 'broken', why: 'No presence came.' });
+    expect(report.findings[0]).toMatchObject({ id: 'presence-at-connect', verdict: 'broken', why: 'No presence arrived.' });
     expect(new Set(report.findings.slice(1).map(({ verdict }) => verdict))).toEqual(new Set(['untested']));
     expect(err).toContain('prints one receipt over 1.00 MDL');
     expect(err).toMatch(/Pair the device with the code .{4}-.{4} at http:\/\/127\.0\.0\.1:\d+\/tillgate/);

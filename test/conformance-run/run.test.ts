@@ -98,7 +98,7 @@ describe('the report', () => {
       }),
     );
     expect(text).toMatch(
-      /0 payments of 1\.00 MDL were made and 0 refunded or voided\. Of \d+ more the device did not tell the ending: ask the bank\./,
+      /0 payments of 1\.00 MDL were made and 0 refunded or voided\. The device did not report the ending of \d+ more: ask the bank\./,
     );
     expect(elapsedMs()).toBeLessThan(200_000);
   });

@@ -123,7 +123,7 @@ describe('serve', () => {
     const settings = await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory() });
     await (await startServeProcess(settings)).kill9();
     const gateway = await startServeProcess(settings);
-    expect(gateway.out()).not.toContain('waiting to see whether it still lives');
+    expect(gateway.out()).not.toContain('waiting for its next heartbeat');
     await gateway.kill9();
   });
 });

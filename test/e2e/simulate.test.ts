@@ -142,7 +142,7 @@ describe('--pair', () => {
     });
     expect(nowhere).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^No gateway answers at [^\n]*\n$/) });
     const alone = await runProgram(['simulate', '--kind', 'terminal'], { TILLGATE_DATA_DIR: temporaryDirectory() });
-    expect(alone).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^Name a pairing code[^\n]*\n$/) });
+    expect(alone).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^Give a pairing code[^\n]*\n$/) });
     expect(await runProgram(['simulate', '--kind', 'toaster'])).toMatchObject({ code: 2, out: '' });
     expect(await runProgram(['simulate', '--kind', 'terminal', '--slow-ms', 'soon'])).toMatchObject({ code: 2, out: '' });
     expect(await runProgram(['simulate', '--oops'])).toMatchObject({ code: 2, out: '' });

@@ -149,7 +149,7 @@ describe('serve beside a living instance', () => {
 
     await alone.kill9();
     const again = startProgram(['serve', '--json'], embedded);
-    await again.prints(/waiting to see whether it still lives/);
+    await again.prints(/waiting for its next heartbeat/);
     expect(again.out()).not.toContain('"baseUrl"');
     // As if no heartbeat had come for long enough.
     await inDatabase(servers.postgres, `update instances set heartbeat_at = heartbeat_at - 60000 where pid = ${alone.pid}`);

@@ -121,7 +121,7 @@ describe('a body', () => {
     ['{"a":', 'The body must be valid JSON.'],
     [Buffer.from([0x7b, 0xff]), 'The body must be UTF-8.'],
     ['[[[[]]]]', 'The body must not be nested deeper than 3 levels.'],
-    [JSON.stringify(Array(12).fill(1)), 'The body must not hold more than 10 values.'],
+    [JSON.stringify(Array(12).fill(1)), 'The body must not contain more than 10 values.'],
     [`{"a":1.${'0'.repeat(70)}}`, 'A number in the body must not have more than 64 characters.'],
     ['{"a":[{"b":"x\\u0000"}]}', 'a[0].b must not contain the character U+0000.'],
     ['"\\u0000"', 'The body must not contain the character U+0000.'],

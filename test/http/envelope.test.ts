@@ -91,7 +91,7 @@ describe('failures', () => {
     ['bytes that are no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 'The body must be UTF-8.'],
     ['depth', '['.repeat(33) + ']'.repeat(33), 'The body must not be nested deeper than 32 levels.'],
     ['very great depth', '{"a":'.repeat(100_000), 'The body must not be nested deeper than 32 levels.'],
-    ['many values', JSON.stringify(Array(60_000).fill(1)), 'The body must not hold more than 50000 values.'],
+    ['many values', JSON.stringify(Array(60_000).fill(1)), 'The body must not contain more than 50000 values.'],
     ['U+0000', '{"a":[{"b":"x\\u0000y"}]}', 'a[0].b must not contain the character U+0000.'],
     ['U+0000 in a name', '{"a\\u0000":1}', 'The name a? must not contain the character U+0000.'],
     ['half a surrogate pair', '{"a":"\\ud800"}', 'a must be valid Unicode text.'],

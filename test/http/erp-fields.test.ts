@@ -134,11 +134,11 @@ describe('a field that is spelt almost right', () => {
   });
 });
 
-it('a name that stands twice in one object is refused', async () => {
+it('a name that occurs twice in one object is refused', async () => {
   const payload = `{"APIKey":"${apiKey}","DeviceID":"${deviceId}","amount":1,"amount":2}`;
   const headers = { 'content-type': 'application/json' };
   const response = await server.app.inject({ method: 'POST', url: '/tillgate/Device/payment/Pay', payload, headers });
-  expect(response.json()).toEqual({ errorCode: 40, errorMessage: 'Invalid_Request: amount stands twice in one object of the body.' });
+  expect(response.json()).toEqual({ errorCode: 40, errorMessage: 'Invalid_Request: amount occurs twice in one object of the body.' });
 });
 
 describe('null and an empty text', () => {

@@ -52,7 +52,7 @@ describe('a server', () => {
   });
 
   it('cuts the oldest connection of an address without a credential for the next', async () => {
-    create({ limits: { newcomersPerAddress: 1 } });
+    create({ limits: { unauthenticatedPerAddress: 1 } });
     const { port } = await sample.server.listen();
     const first = await openRaw(port);
     const second = await openRaw(port);
@@ -143,7 +143,7 @@ describe('a route', () => {
     const answer = await inject('/health/ready');
     expect([answer.statusCode, answer.json()]).toEqual([
       200,
-      { errorCode: 1, errorMessage: expect.stringContaining('its log tells more') },
+      { errorCode: 1, errorMessage: expect.stringContaining('its log has the details') },
     ]);
   });
 });

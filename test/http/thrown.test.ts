@@ -8,7 +8,7 @@ const told = (error: unknown) => {
   const { errorName, httpStatus, message } = toGatewayError(error, 'r-1');
   return [errorName, httpStatus, message];
 };
-const internal = ['Internal_error', 200, 'The gateway failed while handling the request; its log tells more under r-1.'];
+const internal = ['Internal_error', 200, 'The gateway failed while handling the request; its log has the details under r-1.'];
 
 describe('of what was thrown a caller gets', () => {
   it('an outcome as it is', () => {

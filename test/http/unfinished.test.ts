@@ -165,7 +165,7 @@ describe('the room for bodies', () => {
     const results = (await all).map((result) => (result.status === 'fulfilled' ? String(result.value) : (result.reason as Error).message));
     expect(results).toEqual([
       '{}',
-      'The connection ended before the whole request had come.',
+      'The connection ended before the whole request had arrived.',
       'The body must not be larger than 1 MiB.',
       'The header Content-Length must be equal to the length of the body.',
       'The body must not be larger than 1 MiB.',
@@ -176,7 +176,7 @@ describe('the room for bodies', () => {
 
 describe('connections that have not logged in', () => {
   it('above the bound of their address end its oldest, and a healthy client at that address continues', async () => {
-    const { port, url } = await start({ newcomersPerAddress: 5 });
+    const { port, url } = await start({ unauthenticatedPerAddress: 5 });
     const attackers: Attacker[] = [];
     for (let n = 0; n < 20; n += 1) {
       attackers.push(await attack(port, '127.0.0.1', n % 2 === 0 ? '' : 'GET / HTTP/1.1\r\nX'));
@@ -187,7 +187,7 @@ describe('connections that have not logged in', () => {
   });
 
   it('leave alone one that logged in, one whose request is being answered, and other addresses', async () => {
-    const { port } = await start({ newcomersPerAddress: 2 });
+    const { port } = await start({ unauthenticatedPerAddress: 2 });
     const known = await attack(
       port,
       '127.0.0.2',
@@ -218,7 +218,7 @@ describe('connections that have not logged in', () => {
   });
 
   it('of a trusted proxy are not counted', async () => {
-    const { port } = await start({ newcomersPerAddress: 2 }, ['127.0.0.2/32']);
+    const { port } = await start({ unauthenticatedPerAddress: 2 }, ['127.0.0.2/32']);
     const proxied: Attacker[] = [];
     for (let n = 0; n < 10; n += 1) proxied.push(await attack(port, '127.0.0.2', 'GET'));
     const direct: Attacker[] = [];

@@ -43,7 +43,7 @@ describe('the check of the brokers’ admin logins', () => {
         level: 'error',
         setting: 'TILLGATE_MOSQUITTO_ADMIN_URL',
         reason: 'Connection refused: Not authorized',
-        message: expect.stringMatching(/^Mosquitto .*none can be paired$/),
+        message: expect.stringMatching(/^Mosquitto .*no device can be paired$/),
       },
       {
         level: 'error',

@@ -35,7 +35,7 @@ const listQuery = Type.Object({
 });
 
 const rangeBody = Type.Object({
-  merchantId: uuidField('Whose callbacks.'),
+  merchantId: uuidField('Merchant of the callbacks.'),
   from: dateTimeField('Callbacks created from this time on,'),
   to: dateTimeField('and before this one.'),
 });
@@ -216,7 +216,7 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
       const merchantId = readUuid('merchantId', request.body.merchantId);
       const { from, to } = request.body;
       const range = { merchantId, fromMs: parseMoment('from', from), toMs: parseMoment('to', to) };
-      if (range.fromMs >= range.toMs) throw invalidRequest('from must lie before to.');
+      if (range.fromMs >= range.toMs) throw invalidRequest('from must be before to.');
       const count = await database.transaction(async (queries) => {
         const sentAgain = await resendDeadCallbacks(queries, range);
         const detail = { from: isoTime(range.fromMs), to: isoTime(range.toMs), count: sentAgain };

@@ -62,11 +62,11 @@ async function tryLogins(url: string, { clock, random }: World): Promise<Finding
   const logins = createMosquittoLogins({ url, clock, random, logger: { warn: (fields) => said.push((fields as { err?: unknown }).err) } });
   try {
     await logins.check();
-    return good(check, `${host} lets ${username} change the logins of devices.`);
+    return good(check, `${host} allows ${username} to change the logins of devices.`);
   } catch (error) {
     return trouble(
       check,
-      `${host} does not let ${username} change the logins of devices: ${wordsOf(said[0] ?? error)}`,
+      `${host} does not allow ${username} to change the logins of devices: ${wordsOf(said[0] ?? error)}`,
       'Check TILLGATE_MOSQUITTO_ADMIN_URL, and that its user has the role admin of the dynamic security plugin: without it no device can be paired.',
     );
   }
@@ -78,8 +78,8 @@ async function tryApi(url: string, { random }: World): Promise<Finding> {
   const advice = 'Check TILLGATE_RABBITMQ_API_URL, and that its user has the tag administrator: devices that are cut off stay connected.';
   try {
     const status = await endConnections(url, random.uuid(), AbortSignal.timeout(apiAnswerMs));
-    if (isEnded(status)) return good(check, `The management API at ${host} lets ${username} end connections.`);
-    return trouble(check, `The management API at ${host} does not let ${username} end connections (HTTP ${status}).`, advice);
+    if (isEnded(status)) return good(check, `The management API at ${host} allows ${username} to end connections.`);
+    return trouble(check, `The management API at ${host} does not allow ${username} to end connections (HTTP ${status}).`, advice);
   } catch (error) {
     return trouble(check, `The management API at ${host}: ${wordsOf(error)}`, advice);
   }
@@ -118,7 +118,7 @@ async function tryChannel(
   const took = channel.tellsAbsence
     ? 'its queues were created, and it may publish'
     : 'it accepts the subscriptions; MQTT cannot show whether its ACL passes messages';
-  return [good(check, `${host} lets ${username || 'the gateway'} in: ${took}.`)];
+  return [good(check, `${host} accepts the login of ${username || 'the gateway'}: ${took}.`)];
 }
 
 /** Publishes to a device that does not exist: the broker returns the message, or refuses this user. */

@@ -52,7 +52,7 @@ export const allAlongChecks: readonly Check[] = [
   {
     id: 'no-card-number',
     clause: on.commands('No report contains a full card number: `maskedCard` has at most the first six and the last four digits.'),
-    does: 'looks for card numbers in every answer of the run',
+    does: 'searches every answer of the run for card numbers',
     mustSee: 'none',
     async run(exam) {
       for (const { answer } of exam.bench.answers) {
@@ -67,8 +67,8 @@ export const allAlongChecks: readonly Check[] = [
   {
     id: 'not-retained',
     clause: on.channels('QoS 1, not retained'),
-    does: 'looks at the retain flag of every message over MQTT',
-    mustSee: 'none is retained',
+    does: 'checks the retain flag of every message over MQTT',
+    mustSee: 'no retained message',
     async run(exam) {
       if (!exam.bench.logins.length) untested('Only the broker of this run sees the flag.');
       const [retained] = exam.bench.retained;
@@ -81,8 +81,8 @@ export const allAlongChecks: readonly Check[] = [
       6,
       'After a power cut, a command that was begun and has no answer is looked up at the bank or in the fiscal memory.',
     ),
-    does: 'looks for commands of the run that ended unknown',
-    mustSee: 'none: bank and fiscal memory could be asked all the while',
+    does: 'searches for commands of the run that ended unknown',
+    mustSee: 'none: the bank and the fiscal memory were available all the time',
     async run(exam) {
       const lost = exam.orders.find(({ id }) => exam.endingOf(id)?.outcome === 'unknown');
       must(lost === undefined, `${lost?.name} ${lost?.id} ended unknown.`);
@@ -138,7 +138,7 @@ export const allAlongChecks: readonly Check[] = [
     id: 'one-ending',
     clause: on.promise(1, 'Every outcome is written and then final, also `busy`, `expired` and `never`'),
     does: 'compares all answers to each command of the run',
-    mustSee: 'one ending a command, however often it is said, no accepted after it, and no answer to what was never sent',
+    mustSee: 'one ending per command, also when repeated, no accepted after it, and no answer to an id that was never sent',
     async run(exam) {
       for (const { answer } of exam.bench.answers)
         must(exam.sentIds.has(answer.id), `${answer.id} was never sent and was answered ${describe(answer)}.`);
@@ -154,7 +154,7 @@ export const allAlongChecks: readonly Check[] = [
   {
     id: 'nothing-dropped',
     clause: on.answer('A message that names another device than its login is dropped'),
-    does: 'looks at what of the device had to be dropped during the run',
+    does: 'checks the dropped messages of the device during the run',
     mustSee: 'nothing',
     async run(exam) {
       const drops = exam.bench.drops.filter(({ field }) => !field?.startsWith(`answers/${exam.gatewayId}-`));

@@ -47,7 +47,7 @@ export const openingChecks: readonly Check[] = [
     id: 'books-open',
     clause: on.commands('**CloseDay**: `amount` is net of refunds'),
     kind: 'terminal',
-    does: 'closes the bank day, so that what follows can be counted',
+    does: 'closes the bank day, so that the following operations can be counted',
     mustSee: 'done, with count and amount',
     async run(exam) {
       await closeBankDay(exam);
@@ -58,7 +58,7 @@ export const openingChecks: readonly Check[] = [
     id: 'totals-open',
     clause: on.commands('**Report**: `fiscal` true prints a Z, which closes the day; false an X.'),
     kind: 'register',
-    does: 'makes an X report, so that what follows can be counted',
+    does: 'makes an X report, so that the following operations can be counted',
     mustSee: 'done, with number and totals',
     async run(exam) {
       const totals = await readTotals(exam);
@@ -103,7 +103,10 @@ export const closingChecks: readonly Check[] = [
         const { operationId, rrn } = report;
         const args = { documentNr, operationId, rrn, amount: exam.amount, currency: 'MDL' };
         const { order: refund, ending } = await carryOut(exam, { name: 'Refund', args });
-        must(ending.outcome === 'done', `The refund ${refund.id} ended ${describe(ending)}: the payment stands, give it back by hand.`);
+        must(
+          ending.outcome === 'done',
+          `The refund ${refund.id} ended ${describe(ending)}: the payment is still charged, refund it by hand.`,
+        );
         const missing = missingFields('Refund', ending.report);
         must(missing.length === 0, `The report of Refund lacks ${missing.join(', ')}.`);
         const again = await exam.repeat(refund);
@@ -115,7 +118,7 @@ export const closingChecks: readonly Check[] = [
     id: 'books-close',
     clause: on.promise(1, notTwice),
     kind: 'terminal',
-    does: 'closes the bank day and compares it with what was answered done',
+    does: 'closes the bank day and compares it with the operations answered done',
     mustSee: 'the payments that were not voided less the refunds, to the ban, and their number',
     async run(exam) {
       if (!before.has(exam)) untested('The bank day was not closed at the beginning.');
@@ -133,7 +136,7 @@ export const closingChecks: readonly Check[] = [
     id: 'totals-close',
     clause: on.promise(1, notTwice),
     kind: 'register',
-    does: 'takes the cash out again, makes an X report and compares it with what was answered done',
+    does: 'takes the cash out again, makes an X report and compares it with the operations answered done',
     mustSee: 'every receipt and every movement of cash exactly once',
     async run(exam) {
       const opened = before.get(exam);

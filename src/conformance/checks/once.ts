@@ -19,18 +19,18 @@ function reportsRight(exam: Exam, order: Order): void {
   const missing = missingFields(order.name, report);
   must(missing.length === 0, `The report of ${order.name} lacks ${missing.join(', ')}, or they are of another form.`);
   const said = report['amount'] ?? report['total'];
-  must(said === undefined || said === exam.amount, `The report says ${String(said)} where ${exam.amount} was asked for.`);
+  must(said === undefined || said === exam.amount, `The report has the amount ${String(said)} instead of ${exam.amount}.`);
 }
 
 export const onceChecks: readonly Check[] = [
   {
     id: 'runs',
     clause: on.commands('They are answered `accepted` at once and then exactly once more.'),
-    does: 'lets the device do one ledger command',
+    does: 'sends one ledger command',
     mustSee: 'accepted within 3 s, then done, and nothing more',
     async run(exam) {
       const { order, ending } = await carryOut(exam, plainWork(exam));
-      must(ending.outcome === 'done', `It ended ${describe(ending)}; it should be approved once for the checks that follow.`);
+      must(ending.outcome === 'done', `It ended ${describe(ending)}; the following checks need one approved command.`);
       await runsOnce(exam, order);
     },
   },
@@ -52,8 +52,8 @@ export const onceChecks: readonly Check[] = [
   {
     id: 'report',
     clause: on.answer('It has the fields of the table and any others'),
-    does: 'looks at the report of what was done',
-    mustSee: 'every field of the table, and the amount that was asked for',
+    does: 'checks the report of the command that was done',
+    mustSee: 'every field of the table, and the requested amount',
     async run(exam) {
       reportsRight(exam, lastDone(exam).order);
     },
@@ -105,7 +105,7 @@ export const onceChecks: readonly Check[] = [
       must(state === 'final' && outcome !== undefined, `Recall says ${state}.`);
       must(
         isSameEnding({ outcome, report: report ?? {} }, ending),
-        `Recall tells ${outcome} ${JSON.stringify(report)} instead of ${describe(ending)}.`,
+        `Recall reports ${outcome} ${JSON.stringify(report)} instead of ${describe(ending)}.`,
       );
     },
   },
@@ -131,7 +131,7 @@ export const onceChecks: readonly Check[] = [
     async run(exam) {
       const { order, ending } = lastDone(exam);
       const { outcome } = await exam.ask('Abort', { target: order.id });
-      must(outcome === 'refused', `Abort of what was done was answered ${outcome}.`);
+      must(outcome === 'refused', `Abort of the command that was done was answered ${outcome}.`);
       const recalled = await exam.recall(order.id);
       must(recalled.outcome === ending.outcome, `After it Recall says ${JSON.stringify(recalled)}.`);
     },

@@ -11,7 +11,7 @@ interface Restart {
   after: { bootId: string | undefined; journalId: string | undefined };
 }
 
-const notRebooted = 'The plug was not pulled: give a --reboot-command, or run it in a terminal without --no-reboot and you are asked.';
+const notRebooted = 'The power was not cut: give a --reboot-command, or run it in a terminal without --no-reboot to do it by hand.';
 
 async function restart(exam: Exam): Promise<Restart> {
   const { reboot } = exam.person;
@@ -27,7 +27,7 @@ async function restart(exam: Exam): Promise<Restart> {
   must(
     after !== undefined,
     exam.bench.presences.length > received
-      ? 'The device came back with the bootId that it had; each start makes a new one.'
+      ? 'The device came back with its old bootId; each start must have a new one.'
       : `The device was not back after ${exam.pace.rebootMs / 1000} s.`,
   );
   // Give every channel of the device time to reconnect as well.
@@ -42,7 +42,7 @@ export const rebootChecks: readonly Check[] = [
   {
     id: 'restart',
     clause: on.presence('Make a new `journalId` whenever the journal starts empty, and at no other time.'),
-    does: 'has the plug pulled while nothing runs, then looks for what was written: an ending, a buried id, a late one',
+    does: 'cuts the power while nothing runs, then checks the journal: an ending, a tombstone, an expired command',
     mustSee: 'a new bootId, the same journalId, the same endings, and nothing runs again',
     async run(exam) {
       const { order, ending } = lastDone(exam);
@@ -60,7 +60,7 @@ export const rebootChecks: readonly Check[] = [
       const recalled = await exam.recall(order.id);
       must(
         recalled.state === 'final' && recalled.outcome !== undefined,
-        `Recall of what was done before the restart says ${recalled.state}.`,
+        `Recall of a command that was done before the restart says ${recalled.state}.`,
       );
       must(
         isSameEnding({ outcome: recalled.outcome, report: recalled.report ?? {} }, ending),
@@ -70,13 +70,13 @@ export const rebootChecks: readonly Check[] = [
       must(isSameEnding(again, ending), `The command that was done before the restart was answered ${describe(again)}.`);
       await staysBuried(exam, buried);
       const lateAgain = await exam.repeat(late);
-      must(lateAgain.outcome === 'expired', `What was expired before the restart was answered ${describe(lateAgain)}.`);
+      must(lateAgain.outcome === 'expired', `A command that was expired before the restart was answered ${describe(lateAgain)}.`);
     },
   },
   {
     id: 'restart-while-it-runs',
     clause: on.promise(6, 'A command that was not begun had no effect: `refused`.'),
-    does: 'has the plug pulled while a command waits for the card',
+    does: 'cuts the power while a command waits for the card',
     mustSee: 'the command ends refused, as its answer or by Recall, and does not run on',
     async run(exam) {
       const order = await letWait(exam);
@@ -84,12 +84,12 @@ export const rebootChecks: readonly Check[] = [
       const ended = await exam.bench.until(() => exam.endingOf(order.id), exam.pace.atOnceMs);
       if (ended) exam.see(`unasked: ${describe(ended)}`);
       const recalled = await exam.recall(order.id);
-      must(recalled.state !== 'running', 'Recall says running: the command was neither ended nor looked up.');
+      must(recalled.state !== 'running', 'Recall says running: the interrupted command got no ending.');
       must(recalled.state !== 'never', 'Recall says never: the device forgot that it had accepted the command.');
-      if (recalled.state === 'final' && recalled.outcome === 'done') untested('The customer paid before the plug was pulled.');
+      if (recalled.state === 'final' && recalled.outcome === 'done') untested('The customer paid before the power was cut.');
       must(
         recalled.state === 'final' && recalled.outcome === 'refused',
-        `Recall says ${JSON.stringify(recalled)}; nothing was touched, so refused is right.`,
+        `Recall says ${JSON.stringify(recalled)}; the command had not begun, so it must be refused.`,
       );
     },
   },
@@ -100,22 +100,22 @@ export const rebootChecks: readonly Check[] = [
       'After a power cut, a command that was begun and has no answer is looked up at the bank or in the fiscal memory.',
     ),
     kind: 'terminal',
-    does: 'voids a payment and has the plug pulled as soon as the void was accepted, while the bank is asked',
+    does: 'voids a payment and cuts the power as soon as the void was accepted, while the bank is asked',
     mustSee: 'done or refused, as its answer and by Recall; the bank day at the end shows whether it is true',
     async run(exam) {
       if (exam.person.reboot === undefined) untested(notRebooted);
       const { name, args } = await payToVoid(exam);
       const order = await exam.order(name, args);
       const first = await exam.nextAnswer(order.id, 0);
-      must(first !== undefined, `${name} ${order.id} was not answered; accepted comes at once.`);
+      must(first !== undefined, `${name} ${order.id} was not answered; accepted must be sent at once.`);
       await restart(exam);
       const unasked = await exam.bench.until(() => exam.endingOf(order.id), exam.pace.atOnceMs);
       if (unasked) exam.see(`unasked: ${describe(unasked)}`);
       const recalled = await exam.recall(order.id);
-      must(recalled.state === 'final', `Recall of ${name} ${order.id} says ${recalled.state}: it was accepted before the plug was pulled.`);
+      must(recalled.state === 'final', `Recall of ${name} ${order.id} says ${recalled.state}: it was accepted before the power was cut.`);
       must(
         recalled.outcome === 'done' || recalled.outcome === 'refused',
-        `${name} ${order.id} ended ${String(recalled.outcome)}: the bank could be asked what became of it.`,
+        `${name} ${order.id} ended ${String(recalled.outcome)}: the bank knows its outcome.`,
       );
       const again = await exam.repeat(order);
       must(

@@ -50,7 +50,7 @@ export const runningChecks: readonly Check[] = [
     id: 'busy',
     clause: on.promise(4, 'A second ledger command gets `busy` until the first has ended.'),
     does: 'sends a second ledger command while one runs, and sends it again when the first has ended',
-    mustSee: 'busy, and busy for good under that id',
+    mustSee: 'busy, and always busy for that id',
     async run(exam) {
       const order = await letWait(exam);
       const { name, args } = plainWork(exam);
@@ -74,7 +74,8 @@ export const runningChecks: readonly Check[] = [
     async run(exam) {
       const order = await letWait(exam);
       const abort = await exam.ask('Abort', { target: order.id });
-      if (abort.outcome === 'refused') untested('The bank was asked before the Abort came; let the customer take three seconds or more.');
+      if (abort.outcome === 'refused')
+        untested('The bank was asked before the Abort arrived; let the customer take three seconds or more.');
       must(abort.outcome === 'done', `Abort was answered ${describe(abort)}.`);
       const ending = await exam.ending(order, exam.pace.atOnceMs);
       must(ending.outcome === 'refused', `After the Abort was done the command ended ${describe(ending)}.`);
@@ -85,14 +86,14 @@ export const runningChecks: readonly Check[] = [
   {
     id: 'answer-by',
     clause: on.promise(2, 'a device that still waits for the card then ends the command `refused`'),
-    does: 'sends a command whose answerBy comes while no card is presented',
-    mustSee: 'refused when answerBy has come',
+    does: 'sends a command whose answerBy passes while no card is presented',
+    mustSee: 'refused when answerBy has passed',
     async run(exam) {
       const order = await letWait(exam, { answerInMs: exam.pace.shortAnswerMs });
       const beganMs = exam.elapsedMs();
       const ending = await exam.ending(order, exam.pace.shortAnswerMs + exam.pace.atOnceMs);
       if (ending.outcome === 'done' && exam.elapsedMs() - beganMs < exam.pace.shortAnswerMs)
-        untested('The customer paid before answerBy came; it should take three seconds or more.');
+        untested('The customer paid before answerBy; let the customer take three seconds or more.');
       must(ending.outcome === 'refused', `It ended ${describe(ending)}.`);
     },
   },
@@ -114,14 +115,14 @@ export const runningChecks: readonly Check[] = [
       await exam.ask('Abort', { target: order.id });
       await exam.ending(order);
       const arrived = await exam.bench.until(() => (sentThere() > before ? true : undefined), exam.pace.atOnceMs);
-      must(arrived !== undefined, `The ending of ${order.name} ${order.id} did not come to answers/${replyTo}, which had recalled it.`);
+      must(arrived !== undefined, `The ending of ${order.name} ${order.id} did not arrive at answers/${replyTo}, which had recalled it.`);
     },
   },
   {
     id: 'answers-travel',
     clause: on.promise(7, 'If none works, it is sent as soon as one is back.'),
     does: 'keeps the device off every channel while a command ends by answerBy',
-    mustSee: 'the device is back by itself, with the same bootId and presence first, and sends the ending unasked',
+    mustSee: 'the device reconnects with the same bootId, sends presence first, and then the ending without a Recall',
     async run(exam) {
       const { lockOut } = exam.person;
       if (lockOut === undefined) untested('The brokers are not those of this run, so the device cannot be kept off them.');
@@ -132,9 +133,9 @@ export const runningChecks: readonly Check[] = [
       await lockOut(shortAnswerMs + 2_000);
       const back = await exam.bench.until(() => exam.bench.presences[receivedBefore], backMs);
       must(back !== undefined, `The device was not back ${backMs / 1000} s after it could be.`);
-      must(back.presence.bootId === bootId, 'It has a new bootId although it did not start anew.');
+      must(back.presence.bootId === bootId, 'It has a new bootId although it did not restart.');
       const ending = await exam.bench.until(() => exam.endingOf(order.id), atOnceMs);
-      must(ending !== undefined, 'The ending that found no channel was not sent when one was back.');
+      must(ending !== undefined, 'The waiting ending was not sent after the device had reconnected.');
       exam.see(`${order.name} ended ${describe(ending)}`);
     },
   },

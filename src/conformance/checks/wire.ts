@@ -13,7 +13,7 @@ export const wireChecks: readonly Check[] = [
   {
     id: 'presence-at-connect',
     clause: on.presence('At once after each connect, then every 30 s, on every channel that the device uses'),
-    does: 'lets the device connect',
+    does: 'waits for the device to connect',
     mustSee: 'presence with clock, bootId, journalId and the kind of device',
     async run(exam) {
       const [first] = exam.bench.presences;
@@ -22,20 +22,23 @@ export const wireChecks: readonly Check[] = [
       exam.see(JSON.stringify(first.presence));
       must(kind === exam.kind, `kind is ${String(kind)} and should be ${exam.kind}.`);
       must(bootId !== undefined, 'There is no bootId.');
-      must(journalId !== undefined, 'There is no journalId: this device keeps no journal, so it is sent every command a single time.');
+      must(
+        journalId !== undefined,
+        'There is no journalId: this device keeps no journal, so the gateway sends it every command only once.',
+      );
     },
   },
   {
     id: 'will',
     clause: on.channels('publish to `tillgate/devices/{DeviceID}/presence`, QoS 1, never retained; the goodbye above is the will'),
-    does: 'looks at the MQTT login',
-    mustSee: 'a clean session with keep-alive, and a will that says online false on the presence topic',
+    does: 'checks the MQTT login',
+    mustSee: 'a clean session with keep-alive, and a will with online false on the presence topic',
     async run(exam) {
       const login = exam.bench.logins.at(-1) ?? untested('The broker is not ours, or the device does not use MQTT.');
       const { will, isClean, keepaliveS } = login;
       must(will !== undefined, 'The login had no will.');
       must(will.topic === mqttTopics.presence(exam.bench.deviceId), `The will goes to ${will.topic}.`);
-      must(readPresence(will.payload, exam.bench.deviceId).message?.online === false, 'The will does not say {"online":false}.');
+      must(readPresence(will.payload, exam.bench.deviceId).message?.online === false, 'The will does not contain {"online":false}.');
       must(!will.isRetained, 'The will is retained.');
       must(isClean, 'The session is not a clean one.');
       must(keepaliveS > 0 && keepaliveS <= 60, `Keep-alive is ${keepaliveS} s.`);
@@ -88,7 +91,7 @@ export const wireChecks: readonly Check[] = [
       const id = await exam.send('Status', {}, { channel: 'mqtt', replyTo });
       const there = await exam.bench.until(() => exam.bench.drops.find(({ field }) => field === `answers/${replyTo}`), exam.pace.atOnceMs);
       must(exam.bench.answersTo(id).length === 0, 'The answer went to the first gateway.');
-      must(there !== undefined, `Nothing came to answers/${replyTo}.`);
+      must(there !== undefined, `Nothing arrived at answers/${replyTo}.`);
       exam.see(`an answer at answers/${replyTo}`);
     },
   },
@@ -114,7 +117,7 @@ export const wireChecks: readonly Check[] = [
   {
     id: 'oversized',
     clause: on.messages('UTF-8 JSON, one object, at most 1 MiB'),
-    does: 'sends a command of more than 1 MiB, then asks for it',
+    does: 'sends a command of more than 1 MiB, then recalls it',
     mustSee: 'no answer, Status answered afterwards, and Recall: never',
     async run(exam) {
       const { name, args } = plainWork(exam);
@@ -122,9 +125,9 @@ export const wireChecks: readonly Check[] = [
       exam.orders.push({ id, name, args });
       await exam.silence(id);
       const back = await exam.bench.until(() => exam.bench.live[0], exam.pace.backMs);
-      must(back !== undefined, 'The device did not come back after it.');
+      must(back !== undefined, 'The device did not reconnect after it.');
       const { state } = await exam.recall(id);
-      must(state === 'never', `Recall says ${state}: it was taken on.`);
+      must(state === 'never', `Recall says ${state}: it was accepted.`);
     },
   },
   {
@@ -139,7 +142,7 @@ export const wireChecks: readonly Check[] = [
         exam.orders.push({ id, name, args });
         await exam.silence(id);
         const { state } = await exam.recall(id);
-        must(state === 'never', `Recall of the one without ${field} says ${state}: it was taken on.`);
+        must(state === 'never', `Recall of the one without ${field} says ${state}: it was accepted.`);
       }
     },
   },

@@ -59,7 +59,7 @@ export class Copies {
     return this.#send(channel) ? undefined : 'The gateway was delayed until it was too late to send the command.';
   }
 
-  /** True if a copy went to a channel that had none. */
+  /** True if a copy was sent on a channel without one. */
   sendOnOther(): boolean {
     const { book, channels } = this.#deps;
     const { deviceId, journalId } = this.#delivery;

@@ -29,7 +29,7 @@ interface Deps {
   /** A Recall was sent on these channels. */
   onAsked(channels: readonly ChannelName[]): void;
   onAnswered(channel: ChannelName, recalled: RecallReport, answer: AnswerMessage): void;
-  /** The answer does not tell the command's outcome. */
+  /** The answer does not contain the command's outcome. */
   onUnusable(channel: ChannelName, answer: AnswerMessage): void;
   /** The device has not answered for `recallPatienceMs`. */
   onSilent(): void;

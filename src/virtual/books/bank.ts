@@ -56,7 +56,7 @@ export interface Bank {
   find(reference: string): BankEntry[];
   charges(): ChargeState[];
   entries(): BankEntry[];
-  /** Entries from this time on, found without reading older ones. */
+  /** Entries from this time on, without reading older ones. */
   entriesSince(atMs: number): BankEntry[];
   /** The sum of charges minus refunds and voids. */
   netBani(): Bani;

@@ -65,8 +65,9 @@ function textOf(value: unknown): string {
 
 function readLine(item: unknown): ReceiptLine | string {
   if (!isJsonObject(item) || typeof item.Name !== 'string') return 'An item has no name.';
-  if (lineTotal(item.Quantity, 1) === undefined || Number(item.Quantity) <= 0) return `The quantity of "${item.Name}" is no number over 0.`;
-  if (lineTotal(0, item.Price) === undefined) return `The price of "${item.Name}" is no number.`;
+  if (lineTotal(item.Quantity, 1) === undefined || Number(item.Quantity) <= 0)
+    return `The quantity of "${item.Name}" is not a number over 0.`;
+  if (lineTotal(0, item.Price) === undefined) return `The price of "${item.Name}" is not a number.`;
   const totalBani = lineTotal(item.Quantity, item.Price);
   if (totalBani === undefined) return `The price of "${item.Name}" is too large.`;
   const vatLetter = typeof item.VAT === 'string' && item.VAT !== '' ? item.VAT.toUpperCase() : defaultVatLetter;

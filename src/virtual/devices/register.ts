@@ -108,7 +108,7 @@ export function createRegister(deps: RegisterDeps): DeviceWork {
 const busy: Ending = { outcome: 'busy', reason: 'A person is in the menu of the register.' };
 
 function whyNot(name: LedgerCommandName, args: JsonObject): Ending | undefined {
-  if ((name === 'MoneyIn' || name === 'MoneyOut') && parseAmount(args.amount) === undefined) return refused('The amount is no amount.');
+  if ((name === 'MoneyIn' || name === 'MoneyOut') && parseAmount(args.amount) === undefined) return refused('The amount is not valid.');
   if (name === 'Report' && typeof args.fiscal !== 'boolean') return refused('fiscal must be true for Z or false for X.');
   const problem = operationNamed(name).prints ? readReceipt(args.receipt).problem : undefined;
   return problem === undefined ? undefined : refused(problem);

@@ -107,7 +107,7 @@ describe('the event hub', () => {
     const [one, other] = merchants;
     const own = Array.from({ length: 6 }, () => listen(one?.id, 'ana'));
     listen(one?.id, 'ben');
-    expect(() => listen(one?.id, 'cor')).toThrow(/The merchant has too many pages open; the page goes on without live news/);
+    expect(() => listen(one?.id, 'cor')).toThrow(/The merchant has too many pages open; the page continues without live updates/);
     // Whose oldest makes room is let in.
     listen(one?.id, 'ana');
     expect(own.map(({ isEnded }) => isEnded)).toEqual([true, false, false, false, false, false]);

@@ -99,7 +99,7 @@ describe.each(engines)('a payment that was refused first and applied later, on %
     expect([await scan(qr), await pay(qr)]).toEqual([0, 0]);
     await expect(note()).rejects.toMatchObject({
       errorName: 'The_status_cannot_be_applied',
-      message: expect.stringContaining('The invoice took this payment after all'),
+      message: expect.stringContaining('The invoice has accepted this payment in the meantime'),
     });
     expect(await database.queries.selectFrom('notes').select('id').execute()).toEqual([]);
     expect(await database.queries.selectFrom('audit_log').select('id').where('action', '=', 'attention.note').execute()).toEqual([]);

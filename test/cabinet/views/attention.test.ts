@@ -121,10 +121,10 @@ describe.each(engines)('what needs attention on %s', (engine) => {
     expect(orphan).toMatchObject({ oid, amountBani: 31_250, nextStep: { action: 'note' } });
     expect(items.find(({ kind }) => kind === 'erpNotNotified')).toMatchObject({ callbackId: told.id, oid: paid.oid, amountBani: 25_000 });
 
-    await expect(note('paydRefused', orphan?.subjectId ?? '', { merchantId: otherId })).rejects.toThrow(/nothing of that kind/);
+    await expect(note('paydRefused', orphan?.subjectId ?? '', { merchantId: otherId })).rejects.toThrow(/no item of that kind/);
     await note('paydRefused', orphan?.subjectId ?? '');
-    await expect(note('paydRefused', orphan?.subjectId ?? '')).rejects.toThrow(/the first note stands/);
-    await expect(note('paydRefused', 'x')).rejects.toThrow(/nothing of that kind/);
+    await expect(note('paydRefused', orphan?.subjectId ?? '')).rejects.toThrow(/the first one counts/);
+    await expect(note('paydRefused', 'x')).rejects.toThrow(/no item of that kind/);
     await note('erpNotNotified', told.id);
     expect((await read()).items).toEqual([]);
     const audited = await database.queries.selectFrom('audit_log').select(['action', 'actor']).execute();

@@ -82,7 +82,7 @@ describe('an export', () => {
       for (let n = 0; n < count; n += 1) start(who(n));
     };
     startMany(ofUser, () => viewer('ana', 'shop'));
-    expect(() => start(viewer('ana', 'shop'))).toThrow(/Your export before/);
+    expect(() => start(viewer('ana', 'shop'))).toThrow(/Your previous export/);
     startMany(ofMerchant - ofUser, (n) => viewer(`colleague ${n}`, 'shop'));
     expect(() => start(viewer('another', 'shop'))).toThrow(/exports of your merchant/);
     startMany(maxAtOnce - ofMerchant, (n) => viewer(`operator ${n}`));

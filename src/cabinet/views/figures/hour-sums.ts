@@ -6,7 +6,7 @@
 // Two instances sum the same hour, or one sums it again after a crash: both write the same row.
 // The process dies between summing and storing: the hour is summed again.
 // A transaction settles while an hour is summed and commits afterwards: its time lies within `lateCommitsMs` of the sum's, and drops the sum.
-// The process stalls between summing and storing: other readers may have checked for changes meanwhile, so this sum is shown but not stored.
+// The process stalls between summing and storing: other readers may have checked for changes in between, so this sum is shown but not stored.
 // The database's clock is set back: sums dated in the future are dropped, and changes are searched from the oldest sum on.
 // No index finds a payment that began after the hour of its receipt or invoice: for a day the keeper (hour-keeper.ts) sums each hour again.
 import { sql } from 'kysely';
@@ -140,7 +140,7 @@ async function dropChanged(queries: Queries, sinceMs: number | undefined): Promi
     select c.issued_at, c.settled_at from ${late} limit ${sql.lit(maxChanges)}`.execute(queries);
   const { rows: voided } = await sql<Changed>`
     select p.issued_at, c.settled_at from ${late} join commands p on p.id = c.target_id limit ${sql.lit(maxChanges)}`.execute(queries);
-  // The receipt and the invoice of a payment that was settled late were counted as sales of their own. A Uid stays as the ERP wrote it.
+  // The receipt and the invoice of a payment that was settled late were counted as separate sales. A Uid is stored as the ERP wrote it.
   const { rows: linked } = await sql<Changed>`
     select r.issued_at, c.settled_at from ${late} join commands r on r.merchant_id = c.merchant_id
       and r.receipt_uid in (c.document_nr, upper(c.document_nr)) and r.receipt_uid is not null

@@ -105,7 +105,7 @@ export function createOverviewBook(mismatches: Mismatches): OverviewBook {
   };
 }
 
-/** Each query has its own index: for a merchant without rows it must not walk through the rows of all merchants. */
+/** Each query has its own index: for a merchant without rows it must not scan the rows of all merchants. */
 async function hasNothing(queries: Queries, { merchantId }: Scope): Promise<boolean> {
   const own = (column: string) => (merchantId === undefined ? sql`` : sql`and ${sql.ref(column)} = ${merchantId}`);
   const sources = [

@@ -40,7 +40,7 @@ export interface ListedCommand {
   issuedAtMs: number;
   settledAtMs: number | null;
   settledBy: string | null;
-  /** When its caller was left without the outcome, and when a caller received it; null if that is not known. */
+  /** When its caller left without the outcome, and when a caller received it; null if unknown. */
   outcomeMissedAtMs: number | null;
   outcomeReceivedAtMs: number | null;
   documentState: 'open' | 'closed' | 'voided' | null;

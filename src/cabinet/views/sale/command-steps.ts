@@ -172,7 +172,7 @@ function stepOf(command: StoryCommand, event: Folded): Step {
   }
 }
 
-/** The same call came again, nothing was started, and its caller was answered with the command's standing. */
+/** The same call was repeated: nothing was started, and the caller was answered with the command's standing. */
 function repeatedStep(command: StoryCommand, { atMs, detail, further }: StoryEvent): Step {
   const from = personOf(command) === undefined ? 'erp' : 'person';
   const base = { atMs, actor: from, from, to: 'gateway', isMoney: false } as const;
@@ -199,7 +199,7 @@ function settledStep(
   return { ...step, isMoney: isDone && movesMoney(command) };
 }
 
-/** A sentence, or an object with the sentence in it; where the step has none, the reason that Attention shows. */
+/** The detail is a sentence, or an object with one; without a detail, the reason that Attention shows. */
 function whyIn({ detail }: StoryEvent, { reviewReason }: StoryCommand): string | undefined {
   if (!detail?.startsWith('{')) return detail ?? reviewReason ?? undefined;
   const { why } = JSON.parse(detail) as { why?: string };
@@ -215,7 +215,7 @@ export function movesMoney({ name }: StoryCommand): boolean {
   return effect !== 'close' && !closesDay;
 }
 
-/** What happened at the device before the gateway received it. */
+/** Steps at the device that the gateway learned of only later. */
 function learned(command: StoryCommand, noted: readonly StoryEvent[]): Step[] {
   const report = readReport(command.report);
   const atMs = momentIn(command, report['time']);
@@ -260,7 +260,7 @@ function momentIn(command: StoryCommand, time: unknown): number | undefined {
   return atMs >= command.issuedAtMs && atMs <= (command.settledAtMs ?? 0) ? atMs : undefined;
 }
 
-/** What the caller was answered, and when: the outcome at once, or first errorCode 3. */
+/** The answers to the caller: the outcome at once, or first errorCode 3. */
 function answersToCaller(command: StoryCommand, noted: readonly StoryEvent[]): Step[] {
   const toErp = (atMs: number, kind: string, params: Record<string, string | number | undefined>): Step => ({
     atMs,
