@@ -18,7 +18,7 @@ interface Io {
   out(text: string): void;
   err(text: string): void;
   world: World;
-  /** Standard output is a terminal. */
+  /** Standard input is a terminal: a person can act. */
   isInteractive: boolean;
 }
 

@@ -76,7 +76,7 @@ describe('unfinished bodies', () => {
     await Promise.all(attackers.slice(0, 15).map(({ closed }) => closed));
     for (const { text } of attackers.slice(0, 15)) {
       expect(text()).toMatch(/^HTTP\/1\.1 408 /);
-      expect(text()).toMatch(/"errorCode":40,.*nothing was begun/);
+      expect(text()).toMatch(/"errorCode":40,.*did nothing/);
     }
     expect(attackers.slice(15).map(({ socket }) => socket.destroyed)).toEqual(Array(5).fill(false));
     // The newest may still come to its end.

@@ -98,7 +98,7 @@ describe('the till', () => {
     sale.oid = 'invoice';
     for (let count = 0; count < 8; count += 1) till.sell({ deviceId: 'd' });
     const payed = { state: 'Payed', oid: 'invoice', receiptId: 'rrn', deviceId: 'd' };
-    expect(() => till.received(payed)).toThrow('hands full');
+    expect(() => till.received(payed)).toThrow('too many running sales');
     book.empty();
     for (const release of held) release();
     await clock.advance(10);
@@ -119,8 +119,8 @@ describe('the till', () => {
         }),
     );
     for (let count = 0; count < 8; count += 1) till.sell({ deviceId: 'd' });
-    expect(() => till.again()).toThrow('hands full');
-    expect(() => till.sell({ deviceId: 'd' })).toThrow('hands full');
+    expect(() => till.again()).toThrow('too many running sales');
+    expect(() => till.sell({ deviceId: 'd' })).toThrow('too many running sales');
     expect([till.underWay, book.sales().length]).toEqual([8, 8]);
     for (const release of held) release();
     await clock.advance(10);

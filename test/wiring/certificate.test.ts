@@ -63,7 +63,7 @@ describe('the certificate', () => {
     await looks();
     await looks();
     expect(logger.lines).toEqual([
-      expect.objectContaining({ level: 'warn', message: expect.stringContaining('goes on with the old ones') }),
+      expect.objectContaining({ level: 'warn', message: expect.stringContaining('continues with the old ones') }),
     ]);
     expect([certificate.context() === before, certificate.pair, told]).toEqual([true, selfSigned, []]);
     expect(JSON.stringify(logger.lines)).not.toContain('PRIVATE');

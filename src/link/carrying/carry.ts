@@ -72,7 +72,7 @@ export class Carry {
 
   /** The device's connection, or ours, ended on this channel. */
   lost(channel: ChannelName): void {
-    // Wait for the result of a running send first: if the broker returns the command, nothing was sent, and no second copy is needed.
+    // Wait for the result of a running send first: if the broker returns the command, it was certainly not sent and must not count as unclear.
     if (this.#copies.stateOn(channel) === 'under-way') this.#timers.after(0, () => this.#channelLost(channel));
     else this.#channelLost(channel);
   }
