@@ -24,8 +24,8 @@ it('is made for its user alone, and tells how much room there is', async () => {
 it('says what to do about one that cannot be used', async () => {
   const file = join(temporaryDirectory(), 'file');
   writeFileSync(file, '');
-  await expect(refuseUselessDirectory(file, systemClock)).rejects.toThrow(/^TILLGATE_DATA_DIR: .*file is there already/);
-  await expect(refuseUselessDirectory(join(file, 'below'), systemClock)).rejects.toThrow(/below cannot be/);
+  await expect(refuseUselessDirectory(file, systemClock)).rejects.toThrow(/^TILLGATE_DATA_DIR: .*file exists already/);
+  await expect(refuseUselessDirectory(join(file, 'below'), systemClock)).rejects.toThrow(/below is not a valid path/);
 });
 
 it('waits no longer than its bound for one that hangs', async () => {

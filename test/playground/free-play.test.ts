@@ -235,6 +235,9 @@ describe('refunds', () => {
       { sum: 30, count: 2 },
     ]);
     expectBooks(view, 30);
-    expect(await room.post('/till/refund', {})).toMatchObject({ errorCode: 22, errorMessage: expect.stringContaining('already refunded completely') });
+    expect(await room.post('/till/refund', {})).toMatchObject({
+      errorCode: 22,
+      errorMessage: expect.stringContaining('already refunded completely'),
+    });
   });
 });
