@@ -14,12 +14,12 @@ const keptMs = 24 * 60 * 60 * 1000;
 const sinceKept = sql<number>`now_ms() - ${sql.lit(keptMs)}`;
 
 /** Evaluated only for entries older than 24 hours. */
-const isOfUse = sql<SqlBool>`exists (
+const isStillNeeded = sql<SqlBool>`exists (
     select 1 from "commands" where "commands"."id" = "idempotency_keys"."subject_id"
       and ("commands"."state" in ('sent', 'unknown') or "commands"."settled_at" > ${sinceKept} or "commands"."state" = 'disputed')
   )`;
-const counts = sql<SqlBool>`("idempotency_keys"."created_at" > ${sinceKept} or ${isOfUse})`;
-const countsNoMore = sql<SqlBool>`("idempotency_keys"."created_at" <= ${sinceKept} and not ${isOfUse})`;
+const counts = sql<SqlBool>`("idempotency_keys"."created_at" > ${sinceKept} or ${isStillNeeded})`;
+const hasExpired = sql<SqlBool>`("idempotency_keys"."created_at" <= ${sinceKept} and not ${isStillNeeded})`;
 
 export type SubjectKind = 'command' | 'invoice';
 
@@ -75,7 +75,7 @@ const take = keptStatement((queries, claim: KeyClaim) =>
           subject_id: row.ref('excluded.subject_id'),
           created_at: row.ref('excluded.created_at'),
         }))
-        .where(countsNoMore),
+        .where(hasExpired),
     )
     .returning('subject_id')
     .compile(),
@@ -159,7 +159,7 @@ export async function releaseKey(queries: Queries, merchantId: string, key: stri
 
 /** Deletes expired entries; returns their number. */
 export async function sweepKeys(queries: Queries): Promise<number> {
-  const swept = await queries.deleteFrom('idempotency_keys').where(countsNoMore).executeTakeFirst();
+  const swept = await queries.deleteFrom('idempotency_keys').where(hasExpired).executeTakeFirst();
   return Number(swept.numDeletedRows);
 }
 

@@ -37,7 +37,7 @@ const script = `
 `;
 
 /** Throws StartRefused when the directory cannot be used, or does not answer. */
-export async function refuseUselessDirectory(directory: string, clock: Clock): Promise<void> {
+export async function refuseUnusableDirectory(directory: string, clock: Clock): Promise<void> {
   const found = await probeDataDirectory(directory, clock);
   if ('sentence' in found) throw new StartRefused(found.sentence);
 }

@@ -3,7 +3,7 @@ import { backUpSqlite } from '../database/backup.ts';
 import { migrateDatabase, openDatabase } from '../database/open.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
 import { systemClock } from '../kernel/system.ts';
-import { refuseUselessDirectory } from './data-directory.ts';
+import { refuseUnusableDirectory } from './data-directory.ts';
 import { createLogger } from './logger.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -23,7 +23,7 @@ export async function migrate({ url, dataDir }: Place, values: Values, out: Out)
     out(values['json'] ? JSON.stringify({ applied: [] }) : 'The database is up to date.');
     return 0;
   }
-  if (url === undefined) await refuseUselessDirectory(dataDir, systemClock);
+  if (url === undefined) await refuseUnusableDirectory(dataDir, systemClock);
   const applied = await migrateDatabase(options);
   const lines = applied.map(({ version, name }) => `Applied ${version} ${name}.`);
   if (values['json']) out(JSON.stringify({ applied }));

@@ -17,9 +17,9 @@ import { cabinetCommands } from './cabinet-commands.ts';
 import { compileSooner } from './compile-sooner.ts';
 import { type Completable, completionScript, howToLoad, shells } from './completions.ts';
 import { conformanceOptions } from './conformance-options.ts';
-import { refuseUselessDirectory } from './data-directory.ts';
+import { refuseUnusableDirectory } from './data-directory.ts';
 import { didYouMean } from './did-you-mean.ts';
-import { tellFirstOperator } from './first-operator.ts';
+import { printFirstOperatorLink } from './first-operator.ts';
 import { createLogger } from './logger.ts';
 import { describeSandbox, readSandboxFile } from './sandbox-file.ts';
 import { simulateOptions } from './simulate-options.ts';
@@ -228,7 +228,7 @@ function overview(): string {
 
 async function runSandbox(values: Values): Promise<number> {
   const config = configFor('sandbox');
-  await refuseUselessDirectory(config.dataDir, systemClock);
+  await refuseUnusableDirectory(config.dataDir, systemClock);
   const { startSandbox } = await import('./sandbox.ts');
   const sandbox = await startSandbox(config, world(config.logLevel));
   flushCompileCache();
@@ -240,7 +240,7 @@ async function runSandbox(values: Values): Promise<number> {
 
 async function runServe(values: Values): Promise<number> {
   const config = configFor('serve');
-  if (config.databaseUrl === undefined) await refuseUselessDirectory(config.dataDir, systemClock);
+  if (config.databaseUrl === undefined) await refuseUnusableDirectory(config.dataDir, systemClock);
   const { startGateway } = await import('../gateway.ts');
   const gateway = await startGateway(config, world(config.logLevel));
   // Writes the compile cache that bin/ enables: a killed process would never write it.
@@ -254,7 +254,7 @@ async function runServe(values: Values): Promise<number> {
   else err(`Tillgate listens at ${gateway.addresses().baseUrl}`);
   // Only on a terminal: other outputs may be stored logs, and the link is a secret.
   if (process.stderr.isTTY && !values['json'])
-    gateway.people.firstOperatorLink('serve', true).then((made) => tellFirstOperator(made, err), err);
+    gateway.people.firstOperatorLink('serve', true).then((made) => printFirstOperatorLink(made, err), err);
   return stopped;
 }
 

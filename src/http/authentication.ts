@@ -128,7 +128,7 @@ export function knownAs(request: FastifyRequest, helper: string): void {
 }
 
 /** Pages need few slots, for a short time. */
-const peoplesPercent = 20;
+const usersPercent = 20;
 
 /**
  * The owner of the slot that the request takes; undefined without a credential. Requests of a device count for its merchant. The users
@@ -143,7 +143,7 @@ export function ownerOf(request: FastifyRequest): Owner | undefined {
   const viewer = optionalViewerOf(request);
   if (viewer === undefined) return undefined;
   const name = viewer.merchantId === undefined ? `person ${viewer.userId ?? viewer.actor}` : `people of ${viewer.merchantId}`;
-  return { name, sharePercent: peoplesPercent };
+  return { name, sharePercent: usersPercent };
 }
 
 /** Compares in constant time. No token configured: nothing matches. */

@@ -16,7 +16,7 @@ export function createCredentialChecks(max: number): CredentialChecks {
   /** Oldest first. */
   const waiting = new Map<FastifyRequest, Next>();
 
-  function turnAwayLongest(): void {
+  function refuseOldest(): void {
     for (const [request, next] of waiting) {
       waiting.delete(request);
       next(new GatewayError('Too_Many_Requests', 'Too many credentials are being looked up.', { retryAfterS: 1 }));
@@ -25,7 +25,7 @@ export function createCredentialChecks(max: number): CredentialChecks {
   }
 
   function judge(request: FastifyRequest, judgement: Promise<void>, next: Next): void {
-    if (waiting.size >= max) turnAwayLongest();
+    if (waiting.size >= max) refuseOldest();
     waiting.set(request, next);
     judgement.then(
       () => {

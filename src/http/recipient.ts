@@ -25,9 +25,9 @@ export function recipientOf({ raw }: FastifyReply): Recipient {
     });
   });
   // The end of the stream is read a turn or two before the connection closes; Node sends no answer after it.
-  const hasSaidGoodbye = () => raw.socket?.readableEnded === true && !raw.writableFinished;
+  const hasEndedStream = () => raw.socket?.readableEnded === true && !raw.writableFinished;
   return {
-    hasLeft: () => hasLeft || hasSaidGoodbye(),
+    hasLeft: () => hasLeft || hasEndedStream(),
     onLeft(listener) {
       if (hasLeft) listener();
       else listeners.push(listener);

@@ -33,7 +33,7 @@ const othersComeBackMs = 10_000;
 /** Owners may exceed their share up to this part of all slots. */
 const lentUpTo = 0.75;
 
-export interface Wish {
+export interface SlotRequest {
   mine: number;
   taken: number;
   count: number;
@@ -42,14 +42,14 @@ export interface Wish {
   othersWait: boolean;
 }
 
-function isBelow({ mine, count, sharePercent }: Pick<Wish, 'mine' | 'count' | 'sharePercent'>): boolean {
+function isBelow({ mine, count, sharePercent }: Pick<SlotRequest, 'mine' | 'count' | 'sharePercent'>): boolean {
   return mine < Math.max(1, Math.floor((count * sharePercent) / 100));
 }
 
-export function mayTake(wish: Wish): boolean {
-  const { taken, count, othersWait } = wish;
+export function mayTake(request: SlotRequest): boolean {
+  const { taken, count, othersWait } = request;
   if (taken >= count) return false;
-  return isBelow(wish) || (!othersWait && taken < count * lentUpTo);
+  return isBelow(request) || (!othersWait && taken < count * lentUpTo);
 }
 
 export function createRequestSlots({ clock, count, defaultSharePercent }: RequestSlotsOptions): RequestSlots {

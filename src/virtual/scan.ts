@@ -61,7 +61,7 @@ export async function scanInvoice(options: ScanOptions): Promise<ScanResult> {
   const receiptId = amountBani === undefined ? undefined : await takeMoney(device, oid, invoice.Receipt as JsonObject, amountBani, steps);
   if (receiptId === undefined) return { isPaid: false, isMoneyTaken: false, steps, oid };
 
-  const paid = await tellPaid(options, { QR: qr, ReceiptID: receiptId, DeviceID: device.deviceId });
+  const paid = await reportPaid(options, { QR: qr, ReceiptID: receiptId, DeviceID: device.deviceId });
   const isPaid = paid.errorCode === 0;
   const detail = isPaid ? `Reported to the gateway: receipt ${receiptId}.` : `Refused although the money is taken: ${paid.errorMessage}`;
   steps.push({ step: 'payd', isOk: isPaid, detail });
@@ -116,8 +116,8 @@ async function performOnce(device: VirtualDevice, oid: string, name: LedgerComma
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const id = attemptId(`${device.deviceId} ${oid} ${name} ${attempt}`);
     const earlier = device.journal().find(id);
-    const cameToNothing = earlier?.state === 'ended' && earlier.outcome !== 'done' && earlier.outcome !== 'unknown';
-    if (!cameToNothing) return await device.perform({ id, name, args });
+    const hasFailed = earlier?.state === 'ended' && earlier.outcome !== 'done' && earlier.outcome !== 'unknown';
+    if (!hasFailed) return await device.perform({ id, name, args });
   }
   return { outcome: 'refused', reason: 'It was tried too often.' };
 }
@@ -133,7 +133,7 @@ function attemptId(text: string): string {
 type Envelope = JsonObject & { errorCode: number; errorMessage: string };
 
 /** Money was taken: repeats the call until the gateway accepts or refuses. */
-async function tellPaid(options: ScanOptions, query: Record<string, string>): Promise<Envelope> {
+async function reportPaid(options: ScanOptions, query: Record<string, string>): Promise<Envelope> {
   let answer = await call(options, 'Invoice/Payd', query);
   for (let tries = 1; tries < paydTries && isTemporary(answer); tries += 1) {
     await sleep(options.clock, paydWaitMs * tries);

@@ -22,7 +22,7 @@ export async function refuseDangers(deps: Deps): Promise<void> {
   const { database, embedded } = deps;
   const problems = await checkDurability(database);
   if (problems.length > 0) throw new StartRefused(problems.join('\n'));
-  const other = await livingNeighbour(deps);
+  const other = await conflictingInstance(deps);
   if (!other) return;
   const who = `Another instance (process ${other.pid} on ${other.host})`;
   throw new StartRefused(
@@ -33,7 +33,7 @@ export async function refuseDangers(deps: Deps): Promise<void> {
 }
 
 /** An instance that conflicts with this one. Its next heartbeat shows that it runs: a killed instance leaves a recent row. */
-async function livingNeighbour({ database, clock, logger, instanceId, embedded }: Deps): Promise<LivingInstance | undefined> {
+async function conflictingInstance({ database, clock, logger, instanceId, embedded }: Deps): Promise<LivingInstance | undefined> {
   const firstBeats = new Map<string, number>();
   for (;;) {
     const living = await livingInstances(database.queries);

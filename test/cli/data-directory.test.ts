@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { probeDataDirectory, probeFile, refuseUselessDirectory } from '../../src/cli/data-directory.ts';
+import { probeDataDirectory, probeFile, refuseUnusableDirectory } from '../../src/cli/data-directory.ts';
 import { systemClock } from '../../src/kernel/system.ts';
 import { patienceMs, runProgram, serveSettings, temporaryDirectory } from '../support/gateway-process.ts';
 
@@ -24,8 +24,8 @@ it('is made for its user alone, and tells how much room there is', async () => {
 it('says what to do about one that cannot be used', async () => {
   const file = join(temporaryDirectory(), 'file');
   writeFileSync(file, '');
-  await expect(refuseUselessDirectory(file, systemClock)).rejects.toThrow(/^TILLGATE_DATA_DIR: .*file exists already/);
-  await expect(refuseUselessDirectory(join(file, 'below'), systemClock)).rejects.toThrow(/below is not a valid path/);
+  await expect(refuseUnusableDirectory(file, systemClock)).rejects.toThrow(/^TILLGATE_DATA_DIR: .*file exists already/);
+  await expect(refuseUnusableDirectory(join(file, 'below'), systemClock)).rejects.toThrow(/below is not a valid path/);
 });
 
 it('waits no longer than its bound for one that hangs', async () => {

@@ -62,7 +62,7 @@ export function hashPassword(random: Random, password: string, sibling?: string)
 }
 
 /** For an unknown e-mail: takes as long as a wrong password, so that the time reveals nothing. */
-const nobodys = newRecipe(Buffer.alloc(16));
+const unknownUserRecipe = newRecipe(Buffer.alloc(16));
 
 function isEqual(one: string, other: string): boolean {
   return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
@@ -72,7 +72,7 @@ function isEqual(one: string, other: string): boolean {
 export async function matchPassword(hashes: readonly (string | null)[], password: string): Promise<boolean[]> {
   const recipes = new Map(hashes.flatMap((hash) => (hash === null ? [] : [recipeOf(hash)])).map((recipe) => [recipe.prefix, recipe]));
   const made: string[] = [];
-  for (const recipe of recipes.size === 0 ? [nobodys] : recipes.values()) made.push(await hashBy(recipe, password));
+  for (const recipe of recipes.size === 0 ? [unknownUserRecipe] : recipes.values()) made.push(await hashBy(recipe, password));
   return hashes.map((hash) => hash !== null && made.some((one) => isEqual(one, hash)));
 }
 

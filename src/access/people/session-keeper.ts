@@ -6,7 +6,7 @@ import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { hashSecret } from '../secrets.ts';
 import { createShortLivedCache } from '../short-lived-cache.ts';
-import { findSession, livingSessions, touchSession } from './sessions.ts';
+import { findSession, openSessions, touchSession } from './sessions.ts';
 
 const wakeTopic = 'sessions';
 const knownForMs = 5_000;
@@ -97,7 +97,7 @@ export function createSessionKeeper({ database, clock, logger, isSandbox, sessio
   }
 
   async function endMissing(ids: string[]): Promise<void> {
-    const living = await livingSessions(database.queries, ids, sessionIdleMs);
+    const living = await openSessions(database.queries, ids, sessionIdleMs);
     for (const id of ids) {
       if (living.has(id)) continue;
       const actions = watchers.get(id) ?? [];

@@ -162,7 +162,7 @@ export async function findSession(queries: Queries, tokenHash: string, idleMs: n
 }
 
 /** The given sessions that are still open. */
-export async function livingSessions(queries: Queries, ids: readonly string[], idleMs: number): Promise<Set<string>> {
+export async function openSessions(queries: Queries, ids: readonly string[], idleMs: number): Promise<Set<string>> {
   const rows = await queries
     .selectFrom('sessions')
     .select('id')

@@ -23,7 +23,7 @@ const usualPorts: Record<string, number> = {
 };
 
 /** The addresses that a gateway with these settings gives to its devices. */
-export function toldAddresses(config: Config): Addresses {
+export function deviceAddresses(config: Config): Addresses {
   const { host, port, basePath, mqttUrl, tlsCert } = config;
   const listening = `${tlsCert === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}${basePath}`;
   const broker =

@@ -102,7 +102,7 @@ async function tryChannel(
   try {
     await channel.start(deaf);
     if (!channel.isConnected) return [notConnected(check, variable, host, username, said[0])];
-    if (channel.tellsAbsence) await publishToNobody(channel, world);
+    if (channel.tellsAbsence) await publishToUnknownDevice(channel, world);
   } catch (error) {
     // The broker's message is the reason; the send error only reports an unclear result.
     return [
@@ -122,7 +122,7 @@ async function tryChannel(
 }
 
 /** Publishes to a device that does not exist: the broker returns the message, or refuses this user. */
-async function publishToNobody(channel: Channel, { clock, random }: World): Promise<void> {
+async function publishToUnknownDevice(channel: Channel, { clock, random }: World): Promise<void> {
   const issuedAt = new Date(clock.now()).toISOString();
   try {
     await channel.send(random.uuid(), { v: 1, id: random.uuid(), name: 'Status', replyTo: 'doctor', issuedAt, args: {} }, 1_000);

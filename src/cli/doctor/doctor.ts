@@ -7,7 +7,7 @@ import type { Random } from '../../kernel/random.ts';
 import type { Config } from '../../settings.ts';
 import { probeDataDirectory } from '../data-directory.ts';
 import { createLogger } from '../logger.ts';
-import { askGateway, checkAddresses, hostsOfCertificate, toldAddresses } from './address-check.ts';
+import { askGateway, checkAddresses, deviceAddresses, hostsOfCertificate } from './address-check.ts';
 import { checkCutOff, checkMqtt, checkQueue } from './broker-check.ts';
 import { checkCertificate } from './certificate-check.ts';
 import { checkDatabase } from './database-check.ts';
@@ -63,7 +63,7 @@ function readable(environment: Environment): Config | undefined {
 
 async function checkAll(config: Config, world: DoctorWorld): Promise<Finding[]> {
   const { clock, url } = world;
-  const addresses = toldAddresses(config);
+  const addresses = deviceAddresses(config);
   // The other checks run in parallel; the embedded database is checked only after its disk has answered.
   const onDisk = async () => {
     if (config.databaseUrl !== undefined) return databaseFindings(config, world);

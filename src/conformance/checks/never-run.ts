@@ -73,7 +73,7 @@ export const neverRunChecks: readonly Check[] = [
       const { name, args } = plainWork(exam);
       const id = exam.newId();
       await exam.recall(id);
-      await staysBuried(exam, { id, name, args });
+      await keepsTombstone(exam, { id, name, args });
     },
   },
   {
@@ -86,7 +86,7 @@ export const neverRunChecks: readonly Check[] = [
       const id = exam.newId();
       const answer = await exam.ask('Abort', { target: id });
       must(answer.outcome === 'done', `Abort of an id never seen was answered ${describe(answer)}.`);
-      await staysBuried(exam, { id, name, args });
+      await keepsTombstone(exam, { id, name, args });
       const { state } = await exam.recall(id);
       must(state === 'never', `Recall says ${state}.`);
     },
@@ -106,7 +106,7 @@ export const neverRunChecks: readonly Check[] = [
 ];
 
 /** A command with a tombstone is answered `never` on every channel, and nothing follows. */
-export async function staysBuried(exam: Exam, { id, name, args }: Order): Promise<void> {
+export async function keepsTombstone(exam: Exam, { id, name, args }: Order): Promise<void> {
   for (const channel of exam.bench.live) {
     const before = exam.bench.answersTo(id).length;
     await exam.order(name, args, { id, channel });

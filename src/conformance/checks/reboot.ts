@@ -4,7 +4,7 @@ import { describe, type Exam } from '../exam.ts';
 import { must, untested } from '../verdict.ts';
 import { isSameEnding, lastDone, letWait, plainWork } from '../work.ts';
 import { payToVoid } from './money-back.ts';
-import { staysBuried } from './never-run.ts';
+import { keepsTombstone } from './never-run.ts';
 
 interface Restart {
   before: { bootId: string | undefined; journalId: string | undefined };
@@ -68,7 +68,7 @@ export const rebootChecks: readonly Check[] = [
       );
       const again = await exam.repeat(order);
       must(isSameEnding(again, ending), `The command that was done before the restart was answered ${describe(again)}.`);
-      await staysBuried(exam, buried);
+      await keepsTombstone(exam, buried);
       const lateAgain = await exam.repeat(late);
       must(lateAgain.outcome === 'expired', `A command that was expired before the restart was answered ${describe(lateAgain)}.`);
     },

@@ -21,7 +21,7 @@ import type { CarryEnded, CarryResult, Delivery, LinkStepName } from './delivery
 import { Recalls, recallPatienceMs } from './recalls.ts';
 
 const acceptWithinMs = 3_000;
-const lookInEveryMs = 30_000;
+const recallRunningEveryMs = 30_000;
 
 const stepOfEnd = { sent: 'sent', unclear: 'send-unclear', 'not-sent': 'not-sent' } as const satisfies Record<CopyEnd, LinkStepName>;
 
@@ -87,7 +87,7 @@ export class Carry {
       return;
     }
     this.#step('seen-again', channel, isReboot ? 'rebooted' : undefined);
-    this.#askWhatBecame();
+    this.#startRecall();
   }
 
   stop(): void {
@@ -104,7 +104,7 @@ export class Carry {
     });
     this.#timers.after(startWithinMs - goneMs, () => {
       if (this.#wasAccepted) return;
-      if (this.#hasJournal) this.#askWhatBecame();
+      if (this.#hasJournal) this.#startRecall();
       else {
         const why = 'The device did not accept the command, and has no journal for a Recall.';
         this.#timers.after(recallPatienceMs, () => this.#silent(why));
@@ -118,8 +118,8 @@ export class Carry {
     this.#step(stepOfEnd[end], channel, why);
     if (end === 'sent' || this.#wasAccepted) return;
     if (this.#copies.sendOnOther()) return;
-    if (end === 'unclear') this.#askWhatBecame();
-    else if (this.#copies.nothingWentOut) this.#finish({ kind: 'not-sent', reason: why ?? 'Nothing was sent.' });
+    if (end === 'unclear') this.#startRecall();
+    else if (this.#copies.nothingSent) this.#finish({ kind: 'not-sent', reason: why ?? 'Nothing was sent.' });
   }
 
   #channelLost(channel: ChannelName): void {
@@ -133,7 +133,7 @@ export class Carry {
     this.#copies.hasArrived(channel);
     if (answer.outcome === 'accepted') {
       if (!this.#wasAccepted) this.#step('accepted', channel);
-      this.#takenOn();
+      this.#deviceAccepted();
       return;
     }
     const { outcome, report, reason, journalId } = answer;
@@ -142,24 +142,24 @@ export class Carry {
   }
 
   /** The device reports that the command runs. */
-  #takenOn(): void {
+  #deviceAccepted(): void {
     const isNews = !this.#wasAccepted;
     this.#wasAccepted = true;
     this.#recalls?.stopAsking();
     if (!isNews) return;
     this.#delivery.onAccepted();
-    if (this.#hasJournal) this.#lookInLater();
+    if (this.#hasJournal) this.#recallLater();
   }
 
   /** If the answer was lost, the caller would otherwise wait until answerBy. */
-  #lookInLater(): void {
-    this.#timers.after(lookInEveryMs, () => {
+  #recallLater(): void {
+    this.#timers.after(recallRunningEveryMs, () => {
       this.#asking().askOnce();
-      this.#lookInLater();
+      this.#recallLater();
     });
   }
 
-  #askWhatBecame(): void {
+  #startRecall(): void {
     if (this.#hasJournal && !this.#isFinished) this.#asking().ask();
   }
 
@@ -184,7 +184,7 @@ export class Carry {
 
   #recallAnswered(channel: ChannelName, { state, outcome, report, reason }: RecallReport, answer: AnswerMessage): void {
     this.#step('recalled', channel, outcome === undefined ? state : `${state} ${outcome}`);
-    if (state === 'running') return this.#takenOn();
+    if (state === 'running') return this.#deviceAccepted();
     const ending = state === 'final' ? (outcome ?? 'unknown') : state;
     this.#end({ by: 'recall', outcome: ending, report, reason: reason ?? answer.reason, journalId: answer.journalId, channel });
   }

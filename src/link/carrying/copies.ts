@@ -48,7 +48,7 @@ export class Copies {
     return this.#states.get(channel);
   }
 
-  get nothingWentOut(): boolean {
+  get nothingSent(): boolean {
     return [...this.#states.values()].every((state) => state === 'not-sent');
   }
 
@@ -63,7 +63,7 @@ export class Copies {
   sendOnOther(): boolean {
     const { book, channels } = this.#deps;
     const { deviceId, journalId } = this.#delivery;
-    const isCertain = this.nothingWentOut;
+    const isCertain = this.nothingSent;
     // A second copy while the first may still arrive: only the same journal ensures that the device executes one of them.
     if (!isCertain && (journalId === undefined || book.journalOf(deviceId, undefined) !== journalId)) return false;
     const other = channels.find((channel) => {

@@ -23,7 +23,7 @@ function paySent(stage: Stage, sale: Sale, key: string): Promise<WireView> {
   );
 }
 
-function bankSaysYes(stage: Stage, sale: Sale): Promise<BankEntry> {
+function bankApproves(stage: Stage, sale: Sale): Promise<BankEntry> {
   return stage.step(
     'bankYes',
     async () => {
@@ -49,7 +49,7 @@ export const lostAnswer: Script = {
     terminal.mishaps.arm({ loseAnswer: true });
     const sale = stage.sell();
     const asked = await paySent(stage, sale, 'asks');
-    const charge = await bankSaysYes(stage, sale);
+    const charge = await bankApproves(stage, sale);
     const lostAtMs = await stage.step('answerLost', async () => {
       await stage.until(() => stage.seenOnWire({ what: 'done', fate: 'lost' }));
       const atMs = clock.elapsed();
@@ -79,7 +79,7 @@ export const powerCut: Script = {
     terminal.mishaps.arm({ powerCut: 'afterBank' });
     const sale = stage.sell();
     await paySent(stage, sale, 'asks');
-    const charge = await bankSaysYes(stage, sale);
+    const charge = await bankApproves(stage, sale);
     await stage.step('powerLost', () => stage.until(() => !terminal.isOn() || stage.seenOnWire({ what: 'Recall' })));
     await stage.step('comesBack', () => stage.until(() => terminal.isOn() && terminal.isConnected('mqtt'), 30_000));
     await stage.step('answerFound', () => erpReceivesPayment(stage, sale));

@@ -111,7 +111,7 @@ export class Device {
     if (target === undefined) return answers.reply(command, channel, 'refused', { reason: 'target must be a command id.' });
     const entry = journal.find(target);
     if (!entry) {
-      if (await this.#ledgerCommands.bury(target)) answers.reply(command, channel, 'done', { report: { state: 'never' } });
+      if (await this.#ledgerCommands.writeTombstone(target)) answers.reply(command, channel, 'done', { report: { state: 'never' } });
       return;
     }
     if (entry.state !== 'ended') this.#ledgerCommands.addReplyTo(target, command.replyTo);
@@ -131,7 +131,7 @@ export class Device {
     if (journal.journalId === undefined || journal.find(target)) {
       return answers.reply(command, channel, 'refused', { reason: 'That command does not run here.' });
     }
-    if (await this.#ledgerCommands.bury(target)) {
+    if (await this.#ledgerCommands.writeTombstone(target)) {
       answers.reply(command, channel, 'done', { reason: 'It was never seen and will not run.' });
     }
   }

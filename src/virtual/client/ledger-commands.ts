@@ -77,7 +77,7 @@ export class LedgerCommands {
   }
 
   /** An unknown id must never run: the tombstone is written before the answer. */
-  async bury(id: string): Promise<boolean> {
+  async writeTombstone(id: string): Promise<boolean> {
     const tombstone: ReceivedCommand = { id, name: '', replyTo: '', startByMs: undefined, answerByMs: undefined, args: {} };
     return await this.#write({ ...this.#newEntry(tombstone), state: 'ended', outcome: 'never' });
   }

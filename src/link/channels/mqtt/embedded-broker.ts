@@ -15,7 +15,7 @@ import { type BrokerClients, createBrokerClients } from './broker-clients.ts';
 import { BrokerPorts, type BrokerPortsOptions } from './broker-ports.ts';
 import { defaultGateLimits, type GateLimits } from './connection-gate.ts';
 import { deliverMqttMessage } from './mqtt-inbox.ts';
-import { keepNoNumbersReady } from './packet-numbers.ts';
+import { disableNumberCache } from './packet-numbers.ts';
 
 export interface EmbeddedBrokerOptions extends Omit<BrokerPortsOptions, 'limits' | 'onCut'> {
   gatewayId: string;
@@ -92,7 +92,7 @@ export class EmbeddedBroker implements Channel {
   async start(listener: ChannelListener): Promise<void> {
     // Loaded on demand: a gateway with an external broker does not need it.
     const { Aedes } = await import('aedes');
-    await keepNoNumbersReady();
+    await disableNumberCache();
     const aedes = await Aedes.createBroker(this.#rules());
     this.#aedes = aedes;
     this.#clients.watch(aedes);

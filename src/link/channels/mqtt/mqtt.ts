@@ -11,7 +11,7 @@ import type { CommandMessage } from '../../wire-schemas.ts';
 import { reconnectPauseMs } from '../reconnect-pause.ts';
 import { createTroubleLog, type TroubleLog } from '../trouble-log.ts';
 import { deliverMqttMessage } from './mqtt-inbox.ts';
-import { keepNoNumbersReady } from './packet-numbers.ts';
+import { disableNumberCache } from './packet-numbers.ts';
 
 export interface MqttChannelOptions {
   /** mqtt://user:password@host:port or mqtts://... */
@@ -28,7 +28,7 @@ const keepaliveS = 15;
 const connectWithinMs = 10_000;
 
 async function ownLibrary(): Promise<{ connect: typeof connect }> {
-  await keepNoNumbersReady();
+  await disableNumberCache();
   return await import('mqtt');
 }
 

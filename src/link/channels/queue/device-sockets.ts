@@ -86,7 +86,7 @@ export class DeviceSockets {
     this.#ignored.add(socket);
     this.#sockets.delete(deviceId);
     this.#deps.onGone(deviceId);
-    this.#letLeave(deviceId, socket, code, reason);
+    this.#startClosing(deviceId, socket, code, reason);
   }
 
   #listen(deviceId: string, socket: WebSocket): void {
@@ -117,10 +117,10 @@ export class DeviceSockets {
 
   #replace(deviceId: string, previous: WebSocket): void {
     this.#deps.onGone(deviceId);
-    this.#letLeave(deviceId, previous, replacedCode, 'A second connection of this device has replaced this one.');
+    this.#startClosing(deviceId, previous, replacedCode, 'A second connection of this device has replaced this one.');
   }
 
-  #letLeave(deviceId: string, socket: WebSocket, code: number, reason: string): void {
+  #startClosing(deviceId: string, socket: WebSocket, code: number, reason: string): void {
     socket.close(code, reason);
     const stopWaiting = this.#deps.clock.after(leaveWithinMs, () => socket.terminate());
     this.#leaving.set(socket, { deviceId, stopWaiting });
