@@ -83,10 +83,10 @@ function parseAddress(text: string): Address | undefined {
 }
 
 /** Azure's host, in a public range: machines in Azure get credentials from it without authentication. */
-const hostOfTheCloud = '168.63.129.16';
+const azureHost = '168.63.129.16';
 
 function rangeOf(address: Address): string {
-  if (address.toString() === hostOfTheCloud) return 'cloud host';
+  if (address.toString() === azureHost) return 'cloud host';
   const range = address.range();
   if (range !== 'unicast') return range;
   // Of IPv6 only 2000::/3 is allocated; the rest, old IPv4-compatible forms included, belongs to no network.

@@ -40,7 +40,7 @@ const databasePauses = { firstMs: 100, maxMs: 2_000 };
 /** Leased by this process and not yet recorded: the limit of sends while the database accepts no records. */
 const maxHeld = 1_024;
 /** Of those, not available for leases ahead: the queues of a few hanging hosts must not keep the others from free slots. */
-const keptForPlaces = 256;
+const reservedForSlots = 256;
 
 export class Attempts {
   readonly counts = { delivered: 0, failedAttempts: 0, died: 0 };
@@ -66,9 +66,9 @@ export class Attempts {
     const room = hosts.room(host, sharedBy);
     const atOnce = Math.max(0, Math.min(room - queued, this.spare));
     // Nothing ahead while all slots are taken, or else a host with a constant backlog would keep its slots for ever.
-    // `keptForPlaces` is the reserve of the other hosts.
+    // `reservedForSlots` is the reserve of the other hosts.
     const ahead = hosts.left('quick') > 0 ? room + hosts.ahead(host) - queued - atOnce : 0;
-    return atOnce + Math.max(0, Math.min(ahead, this.spare - atOnce - keptForPlaces));
+    return atOnce + Math.max(0, Math.min(ahead, this.spare - atOnce - reservedForSlots));
   }
 
   /** How many more may be leased for all hosts together. */
@@ -148,7 +148,7 @@ export class Attempts {
 
   async #attempt(callback: ClaimedCallback, signal: AbortSignal): Promise<void> {
     const result = await this.#send(callback, signal);
-    this.#freePlace(callback.host, result);
+    this.#freeSlot(callback.host, result);
     const outcome = outcomeOf(result, this.#deps.delaysS[callback.attempts]);
     // Aborted by stop(), which releases the lease: not the ERP's fault, so it does not count.
     const isOver = !(signal.aborted && result.status === null);
@@ -161,7 +161,7 @@ export class Attempts {
     if (isCrowded) this.#deps.onRoom(callback.host, true);
   }
 
-  #freePlace(host: string, result: AttemptResult): void {
+  #freeSlot(host: string, result: AttemptResult): void {
     const { hosts } = this.#deps;
     const { wasFull } = hosts.free(host, { durationMs: result.durationMs, hasAnswered: result.status !== null });
     // A host that became slow gets few slots: its queued callbacks could wait longer than their leases.

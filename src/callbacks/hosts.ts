@@ -70,11 +70,11 @@ export class Hosts {
     const { total } = this.#limits;
     const overall = total - this.taken;
     if (share === 'quick') return overall;
-    const slowPlaces = Math.max(1, Math.floor(total / 2));
-    const unknownPlaces = Math.max(1, Math.floor(total / 4));
-    const ofShare = share === 'slow' ? slowPlaces - this.#taken.slow : unknownPlaces - this.#taken.unknown;
+    const slowSlots = Math.max(1, Math.floor(total / 2));
+    const unknownSlots = Math.max(1, Math.floor(total / 4));
+    const ofShare = share === 'slow' ? slowSlots - this.#taken.slow : unknownSlots - this.#taken.unknown;
     // Slots of hosts that became slow reduce those of unknown hosts, not those of quick ones.
-    const besideQuick = slowPlaces + unknownPlaces - this.#taken.slow - this.#taken.unknown;
+    const besideQuick = slowSlots + unknownSlots - this.#taken.slow - this.#taken.unknown;
     return Math.min(overall, ofShare, besideQuick);
   }
 

@@ -38,7 +38,7 @@ const maxTries = 2;
 const maxAskingMs = 6_000;
 /** After one kind of address is found, this long for the other. */
 const otherKindMs = 1_000;
-const cannotTell: ReadonlySet<string> = new Set(['EREFUSED', 'ESERVFAIL', 'ENOTIMP']);
+const serverFailures: ReadonlySet<string> = new Set(['EREFUSED', 'ESERVFAIL', 'ENOTIMP']);
 const maxWaiting = 64;
 /** After that, the attempt has no time left to use the address. */
 const maxWaitMs = 10_000;
@@ -49,13 +49,13 @@ export function createNameLookup(deps: NameLookupDeps): LookupAll {
   const system = { clock, gate, lookup: deps.system ?? systemLookup };
   // Two queues: names that only the system knows go before unknown names, of which a merchant can invent any number.
   const askSystem = createLine({ ...system, isAhead: true });
-  const askSystemAfterAll = createLine({ ...system, isAhead: false });
+  const askSystemLast = createLine({ ...system, isAhead: false });
 
   async function addressesOf(name: string): Promise<LookupAddress[]> {
     if (isOnlyForSystem(name)) return askSystem(name);
     const found = await askServers(name, clock, servers);
     // Only the system knows search domains and other sources of names.
-    return found.length > 0 ? found : askSystemAfterAll(name);
+    return found.length > 0 ? found : askSystemLast(name);
   }
 
   return (name, _options, done) => {
@@ -79,9 +79,9 @@ async function askServers(name: string, clock: Clock, given: readonly string[] |
   const untilMs = clock.elapsed() + maxAskingMs;
   for (let servers = given; ; ) {
     try {
-      return await askTheseServers(name, clock, servers, untilMs - clock.elapsed());
+      return await queryServers(name, clock, servers, untilMs - clock.elapsed());
     } catch (error) {
-      if (!cannotTell.has((error as NameLookupFailed).code)) throw error;
+      if (!serverFailures.has((error as NameLookupFailed).code)) throw error;
       servers = (servers ?? new Resolver().getServers()).slice(1);
       if (servers.length === 0 || clock.elapsed() >= untilMs) throw error;
     }
@@ -89,12 +89,7 @@ async function askServers(name: string, clock: Clock, given: readonly string[] |
 }
 
 /** `servers` defaults to those in resolv.conf, read now. */
-async function askTheseServers(
-  name: string,
-  clock: Clock,
-  servers: readonly string[] | undefined,
-  maxMs: number,
-): Promise<LookupAddress[]> {
+async function queryServers(name: string, clock: Clock, servers: readonly string[] | undefined, maxMs: number): Promise<LookupAddress[]> {
   // A new resolver for each query, so that it can be cancelled alone.
   const resolver = new Resolver({ timeout: tryMs, tries: maxTries });
   if (servers) resolver.setServers(servers);
@@ -111,13 +106,13 @@ async function askTheseServers(
   timers.stop();
   const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
   const codes = answers.flatMap((answer) => (answer.status === 'rejected' ? [(answer.reason as NodeJS.ErrnoException).code ?? ''] : []));
-  const failure = codes.find((code) => !isPlainNo(code));
+  const failure = codes.find((code) => !isNegativeAnswer(code));
   if (found.length === 0 && failure !== undefined) throw failed(failure, name);
   return found;
 }
 
 /** The name does not exist, it has no address of this kind, or there is no name server. */
-function isPlainNo(code: string): boolean {
+function isNegativeAnswer(code: string): boolean {
   return ['ENOTFOUND', 'ENODATA', 'ECONNREFUSED'].includes(code);
 }
 

@@ -13,7 +13,7 @@ export interface TemplateValues {
 export const maxTemplateLength = 2048;
 /** The limit of DNS. The database indexes the host, and international letters become several characters each. */
 const maxHostLength = 253;
-const tooLongAHost = `must not have a host longer than ${maxHostLength} characters (international letters count as the DNS writes them)`;
+const hostTooLong = `must not have a host longer than ${maxHostLength} characters (international letters count as the DNS writes them)`;
 
 type Placeholder = keyof TemplateValues;
 
@@ -68,7 +68,7 @@ function endOfAuthority(text: string, start: number): number {
 function parseOrigin(scheme: string, authority: string): string {
   const url = URL.parse(scheme + authority);
   if (url === null) throw broken('must have a valid host');
-  if (url.hostname.length > maxHostLength) throw broken(tooLongAHost);
+  if (url.hostname.length > maxHostLength) throw broken(hostTooLong);
   if (!isDecodable(url.username) || !isDecodable(url.password)) throw broken('must have a user and password that can be decoded');
   return url.href.replace(/\/$/, '');
 }

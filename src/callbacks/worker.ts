@@ -47,7 +47,7 @@ const idleLookMs = 10_000;
 /** A due callback could not be claimed, perhaps because another instance has an older one of the same subject in flight. */
 const blockedLookMs = 250;
 /** Minimum time between two wake-ups of the other instances. */
-const callForHelpMs = 500;
+const wakeOthersEveryMs = 500;
 const claimsAtOnce = 4;
 
 export class CallbackWorker {
@@ -59,7 +59,7 @@ export class CallbackWorker {
   #isAsked = false;
   /** Time of the next scan of all hosts, in elapsed time. */
   #nextScanAt = Number.NEGATIVE_INFINITY;
-  #lastCallAt = Number.NEGATIVE_INFINITY;
+  #lastWakeAt = Number.NEGATIVE_INFINITY;
   #isStarted = false;
   #isStopping = false;
   #endNap: (() => void) | undefined;
@@ -137,7 +137,7 @@ export class CallbackWorker {
     if (round.length > 0 && (await this.#claimAll(round))) return this.#ask();
     // A waiting host is claimed for later, and the number to expect is not known any more by then.
     this.#written.clear();
-    if (this.#hosts.waiting > 0) this.#callForHelp();
+    if (this.#hosts.waiting > 0) this.#wakeOthers();
   }
 
   /**
@@ -206,9 +206,9 @@ export class CallbackWorker {
       this.#scanWithin(blockedLookMs);
     }
     this.#attempts.add(claimed, leasedAt);
-    const ofWhom = claimed.map(({ merchantId }) => merchantId);
-    this.#hosts.passTurn(share, ofWhom);
-    return mayHaveMore ? [...waited, ...ofWhom] : [];
+    const merchantIds = claimed.map(({ merchantId }) => merchantId);
+    this.#hosts.passTurn(share, merchantIds);
+    return mayHaveMore ? [...waited, ...merchantIds] : [];
   }
 
   #onRoom(host: string, forOthersToo: boolean): void {
@@ -246,10 +246,10 @@ export class CallbackWorker {
     this.#endNap?.();
   }
 
-  #callForHelp(): void {
+  #wakeOthers(): void {
     const { clock, database } = this.#deps;
-    if (clock.elapsed() - this.#lastCallAt < callForHelpMs) return;
-    this.#lastCallAt = clock.elapsed();
+    if (clock.elapsed() - this.#lastWakeAt < wakeOthersEveryMs) return;
+    this.#lastWakeAt = clock.elapsed();
     const nextScanAt = this.#nextScanAt;
     database.wake('callbacks');
     // The wake-up is for the other instances, so it must not trigger a scan here.

@@ -89,7 +89,7 @@ async function withdraw(deps: CardsDeps, request: CancelRequest, documentNr: str
   return deps.invoices.withdraw({ oid, merchantId, by: origin?.caller, idempotency });
 }
 
-/** "No such payment" would be wrong for an invoice whose payment is on another terminal: a till would take cash on top of it [D245]. */
+/** If the payment is on another terminal, 20 would be wrong: a till would take cash for a charged invoice [D245]. */
 async function requirePaidHere({ database }: CardsDeps, { merchantId, deviceId }: CancelRequest, documentNr: string): Promise<void> {
   const payment = await findPaymentOfDocument(database.queries, merchantId, documentNr);
   if (!payment || payment.deviceId === deviceId) return;

@@ -96,7 +96,7 @@ export async function lockUndisputed(database: Database, queries: Queries, id: s
   const payment = await lockCommand(database.engine, queries, id);
   const followers = await followersOf(queries, payment);
   if (standingOf(payment, followers) === 'disputed') throw disputed(fieldsOf(payment, followers));
-  // Disputed when it was looked for, and resolved as not executed since.
+  // The payment was disputed when it was found, and was resolved as not executed since.
   if (!wasDone(payment)) throw noSuchOperation();
   return { payment, refundedBani: committedRefundsOf(followers) };
 }

@@ -46,7 +46,7 @@ export async function findPaidElements(queries: Queries, merchantId: string, rec
 /** The amount of a payment to print; throws if it may not be printed. */
 async function judgePayment(queries: Queries, payment: Command, element: { index: number; amount: unknown }): Promise<Bani> {
   const place = `Receipt.Payments[${element.index}]`;
-  // Resolved as not executed since it was looked for.
+  // The payment was resolved as not executed since it was found.
   if (!mayHaveHappened(payment)) throw notMade(element.index);
   const followers = await followersOf(queries, payment);
   const standing = standingOf(payment, followers);

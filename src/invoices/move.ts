@@ -174,7 +174,7 @@ export async function oidOf(deps: InvoiceDeps, qr: string): Promise<string> {
   return deps.known.get(qr)?.oid ?? (await deps.qrSecrets.read(qr));
 }
 
-export interface Wish {
+export interface WantedMove {
   oid: string;
   asker: Asker;
   transition: Transition;
@@ -183,7 +183,11 @@ export interface Wish {
 }
 
 /** Reads the invoice and makes this move if its guards hold. The callback is prepared from the cached data of the invoice. */
-export async function lookAndMove(deps: InvoiceDeps, qr: string, { oid, asker, transition, payment, wantsReceipt }: Wish): Promise<Looked> {
+export async function lookAndMove(
+  deps: InvoiceDeps,
+  qr: string,
+  { oid, asker, transition, payment, wantsReceipt }: WantedMove,
+): Promise<Looked> {
   const likely = deps.known.get(qr) ?? { oid, merchantId: '', callbackUri: null };
   const likelyMove = moveOf(deps, likely, transition, { by: asker.name }, payment);
   const looked = await deps.steps.add({ merchantId: asker.merchantId, wantsReceipt, move: likelyMove, callbackUri: likely.callbackUri });

@@ -29,7 +29,7 @@ export interface QrSecrets {
 
 interface KnownSecrets {
   /** Oldest first, never empty. */
-  list: { id: number; secret: QrSecret; isRipe: boolean }[];
+  list: { id: number; secret: QrSecret; maySign: boolean }[];
   loadedAtMs: number;
 }
 
@@ -42,11 +42,11 @@ export function createQrSecrets(deps: { database: Database; clock: Clock; random
     const rows = await queries
       .selectFrom('qr_secrets')
       .select(['id', 'secret'])
-      .select((row) => row(row(nowMs, '-', row.ref('created_at')), '>=', signsAfterMs).as('is_ripe'))
+      .select((row) => row(row(nowMs, '-', row.ref('created_at')), '>=', signsAfterMs).as('may_sign'))
       .orderBy('id')
       .execute();
     // PostgreSQL returns a comparison as a boolean, SQLite as 0 or 1.
-    return rows.map((row) => ({ id: row.id, secret: createSecretKey(row.secret, 'hex'), isRipe: Boolean(row.is_ripe) }));
+    return rows.map((row) => ({ id: row.id, secret: createSecretKey(row.secret, 'hex'), maySign: Boolean(row.may_sign) }));
   }
 
   async function insert(queries: Queries, id: number): Promise<boolean> {
@@ -89,7 +89,7 @@ export function createQrSecrets(deps: { database: Database; clock: Clock; random
 
     async draw() {
       const { list } = await notOlderThan(reloadAfterMs);
-      const signer = list.findLast((secret) => secret.isRipe) ?? list[0];
+      const signer = list.findLast((secret) => secret.maySign) ?? list[0];
       if (!signer) throw new Error('There is no QR secret.');
       return { ...drawQr(random, signer.secret), secretId: signer.id };
     },

@@ -252,7 +252,7 @@ function scannedQr(text: string): string {
   return text.trim();
 }
 
-/** Within which merchant the invoice is looked for, and who is named in its history. */
+/** The caller: limits the search to its merchant, and is named in the invoice's history. */
 function askerOf(request: FastifyRequest): Asker {
   const caller = optionalCallerOf(request);
   const device = deviceCallerOf(request);

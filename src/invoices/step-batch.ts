@@ -68,7 +68,7 @@ const columns = { ...moveColumns, at: 'int8', within: 'text', wants_receipt: 'in
 const asked = sql`(select "at", "oid", "within" as "merchant_id", "paid_device_id" as "device_id", "wants_receipt" from`;
 
 /** The further conditions of a move that no read precedes. */
-const asBelieved = sql`and ("new"."within" is null or "new"."within" = "invoices"."merchant_id")
+const asExpected = sql`and ("new"."within" is null or "new"."within" = "invoices"."merchant_id")
       and "invoices"."callback_uri" is not distinct from "new"."believed_uri"
       and ("new"."paid_device_id" is null or exists (
         select 1 from "devices" where "devices"."id" = "new"."paid_device_id" and "devices"."merchant_id" = "invoices"."merchant_id"
@@ -78,7 +78,7 @@ const asBelieved = sql`and ("new"."within" is null or "new"."within" = "invoices
 type LookAndMove = (steps: readonly Step[], waits: LockWait) => Promise<Looked[]>;
 
 /** In the order of the steps. */
-function lookedAt<Row extends FoundRow>(steps: readonly Step[], found: readonly Row[], isMoved: (row: Row) => boolean): Looked[] {
+function inOrderOf<Row extends FoundRow>(steps: readonly Step[], found: readonly Row[], isMoved: (row: Row) => boolean): Looked[] {
   const looked: Looked[] = steps.map(() => ({ found: undefined, isMoved: false }));
   for (const row of found) looked[row.at] = { found: toFound(row), isMoved: isMoved(row) };
   return looked;
@@ -87,7 +87,7 @@ function lookedAt<Row extends FoundRow>(steps: readonly Step[], found: readonly 
 /** On PostgreSQL. */
 function inOneStatement(queries: Queries, graceMs: number): LookAndMove {
   const statement = keptStatement((by, { rows }: { rows: RowsText<typeof columns> }, waits: LockWait) => {
-    const moved = moving(sql`"new"`, graceMs, sql`, "new"."at", ${movedNames}`, asBelieved);
+    const moved = moving(sql`"new"`, graceMs, sql`, "new"."at", ${movedNames}`, asExpected);
     const { events, callbacks } = writingOf(sql`"moved"`);
     const from = sql`${asked} "new") as "asked" left join "moved" on "moved"."at" = "asked"."at"`;
     const seen = look(from, graceMs, 'short receipts', isMovedColumn);
@@ -97,7 +97,7 @@ function inOneStatement(queries: Queries, graceMs: number): LookAndMove {
   });
   return async (steps, waits) => {
     const found = await statement(queries, { rows: rowsText(columns, steps.map(toRow)) }, waits);
-    return lookedAt(steps, found, ({ is_moved }) => is_moved === 1);
+    return inOrderOf(steps, found, ({ is_moved }) => is_moved === 1);
   };
 }
 
@@ -107,17 +107,17 @@ function inOneGo(queries: Queries, run: NonNullable<Database['inOneGo']>, graceM
     keptQuery((by, { rows }: { rows: RowsText<typeof columns> }, waits: LockWait) =>
       build(batchRows('sqlite', 'new', columns, rows, waits)).compile(by),
     );
-  const seeing = kept((rows) => look(sql`${asked} ${rows}) as "asked"`, graceMs, 'short receipts'));
-  const telling = kept((rows) => writingOf(aboutToMove(rows, graceMs, asBelieved)).events);
-  const calling = kept((rows) => writingOf(aboutToMove(rows, graceMs, asBelieved)).callbacks);
-  const updating = kept((rows) => moving(rows, graceMs, sql``, asBelieved));
+  const reading = kept((rows) => look(sql`${asked} ${rows}) as "asked"`, graceMs, 'short receipts'));
+  const addingEvents = kept((rows) => writingOf(aboutToMove(rows, graceMs, asExpected)).events);
+  const addingCallbacks = kept((rows) => writingOf(aboutToMove(rows, graceMs, asExpected)).callbacks);
+  const updating = kept((rows) => moving(rows, graceMs, sql``, asExpected));
   return async (steps, waits) => {
     const rows = rowsText(columns, steps.map(toRow));
     const hasCallback = steps.some(({ move }) => move.callback !== undefined);
-    const statements = [seeing, telling, ...(hasCallback ? [calling] : []), updating];
+    const statements = [reading, addingEvents, ...(hasCallback ? [addingCallbacks] : []), updating];
     const results = await run(statements.map((bind) => bind(queries, { rows }, waits)));
     const moved = new Set(results.at(-1)?.map((row) => row['oid']));
-    return lookedAt(steps, (results[0] ?? []) as unknown as FoundRow[], ({ oid }) => moved.has(oid));
+    return inOrderOf(steps, (results[0] ?? []) as unknown as FoundRow[], ({ oid }) => moved.has(oid));
   };
 }
 

@@ -3,13 +3,13 @@
 import { maskCardNumbers } from './card-numbers.ts';
 import { isExactNumber } from './exact-json.ts';
 
-const leftAlone = new Set(['operationId', 'rrn', 'authCode', 'token', 'receiptId', 'fiscalNumber', 'documentNumber', 'commandId']);
+const unmaskedFields = new Set(['operationId', 'rrn', 'authCode', 'token', 'receiptId', 'fiscalNumber', 'documentNumber', 'commandId']);
 
 /** A copy of a device's report with card numbers masked in every text and number, keys included. */
 export function maskReport(value: unknown, key = ''): unknown {
-  if (typeof value === 'string') return leftAlone.has(key) ? value : maskCardNumbers(value);
+  if (typeof value === 'string') return unmaskedFields.has(key) ? value : maskCardNumbers(value);
   if (typeof value === 'number' || isExactNumber(value)) {
-    if (leftAlone.has(key)) return value;
+    if (unmaskedFields.has(key)) return value;
     const text = typeof value === 'number' ? String(value) : value.rawJSON;
     const masked = maskCardNumbers(text);
     return masked === text ? value : masked;

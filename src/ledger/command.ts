@@ -48,7 +48,7 @@ export interface Command {
   reviewReason: string | null;
   reviewedAtMs: number | null;
   abortRequestedAtMs: number | null;
-  /** Of an approved Pay: `open` holds the terminal until CloseDoc. */
+  /** Of an approved Pay: `open` locks the terminal until CloseDoc. */
   documentState: 'open' | 'closed' | 'voided' | null;
   bankDayClosedAtMs: number | null;
   /** Its record was removed after the retention time: arguments and report are gone [D66]. */
@@ -82,7 +82,6 @@ export function isOpen({ state }: Pick<Command, 'state'>): boolean {
   return state === 'sent' || state === 'unknown';
 }
 
-/** On the review list: an operator has to look at it. */
 export function isInReview({ reviewSinceMs, reviewedAtMs }: Pick<Command, 'reviewSinceMs' | 'reviewedAtMs'>): boolean {
   return reviewSinceMs !== null && reviewedAtMs === null;
 }

@@ -29,7 +29,7 @@ export async function putOnReview(
       review_reason: why,
       reviewed_at: null,
       ...(isEnded ? { ended_unknown_at: sql<number>`coalesce(ended_unknown_at, now_ms())` } : {}),
-      // Undefined: it stays as it is.
+      // Undefined: not changed.
       contradiction,
     })
     .where('id', '=', id)

@@ -220,8 +220,9 @@ const returned = sql.raw(commandColumns.map((name) => `"commands"."${name}"`).jo
 
 /**
  * The device has accepted these commands. Returns those that were not marked as accepted yet, except commands settled as `never`: for them
- * the acceptance is a contradiction (disputes.ts). Of several ids, rows that another transaction holds are skipped: a statement that waits
- * for one row while it holds others would deadlock with a batch in the other order (settle-batch.ts). A single id waits for its row.
+ * the acceptance is a contradiction (disputes.ts). Of several ids, rows that another transaction has locked are skipped: a statement that
+ * waits for one row while it has locked others would deadlock with a batch in the other order (settle-batch.ts). A single id waits for its
+ * row.
  */
 export async function markAccepted({ engine, queries }: Pick<Database, 'engine' | 'queries'>, ids: readonly string[]): Promise<Command[]> {
   const given = ids.map((id) => ({ id }));

@@ -89,14 +89,14 @@ export class Recovery {
 
   /** Each step runs even if another fails. If the database is down, all fail, which is logged once. */
   async #sweep(): Promise<void> {
-    let isAway = false;
+    let wasDown = false;
     for (const step of [() => this.#askDue(), () => this.#endAbandoned(), () => this.#reviewOverdue(), () => this.#askDueDecisions()]) {
       try {
         await step();
       } catch (error) {
-        const isOfAll = isDatabaseDown(error);
-        if (!(isOfAll && isAway)) this.#deps.logger.warn({ err: error }, 'the sweep for open commands failed and will be retried');
-        isAway ||= isOfAll;
+        const isDown = isDatabaseDown(error);
+        if (!(isDown && wasDown)) this.#deps.logger.warn({ err: error }, 'the sweep for open commands failed and will be retried');
+        wasDown ||= isDown;
       }
     }
   }

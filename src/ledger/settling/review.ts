@@ -83,7 +83,7 @@ export function createReview({ database, kinds, settlements, recall, timeline }:
     const found = await recall.whatNow(command);
     if (found === 'running') throw stillRunning();
     const isNews = found && isOpen(found) && found.endedUnknownAtMs === null && found.reviewReason !== command.reviewReason;
-    if (isNews) throw saidSomething(found);
+    if (isNews) throw reportedSomethingNew(found);
   }
 
   return {
@@ -121,7 +121,7 @@ function stillRunning(): GatewayError {
   );
 }
 
-function saidSomething({ reviewReason }: Command): GatewayError {
+function reportedSomethingNew({ reviewReason }: Command): GatewayError {
   const sentence = `The device was asked first and reported something new: ${reviewReason} Check it, then decide.`;
   return new GatewayError('The_status_cannot_be_applied', sentence);
 }
