@@ -216,7 +216,21 @@ export const ledgerBugs: readonly PlantedBug[] = [
     name: 'begins what nothing names for a caller who is gone',
     kind: 'joins',
     harm: 'double charge',
-    edits: [{ room: ledger, find: 'if (requestHash !== undefined && !idempotency && recipient?.hasLeft())', instead: 'if (false)' }],
+    edits: [{ room: ledger, find: 'if (recipient?.hasLeft()) throw', instead: 'if (false) throw' }],
+    tests: ['test/ledger/first-commit.test.ts'],
+  },
+  {
+    name: 'begins what has a number or key for a caller who is gone',
+    kind: 'joins',
+    harm: 'lie',
+    edits: [
+      {
+        room: ledger,
+        find: 'function refuseIfGone({ recipient }: CommandRequest): void {\n  if (recipient?.hasLeft())',
+        instead:
+          'function refuseIfGone({ requestHash, idempotency, recipient }: CommandRequest): void {\n  if (requestHash !== undefined && !idempotency && recipient?.hasLeft())',
+      },
+    ],
     tests: ['test/ledger/first-commit.test.ts'],
   },
   {

@@ -29,9 +29,7 @@ export const wrongDoneBugs: readonly PlantedBug[] = [
     name: 'leaves the payment voided whose void turns out not to have been made',
     kind: 'sums',
     harm: 'lost money',
-    edits: [
-      { room: 'src/cards', find: "      onReversed: async (queries, { targetId }) => revive(queries, targetId, 'voided'),\n", instead: '' },
-    ],
+    edits: [{ room: 'src/cards', find: "[await revive(queries, targetId, 'voided'), await", instead: '[await' }],
     tests: resolved,
   },
   {

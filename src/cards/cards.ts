@@ -4,6 +4,7 @@ import { nowMs } from '../database/dialect.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { baniToLei } from '../kernel/money.ts';
 import type { Command } from '../ledger/command.ts';
+import { findCommand } from '../ledger/store.ts';
 import { cancelTransaction } from './cancel-transaction.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { closeDay } from './close-day.ts';
@@ -56,6 +57,14 @@ export function createCards(deps: CardsDeps): Cards {
       : 'The terminal has begun other operations since: the document of the payment stays closed.';
   }
 
+  /** The void has cancelled the payment's invoice, which stays so. */
+  async function cancelledInvoiceOf(queries: Queries, paymentId: string | null): Promise<string | undefined> {
+    const payment = paymentId === null ? undefined : await findCommand(queries, paymentId);
+    const oid = parseUuid(payment?.documentNr);
+    if (!payment || oid === undefined || !(await invoices.isCancelled(queries, oid, payment.merchantId))) return undefined;
+    return `The invoice ${oid} stays Cancelled although its card payment was made.`;
+  }
+
   ledger.define({
     Pay: {
       hold: lockInvoiceOf,
@@ -93,7 +102,10 @@ export function createCards(deps: CardsDeps): Cards {
     CancelTransaction: {
       hold: lockInvoiceOf,
       doubt: doubtAmount,
-      onReversed: async (queries, { targetId }) => revive(queries, targetId, 'voided'),
+      onReversed: async (queries, { targetId }) => {
+        const remaining = [await revive(queries, targetId, 'voided'), await cancelledInvoiceOf(queries, targetId)];
+        return remaining.filter((sentence) => sentence !== undefined).join(' ') || undefined;
+      },
       onState: {
         async done(queries, command) {
           const payment = command.targetId === null ? undefined : await voidDocument(queries, command.targetId);

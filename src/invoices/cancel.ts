@@ -34,6 +34,11 @@ export async function cancelUnpaidInvoice(
   return written ? { isCancelled: true } : { isCancelled: false, refusal: refusal(invoice, 'cancel') };
 }
 
+export async function isCancelled(queries: Queries, oid: string, merchantId: string): Promise<boolean> {
+  const invoice = queries.selectFrom('invoices').select('state').where('oid', '=', oid).where('merchant_id', '=', merchantId);
+  return (await invoice.executeTakeFirst())?.state === states.cancelled;
+}
+
 export interface WithdrawRequest {
   oid: string;
   merchantId: string;

@@ -3,6 +3,7 @@
 // number, or claims it again if no other command has it; a removed one keeps it for ever [D66].
 import { type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
+import { nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 import type { Schema } from '../database/schema.ts';
 import { parseUuid } from '../kernel/ids.ts';
@@ -178,16 +179,27 @@ export async function claimDisputedContent(queries: Queries, command: WithConten
     .execute();
 }
 
-/** After the dispute is resolved, the content leads to the newer command again. */
+/**
+ * After the dispute is resolved, the content leads to the newer command again. Its repeats were answered 31 until now: if its outcome is not
+ * delivered, a repeat is recognised for as long as after an answer 3.
+ */
 export async function passContentOn(queries: Queries, command: WithContent): Promise<void> {
   const content = contentOf(command);
   if (!content) return;
-  await queries
+  const passed = await queries
     .updateTable('claims')
     .set((row) => ({ command_id: row.ref('next_id').$notNull(), next_id: null }))
     .where((where) => where.and(content))
     .where('command_id', '=', command.id)
     .where('next_id', 'is not', null)
+    .returning('command_id')
+    .executeTakeFirst();
+  if (!passed) return;
+  await queries
+    .updateTable('commands')
+    .set({ outcome_missed_at: nowMs })
+    .where('id', '=', passed.command_id)
+    .where('outcome_received_at', 'is', null)
     .execute();
 }
 

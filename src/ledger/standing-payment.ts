@@ -1,6 +1,6 @@
 // The standing of a payment for the invoice whose OID is its documentNr [D142]. No other place decides whether an invoice has a payment.
 //   in doubt ... open, or disputed: its device contradicts the settlement of the payment, or of a refund or void of it
-//   done ....... approved and not voided, or resolved as executed
+//   done ....... approved, or resolved as executed, and neither voided nor refunded in full
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { keptStatement } from '../database/kept-statement.ts';
@@ -13,9 +13,10 @@ export interface StandingPayment {
   deviceId: string;
 }
 
+const { keepsMoney, refunded, takenBackInDispute } = standingConditions('commands');
 const standing = sql<StandingPayment['standing'] | null>`case
-      when ${openOnly} or state = 'disputed' or (state = 'done' and ${standingConditions('commands').takenBackInDispute}) then 'in doubt'
-      when state = 'done' and coalesce(document_state, '') <> 'voided' then 'done'
+      when ${openOnly} or state = 'disputed' or (state = 'done' and ${takenBackInDispute}) then 'in doubt'
+      when ${keepsMoney} and not ${refunded} then 'done'
     end`;
 
 const standingUnder = keptStatement((queries, { merchantId, documentNr }: { merchantId: string; documentNr: string }) =>

@@ -41,6 +41,8 @@ export function standingConditions(row: string) {
   const state = column('state');
   const done = sql<SqlBool>`${state} = 'done'`;
   const is = (condition: Condition) => condition;
+  const refundedBani = sql<number>`(select cast(coalesce(sum(back.amount_bani), 0) as bigint) from commands back
+      where back.target_id = ${column('id')} and back.state = 'done' and back.name in (${literals(refunds)}))`;
   return {
     open: is(sql`${state} in ('sent', 'unknown')`),
     /** Open commands, found by the device locks: those are few, and no index of `commands` covers the state [D240]. */
@@ -64,8 +66,9 @@ export function standingConditions(row: string) {
     inReview: is(sql`(${column('review_since')} is not null and ${column('reviewed_at')} is null)`),
     /** Of a payment: one of its refunds or voids is disputed, so the shop may not have the money any more. */
     takenBackInDispute: is(sql`${column('id')} in ${disputedPayments}`),
-    refundedBani: sql<number>`(select cast(coalesce(sum(back.amount_bani), 0) as bigint) from commands back
-      where back.target_id = ${column('id')} and back.state = 'done' and back.name in (${literals(refunds)}))`,
+    refundedBani,
+    /** Of a payment: its refunds have returned the whole amount. */
+    refunded: is(sql`(${refundedBani} > 0 and ${refundedBani} >= ${column('amount_bani')})`),
   };
 }
 

@@ -41,7 +41,7 @@ describe('Pay', () => {
     leaving.leave();
     await world.clock.advance(100);
     expect((await world.commands()).map(({ requestHash }) => requestHash)).toEqual([null, null]);
-    expect(await world.run(world.cards.closeDoc(close))).toEqual(closed);
+    expect(await world.run(world.cards.closeDoc({ ...close, recipient: createFakeRecipient() }))).toEqual(closed);
     expect(closed).toMatchObject({ code: 0, isRepeated: false });
   });
 });

@@ -81,7 +81,7 @@ describe.each(engines)('on %s', (engine) => {
     expect(await commits.begin(request({ name, ...number }), randomUUID())).toMatchObject({ state: 'sent' });
   });
 
-  describe('a request without number and key, of a caller who has disconnected', () => {
+  describe('a request of a caller who has disconnected', () => {
     const unnamed = { idempotency: undefined, requestHash: 'asked' };
 
     it('is not begun: the caller may have received the outcome of its repeat elsewhere', async () => {
@@ -98,17 +98,15 @@ describe.each(engines)('on %s', (engine) => {
       expect(await count()).toBe(0);
     });
 
-    it('is begun if it has a number, by which its repeat is recognised', async () => {
+    it.each([
+      ['a number', { idempotency: undefined, documentNr: randomUUID() }],
+      ['a number and a guard', { idempotency: undefined, documentNr: randomUUID(), guard: async () => {} }],
+      ['a key', { requestHash: 'asked' }],
+    ])('is not begun with %s either: its repeat may have been answered that nothing was done', async (_what, names) => {
       const recipient = createFakeRecipient();
       recipient.leave();
-      const named = { idempotency: undefined, documentNr: randomUUID(), guard: async () => {}, recipient };
-      expect(await commits.begin(request(named), randomUUID())).toMatchObject({ state: 'sent' });
-    });
-
-    it('is begun if it has a key, by which its repeat is recognised', async () => {
-      const recipient = createFakeRecipient();
-      recipient.leave();
-      expect(await commits.begin(request({ requestHash: 'asked', recipient }), randomUUID())).toMatchObject({ state: 'sent' });
+      await expect(commits.begin(request({ ...names, recipient }), randomUUID())).rejects.toThrow('was not started');
+      expect(await count()).toBe(0);
     });
   });
 

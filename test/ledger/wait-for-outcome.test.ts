@@ -119,7 +119,7 @@ describe('those who joined a payment', () => {
       told = answer;
     });
     await world.clock.advance(20);
-    expect(told).toMatchObject({ code: 3 });
+    expect(told).toMatchObject({ code: 41 });
   });
 });
 

@@ -91,6 +91,7 @@ export function createFirstCommits({ database, link, instanceId, outcomeDelivery
       // A call with a key is not recognised by its content [D58].
       const canBatch = !hold && !guard && (idempotency !== undefined || request.requestHash === undefined);
       if (!canBatch) return insertUnderLocks(fresh, request);
+      refuseIfGone(request);
       const command = await insertGroup.add(fresh);
       // A key in use or expired takes the locked path; a first try returns, so that the caller can look it up.
       if (command || !idempotency || isFirstTry) return command;
@@ -118,10 +119,10 @@ export function createFirstCommits({ database, link, instanceId, outcomeDelivery
 }
 
 /**
- * A request without number or key whose caller has disconnected is not begun [D117]: while this process was paused, the caller may have
- * repeated it at another gateway, which executed and answered it, and then nothing shows that the two are the same. From here on, the
- * device lock and startBy prevent a second execution.
+ * A request whose caller has disconnected is not begun [D117]: while this process was paused, the caller may have repeated it at another
+ * gateway, which answered it. Without number or key nothing shows that the two are the same; with one, the other gateway may have answered
+ * that it was not and will not be done. From here on, the device lock and startBy prevent a second execution.
  */
-function refuseIfGone({ requestHash, idempotency, recipient }: CommandRequest): void {
-  if (requestHash !== undefined && !idempotency && recipient?.hasLeft()) throw callerIsGone();
+function refuseIfGone({ recipient }: CommandRequest): void {
+  if (recipient?.hasLeft()) throw callerIsGone();
 }

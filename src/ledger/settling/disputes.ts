@@ -173,7 +173,7 @@ async function completed(
 async function otherHolder(queries: Queries, settled: Command): Promise<string | undefined> {
   const main = mainNumberOf(settled);
   const holder = main && (await findClaimant(queries, settled.merchantId, main.kind, main.number));
-  return holder && holder.id !== settled.id && holder.name === settled.name ? holder.id : undefined;
+  return holder && holder.id !== settled.id ? holder.id : undefined;
 }
 
 function sentenceOf({ state, disputedFrom }: Command, { outcome }: Finding): string {
