@@ -72,7 +72,7 @@ it('an invoice whose card payment was refunded in full can be withdrawn', async 
   expect(await world.run(withdraw)).toMatchObject({ code: 0 });
 });
 
-it('an unnamed request that waited for a dispute, as it was told to, gets the outcome that it lacks and does nothing twice', async () => {
+it('an unnamed request that waited for a dispute, as its answer says, gets the outcome that it lacks and does nothing twice', async () => {
   const register = await world.register();
   const gone = { received: Promise.resolve(false), hasLeft: () => false, onLeft() {} };
   const out = (recipient?: typeof gone) =>
