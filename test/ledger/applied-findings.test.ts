@@ -29,6 +29,7 @@ beforeEach(async () => {
     logger: quietLogger,
     timeline: { add() {}, addCounted() {}, flush: async () => {} },
     kinds: {
+      Refund: {},
       Pay: {
         doubt(_command, report) {
           doubted.push(report);
@@ -73,4 +74,17 @@ it('a refusal is no report of what was done: nothing is doubted, and no number t
 
 it('what no slice says anything about is settled as the device says', async () => {
   expect(await settlements.apply(await open({ name: 'MoneyIn' }), says('done', {}), 'answer')).toMatchObject({ state: 'done' });
+  expect(await settlements.apply(await open({ name: 'Refund' }), says('done', {}), 'answer')).toMatchObject({ state: 'done' });
+});
+
+it('a CloseDoc that was called refused while it ran is done when the device says so', async () => {
+  const refused = { name: 'CloseDoc', state: 'refused', settled_at: 1, settled_by: 'person' };
+  const disputed = await settlements.stillRuns(await open(refused));
+  expect(disputed).toMatchObject({ state: 'disputed', disputedFrom: 'refused' });
+  expect(await settlements.apply(disputed, says('done', {}), 'recall')).toMatchObject({ state: 'done', settledBy: 'recall' });
+});
+
+it('a CloseDoc that was disputed and resolved as not executed is done when the device says so later', async () => {
+  const resolved = { name: 'CloseDoc', state: 'refused', disputed_from: 'done', settled_at: 1, settled_by: 'person' };
+  expect(await settlements.apply(await open(resolved), says('done', {}), 'recall')).toMatchObject({ state: 'done', settledBy: 'recall' });
 });

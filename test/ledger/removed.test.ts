@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { wasRemoved } from '../../src/ledger/answers.ts';
-import { findByContent, findClaimant, releaseContent } from '../../src/ledger/claims.ts';
+import { findByContent, findClaimant, findPaymentOfDocument, releaseContent } from '../../src/ledger/claims.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import { newestUnder } from '../../src/ledger/operation-status.ts';
 import { requireKept } from '../../src/ledger/removed.ts';
@@ -122,4 +122,16 @@ describe('a number that what was refused still has, because another attempt’s 
     const { id } = await seed({ state: 'done', settled_at: 1, settled_by: 'answer', document_state: 'closed', document_nr: 'n' });
     expect(await look()).toMatchObject({ id });
   });
+});
+
+it('under a documentNr a payment is found that is open, done or disputed, and no receipt that charged a card', async () => {
+  const found = async () => (await findPaymentOfDocument(database.queries, merchantId, 'n'))?.id;
+  expect(await found()).toBeUndefined();
+  const { id } = await seed({ document_nr: 'n' });
+  expect(await found()).toBe(id);
+  await database.queries.updateTable('commands').set(refused).execute();
+  expect(await found()).toBeUndefined();
+  await database.queries.deleteFrom('claims').execute();
+  await seed({ state: 'done', settled_at: 1, settled_by: 'answer', name: 'PrintReceipt', receipt_uid: 'n', card_bani: 5 });
+  expect(await found()).toBeUndefined();
 });

@@ -4,8 +4,13 @@ import { errorCodes, GatewayError } from '../../src/kernel/error-codes.ts';
 import { answerOf, refuseEndedNumber } from '../../src/ledger/answers.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import {
+  awaitsClose,
   committedRefundsOf,
   type Follower,
+  isDocumentClosed,
+  keepsMoney,
+  mayBeDone,
+  mayBeRefunded,
   remainderOf,
   type Standing,
   standingOf,
@@ -103,4 +108,29 @@ describe('the answer', () => {
 it('open and disputed refunds count as made when another refund is requested', () => {
   const all = [refund(1), refund(10, 'sent'), refund(100, 'unknown'), refund(1_000, 'disputed'), refund(5, 'refused'), refund(7, 'never')];
   expect(committedRefundsOf([...all, voiding('unknown')])).toBe(1_111);
+});
+
+it('what was done, may have been done, keeps its money and locks its terminal, by state and document', () => {
+  const states = ['sent', 'unknown', 'done', 'refused', 'never', 'disputed'] as const;
+  const where = (is: (facts: Pick<Command, 'state'>) => boolean) => states.filter((state) => is({ state }));
+  expect(where(mayBeDone)).toEqual(['done', 'disputed']);
+  expect(where((facts) => keepsMoney({ ...facts, documentState: null }))).toEqual(['done']);
+  expect(keepsMoney(payment('closed'))).toBe(true);
+  expect(keepsMoney(payment('voided'))).toBe(false);
+  const documents = ['open', 'closed', 'voided', null] as const;
+  expect(documents.filter((documentState) => awaitsClose({ documentState }))).toEqual(['open']);
+  expect(documents.filter((documentState) => isDocumentClosed({ documentState }))).toEqual(['closed']);
+});
+
+it('a payment may be refunded already if a refund of it was made or may have been; a void is no refund', () => {
+  expect(mayBeRefunded([])).toBe(false);
+  expect(mayBeRefunded([refund(1, 'refused'), refund(1, 'never'), voiding('done')])).toBe(false);
+  for (const state of ['sent', 'unknown', 'done', 'disputed'] as const)
+    expect(mayBeRefunded([voiding('refused'), refund(1, state)])).toBe(true);
+});
+
+it('only a payment that was made has something left of it', () => {
+  expect(remainderOf(payment('closed'), [refund(1)])).toBe(999);
+  expect(remainderOf(payment('closed', { state: 'disputed' }), [refund(1)])).toBeUndefined();
+  expect(remainderOf(payment(null), [refund(1)])).toBeUndefined();
 });
