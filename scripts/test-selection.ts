@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 /** Runs that look for rare errors: random kills, load, random input, packing, and speed. Each rule that they check has a short test too. */
 export const longTests: readonly string[] = [
   'test/bench/quick.server.test.ts',
+  'test/cabinet/views/scale.test.ts',
   'test/clients/python-device-guide.server.test.ts',
   'test/conformance/neighbours.test.ts',
   'test/conformance/silence.test.ts',
@@ -83,12 +84,7 @@ export function leftOutLine(absent: readonly AbsentServer[], leftOut: readonly L
 const waiting = ['test/faults/', 'test/e2e/', 'test/deploy/', 'test/browser/', 'test/conformance/', 'test/clients/', 'test/contract/'];
 
 /** Short files that compute for long: sorted by size they would run last, when fewer processes are left than cores. */
-const lengthy = [
-  'test/cabinet/views/scale.test.ts',
-  'test/conformance-run/planted-faults.test.ts',
-  'test/simulation/simulation.test.ts',
-  'test/static.test.ts',
-];
+const lengthy = ['test/conformance-run/planted-faults.test.ts', 'test/simulation/simulation.test.ts', 'test/static.test.ts'];
 
 /**
  * Mixes files that wait with files that compute, so that the cores always have work; files that wait start well before the end,

@@ -43,6 +43,11 @@ export interface Asker {
   hasKey?: boolean;
 }
 
+/** The caller may complete an invoice that was paid by card: the ERP, or the device that was paid [D142]. */
+export function isPayee({ payment }: Judged, { hasKey, deviceId }: Asker): boolean {
+  return hasKey === true || (deviceId !== undefined && deviceId === payment?.deviceId);
+}
+
 /** A state only moves forward, in three steps at most: losing more races than this means a bug. */
 const maxLostRaces = 8;
 

@@ -72,9 +72,12 @@ export function isOverdue(facts: Facts): boolean {
 }
 
 /** A card payment under the OID prevents a second payment by QR, and a cancellation that would leave its money without invoice [D142]. */
-function isHeldBack({ payment, isPayee }: Facts, trigger: Trigger): boolean {
+function isHeldBack({ state, payment, isPayee }: Facts, trigger: Trigger): boolean {
   if (!payment) return false;
-  return trigger === 'cancel' || (trigger === 'scan' && (payment.standing === 'in doubt' || !isPayee));
+  if (trigger === 'scan') return payment.standing === 'in doubt' || !isPayee;
+  // A repeat of the Payd that was accepted before the card payment was approved is answered as the first.
+  if (trigger === 'pay') return payment.standing === 'done' && !isPayee && state !== states.paid;
+  return trigger === 'cancel';
 }
 
 function holds(condition: Condition, facts: Facts): boolean {

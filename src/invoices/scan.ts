@@ -1,7 +1,7 @@
 // Get: a register or terminal fetches the receipt to show it, which makes a new invoice Scanned [D21].
 // A repeat by a proxy or a second device gets the same answer: one move, one callback. If there is a card payment under the OID, only the
 // paid device and the ERP get the receipt, and no caller does while that payment is in doubt [D142].
-import { type Asker, type InvoiceDeps, lookAndMove, move, oidOf, withCurrent } from './move.ts';
+import { type Asker, type InvoiceDeps, isPayee, lookAndMove, move, oidOf, withCurrent } from './move.ts';
 import { type InvoiceContent, withReceipt } from './read-batch.ts';
 import { judge, moveBy, refusal, states } from './rules.ts';
 
@@ -18,8 +18,7 @@ export async function scanInvoice(deps: InvoiceDeps, qr: string, asker: Asker, i
     deps,
     () => deps.reads.content({ oid, merchantId: asker.merchantId }),
     async (invoice) => {
-      const isPayee = asker.hasKey === true || (asker.deviceId !== undefined && asker.deviceId === invoice.payment?.deviceId);
-      const verdict = judge({ ...invoice, isPayee }, 'scan');
+      const verdict = judge({ ...invoice, isPayee: isPayee(invoice, asker) }, 'scan');
       if (verdict.kind === 'refuse') throw refusal(invoice, 'scan');
       if (verdict.kind === 'stay') return invoice;
       const isMoved = await move(deps, invoice, verdict.transition, { by: asker.name });

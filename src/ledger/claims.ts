@@ -163,6 +163,24 @@ export async function claimContent(queries: Queries, command: WithContent): Prom
     .execute();
 }
 
+/** A command that was issued again takes the place of its first issue: a disputed one stays before it. Under the device's lock. */
+export async function passContentToReissue(queries: Queries, expiredId: string, command: WithContent): Promise<void> {
+  const content = contentOf(command);
+  if (!content) return;
+  // The insert of the new issue has taken it already, unless a disputed command has it.
+  const isFirst = sql<SqlBool>`claims.command_id in (${expiredId}, excluded.command_id)`;
+  await queries
+    .insertInto('claims')
+    .values({ ...content, command_id: command.id })
+    .onConflict((conflict) =>
+      conflict.columns(['merchant_id', 'kind', 'value']).doUpdateSet({
+        command_id: sql<string>`case when ${isFirst} then excluded.command_id else claims.command_id end`,
+        next_id: sql<string | null>`case when ${isFirst} then claims.next_id else excluded.command_id end`,
+      }),
+    )
+    .execute();
+}
+
 /** A disputed command is found before a newer one with its content, until the dispute is resolved. Under the device's lock. */
 export async function claimDisputedContent(queries: Queries, command: WithContent): Promise<void> {
   const content = contentOf(command);

@@ -221,7 +221,7 @@ describe('pairing with Mosquitto', () => {
     const { secret } = await pair(devices, pairingCode);
     const cut = gateway(createMosquittoLogins({ url: deafUrl, clock, random: systemRandom, logger: quietLogger, answerWithinMs: 300 }));
     await expect(cut.newSecret('ana', id)).rejects.toMatchObject({ httpStatus: 503 });
-    await expect(cut.disable('ana', id)).rejects.toMatchObject({ message: expect.stringContaining('do the same again') });
+    await expect(cut.disable('ana', id)).rejects.toMatchObject({ message: expect.stringContaining('repeat the request') });
     // Here it is disabled all the same, and doing it again ends the login, too.
     expect(await devices.checkSecret(id, secret)).toBeUndefined();
     await devices.disable('ana', id);
@@ -243,7 +243,7 @@ describe('pairing with Mosquitto', () => {
     await server.loseState();
     expect(await mayLogIn(id, lost)).toBe(false);
     await devices.disable('ana', id);
-    await expect(devices.enable('ana', id)).rejects.toMatchObject({ message: expect.stringContaining('give it a new secret') });
+    await expect(devices.enable('ana', id)).rejects.toMatchObject({ message: expect.stringContaining('Give it a new secret') });
     const { secret } = await devices.newSecret('ana', id);
     expect(await mayLogIn(id, secret)).toBe(true);
     const code = await devices.newPairingCode('ana', id);

@@ -120,7 +120,7 @@ describe('a sandbox', () => {
   it('says in one sentence that its port is taken', slowTest, async () => {
     const second = await runProgram(['sandbox'], { ...settings(), TILLGATE_DATA_DIR: temporaryDirectory() });
     expect(second.code).toBe(1);
-    expect(second.err.trim()).toMatch(new RegExp(`^Port ${port} is taken.*TILLGATE_PORT.*\\.$`));
+    expect(second.err.trim()).toMatch(new RegExp(`^Port ${port} is in use.*TILLGATE_PORT.*\\.$`));
   });
 
   it('keeps to an MQTT port that was asked for: a taken one is refused', slowTest, async () => {
@@ -128,7 +128,7 @@ describe('a sandbox', () => {
     const elsewhere = { TILLGATE_DATA_DIR: temporaryDirectory(), TILLGATE_PORT: '0' };
     const second = await runProgram(['sandbox'], { ...elsewhere, TILLGATE_MQTT_PORT: taken });
     expect(second.code).toBe(1);
-    expect(second.err.trim()).toMatch(new RegExp(`^Port ${taken} is taken.*TILLGATE_MQTT_PORT`));
+    expect(second.err.trim()).toMatch(new RegExp(`^Port ${taken} is in use.*TILLGATE_MQTT_PORT`));
   });
 
   it('is administered by the command line, which finds it in the data directory', slowTest, async () => {

@@ -194,6 +194,25 @@ describe.each(engines)('an invoice and card payments on %s', (engine) => {
     });
   });
 
+  describe('a Payd of another device', () => {
+    it('after the card payment is a second one: it is 22, and on the orphan board', async () => {
+      const { oid, qr } = await create();
+      const other = await addTerminal(10);
+      const credential = await credentialOf(other.id);
+      expect(await get('/Invoice/Get', { QR: qr }, credential)).toMatchObject({ errorCode: 0 });
+      await approved(oid);
+      const query = { QR: qr, ReceiptID: 'F-2', DeviceID: other.id };
+      expect(await get('/Invoice/Payd', query, credential)).toMatchObject({ errorCode: 22 });
+      const orphans = await database.queries.selectFrom('orphan_payments').select(['receipt_id', 'device_id']).execute();
+      expect(orphans).toEqual([{ receipt_id: 'F-2', device_id: other.id }]);
+      expect(await stateOf(qr)).toBe(scanned);
+      expect(await get('/Invoice/Payd', { ...query, DeviceID: terminal.id }, await credentialOf(terminal.id))).toMatchObject({
+        errorCode: 0,
+      });
+      expect(await stateOf(qr)).toBe(payed);
+    });
+  });
+
   describe('cancelling in the cabinet', () => {
     const stages = ['open', 'done', 'disputed'] as const;
     it.each(stages)('is 22 while a payment is %s', async (stage) => {

@@ -289,6 +289,24 @@ describe.each(engines)('on %s', (engine) => {
       expect((await again(first, randomUUID(), { recipient }))?.outcomeMissedAtMs).toEqual(expect.any(Number));
     });
 
+    it('is found by its content after a disputed equal one, as its first issue was', async () => {
+      const unnamed = { idempotency: undefined, requestHash: 'asked' };
+      const first = await begun(unnamed);
+      const disputed = await onOther({ request_hash: 'asked', state: 'disputed', settled_at: 1, settled_by: 'person' });
+      const claims = () =>
+        database.queries.selectFrom('claims').select(['command_id', 'next_id']).where('value', '=', `${deviceId} asked`).execute();
+      const [id, next] = [randomUUID(), randomUUID()];
+      await again(first, id, unnamed);
+      expect(await claims()).toEqual([{ command_id: id, next_id: null }]);
+      await database.queries
+        .updateTable('claims')
+        .set({ command_id: disputed, next_id: id })
+        .where('value', '=', `${deviceId} asked`)
+        .execute();
+      await again(await read(id), next, unnamed);
+      expect(await claims()).toEqual([{ command_id: disputed, next_id: next }]);
+    });
+
     it.each([
       ['was settled by another gateway', { state: 'done', settled_at: 1, settled_by: 'recall' }],
       ['is to be aborted', { abort_requested_at: 1, abort_id: 'a' }],

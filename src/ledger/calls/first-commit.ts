@@ -6,7 +6,7 @@ import { claimKey, isUsed, moveKey } from '../../access/idempotency.ts';
 import type { Database, Queries } from '../../database/database.ts';
 import type { Link } from '../../link/link.ts';
 import { callerIsGone } from '../answers.ts';
-import { claimContent } from '../claims.ts';
+import { claimContent, passContentToReissue } from '../claims.ts';
 import { type Command, isUnclear } from '../command.ts';
 import { lockDevice } from '../device-lock.ts';
 import { type InsertedCommand, type InsertGroup, insertWithin, isTaken } from '../insert-batch.ts';
@@ -110,7 +110,7 @@ export function createFirstCommits({ database, link, instanceId, outcomeDelivery
         const fresh = { ...again, isOutcomeMissed: again.isOutcomeMissed || settled.outcomeMissedAtMs !== null };
         const command = await insertWithin(database.engine, queries, fresh);
         if (!command) throw new LostRace();
-        if (!idempotency) await claimContent(queries, command);
+        if (!idempotency) await passContentToReissue(queries, expired.id, command);
         await request.writeBeside?.(queries, id);
         if (idempotency) await moveKey(queries, request.merchantId, idempotency.key, expired.id, id);
         return command;
