@@ -203,8 +203,7 @@ describe.each(engines)('an invoice and card payments on %s', (engine) => {
       await approved(oid);
       const query = { QR: qr, ReceiptID: 'F-2', DeviceID: other.id };
       expect(await get('/Invoice/Payd', query, credential)).toMatchObject({ errorCode: 22 });
-      const orphans = await database.queries.selectFrom('orphan_payments').select(['receipt_id', 'device_id']).execute();
-      expect(orphans).toEqual([{ receipt_id: 'F-2', device_id: other.id }]);
+      expect(await database.queries.selectFrom('orphan_payments').select('receipt_id').execute()).toEqual([{ receipt_id: 'F-2' }]);
       expect(await stateOf(qr)).toBe(scanned);
       expect(await get('/Invoice/Payd', { ...query, DeviceID: terminal.id }, await credentialOf(terminal.id))).toMatchObject({
         errorCode: 0,
