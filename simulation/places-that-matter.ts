@@ -112,7 +112,7 @@ export const placesBeside: readonly RegExp[] = [
   /^update device_locks \((document_id|decided_at)\)$/,
   /^update commands \(state, disputed_from\)$/,
   // In one transaction with the resolution of a dispute.
-  /^update commands \(document_state\)$/,
+  /^update commands \(document_state(, bank_day_closed_at)?\)$/,
   /^insert device_locks$/,
   /\(\)$/,
 ];
