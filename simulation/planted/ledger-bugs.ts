@@ -312,6 +312,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
         instead: '  await endDocument(queries, command);\n',
       },
     ],
+    tests: ['test/ledger/wrong-decisions.test.ts'],
   },
   {
     name: 'gives the number of a disputed command to the next one when another gives it back',
