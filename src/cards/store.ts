@@ -16,7 +16,7 @@ import { noSuchOperation, wrongRrn } from './rules.ts';
 const receivedNow = sql<number>`coalesce(outcome_received_at, now_ms())`;
 
 /** Approved, or disputed: then it may have been charged. */
-const isPaid = sql<SqlBool>`state in ('done', 'disputed')`;
+const doneOrDisputed = sql<SqlBool>`state in ('done', 'disputed')`;
 
 export interface OperationName {
   /** The payment itself, if the caller has selected it: then the numbers are ignored. */
@@ -59,7 +59,7 @@ async function newestOperation(queries: Queries, name: OperationName, documentNr
     // A number that an operator entered may have been corrected since.
     .where('commands.operation_id', '=', name.operationId)
     .where('document_nr', documentNr === null ? 'is' : '=', documentNr)
-    .where(isPaid)
+    .where(doneOrDisputed)
     .$if(rrn !== undefined, (query) => query.where('rrn', '=', rrn as string))
     .orderBy('issued_at', 'desc')
     .limit(1)
@@ -76,7 +76,7 @@ export async function isOperationKnown(queries: Queries, name: Omit<OperationNam
     .where('bank_operations.device_id', '=', name.deviceId)
     .where('bank_operations.operation_id', '=', name.operationId)
     .where('merchant_id', '=', name.merchantId)
-    .where(isPaid)
+    .where(doneOrDisputed)
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;

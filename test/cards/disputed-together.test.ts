@@ -1,4 +1,5 @@
-// Disputes that meet [D143]: a payment and what refers to it are disputed together, or one of them changes while a call about it is under way.
+// Disputes that meet [D143]: a payment and what refers to it are disputed together, or one of them changes while a call about it is under way;
+// and disputes beside a receipt of the same number, an invoice, or an equal request without a name.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { operationStatus } from '../../src/ledger/operation-status.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
@@ -244,4 +245,70 @@ it('a payment that is resolved as not executed after its receipt was printed is 
   await world.clock.advance(1_000);
   await resolve(id, 'done');
   expect(await marks()).toEqual([null]);
+});
+
+const receipt = (Uid?: string) => ({
+  ...(Uid === undefined ? {} : { Uid }),
+  Items: [{ Name: 'Tea', Quantity: 1, Price: 10 }],
+  Payments: [{ PaymentCode: 1 }],
+});
+const invoiceOf = () => world.meanwhile(world.life.invoices.create({ merchantId: world.merchantId, receipt: receipt() }));
+
+it('a payment that was made after all names the receipt that a register charged under its number since as a possible double charge', async () => {
+  const [terminal, register] = [await world.terminal(), await world.register()];
+  const documentNr = world.random.uuid();
+  const id = await decided(terminal.id, () => world.pay(terminal.id, 10, documentNr), 'refused');
+  world.onAnswer = asItIs;
+  const print = world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId: register.id, receipt: receipt(documentNr) });
+  expect((await world.run(print)).code).toBe(0);
+  await isBack(terminal.id);
+  expect([terminal.bank.charges().length, register.bank.charges().length]).toEqual([1, 1]);
+  expect((await find(id))?.reviewReason).toContain('it may be done twice');
+});
+
+it('a void that turns out not to be made lists the invoice that it has cancelled', async () => {
+  const terminal = await world.terminal();
+  const { oid } = await invoiceOf();
+  const { report } = await world.run(world.pay(terminal.id, 10, oid));
+  const { operationId, token } = report as { operationId: string; token: string };
+  const cancel = { merchantId: world.merchantId, deviceId: terminal.id, documentNr: oid, operationId, token, amountBani: 1_000 };
+  const id = await decided(terminal.id, () => world.cards.cancelTransaction(cancel), 'done');
+  await isBack(terminal.id, denies);
+  await resolve(id, 'refused');
+  expect(await world.steps(id)).toContain('not undone');
+});
+
+it('an invoice whose card payment was refunded in full can be withdrawn', async () => {
+  const terminal = await world.terminal();
+  const { oid } = await invoiceOf();
+  const { report } = await world.run(world.pay(terminal.id, 10, oid));
+  const { operationId, rrn } = report as { operationId: string; rrn: string };
+  const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr: oid, operationId };
+  expect((await world.run(world.cards.closeDoc(named))).code).toBe(0);
+  expect((await world.run(world.cards.refund({ ...named, rrn, amountBani: 1_000, currency: undefined }))).code).toBe(0);
+  const withdraw = world.cards.cancelTransaction({ ...named, operationId: 'none', token: '', amountBani: 1_000 });
+  expect(await world.run(withdraw)).toMatchObject({ code: 0 });
+});
+
+it('an unnamed request that waited for a dispute, as its answer says, gets the outcome that it lacks and does nothing twice', async () => {
+  const register = await world.register();
+  const gone = { received: Promise.resolve(false), hasLeft: () => false, onLeft() {} };
+  const out = (recipient?: typeof gone) =>
+    world.fiscal.cashOut({ merchantId: world.merchantId, deviceId: register.id, amountBani: 500, hashRequest: () => 'out', recipient });
+  expect((await world.run(world.fiscal.cashIn({ merchantId: world.merchantId, deviceId: register.id, amountBani: 5_000 }))).code).toBe(0);
+  const first = await decided(register.id, () => out(), 'refused');
+  // Another one of the same amount, whose caller does not receive the answer; then the register says that it did the first.
+  await isBack(register.id, (answer) => (isRecalled(answer) ? { ...answer, report: { state: 'final', outcome: 'refused' } } : answer));
+  await world.ledger.find(first);
+  await world.database.queries.updateTable('commands').set({ outcome_received_at: world.clock.now() }).where('id', '=', first).execute();
+  world.onAnswer = asItIs;
+  expect((await world.run(out(gone))).code).toBe(0);
+  await world.meanwhile(world.ledger.askDevice((await find(first)) as NonNullable<Awaited<ReturnType<typeof find>>>, 'ana'));
+  expect(await find(first)).toMatchObject({ state: 'disputed' });
+  expect((await world.run(out())).code).toBe(31);
+  await world.clock.advance(20 * 60_000);
+  await resolve(first, 'refused');
+  const documents = register.fiscalMemory().documents().length;
+  await world.run(out());
+  expect(register.fiscalMemory().documents()).toHaveLength(documents);
 });

@@ -91,9 +91,9 @@ export const conditionsOfState: Readonly<Record<ShownState, StateConditions>> = 
   never: { is: [is.never, sql`not ${is.busy}`, notInReview] },
   notClosed: { few: [is.lockingDocument], is: [is.documentOpen, noPerson] },
   paid: { is: [ofPayment(sql`(c.document_state is null or ${is.refundedBani} = 0)`), noPerson] },
-  partlyRefunded: { is: [ofPayment(hadDocument, sql`${is.refundedBani} > 0`, sql`${is.refundedBani} < c.amount_bani`), noPerson] },
+  partlyRefunded: { is: [ofPayment(hadDocument, sql`${is.refundedBani} > 0`, sql`not ${is.refunded}`), noPerson] },
   refunded: {
-    is: [sql`((${is.done} and ${kind.refund}) or ${ofPayment(hadDocument, sql`${is.refundedBani} >= c.amount_bani`)})`, noPerson],
+    is: [sql`((${is.done} and ${kind.refund}) or ${ofPayment(hadDocument, is.refunded)})`, noPerson],
   },
   voided: { is: [sql`(${is.done} and (${is.voided} or ${kind.void}))`, noPerson] },
   done: { is: [is.done, kind.other, noPerson] },
