@@ -3,10 +3,10 @@ import { type CompiledQuery, type KyselyPlugin, sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { countCallbacks } from '../../src/callbacks/delivery-log.ts';
 import type { Queries } from '../../src/database/database.ts';
-import { engines, openTestDatabase } from '../support/engines.ts';
+import { engines, openNewDatabase } from '../support/engines.ts';
 
 it.each(engines)('counting searches the indexes of pending and dead ones on %s', async (engine) => {
-  const database = await openTestDatabase(engine);
+  const database = await openNewDatabase(engine);
   try {
     const compiled = await compiledCount(database.queries);
     const plan = await database.transaction(async (queries) => {

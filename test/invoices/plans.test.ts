@@ -8,7 +8,7 @@ import { moveInvoices } from '../../src/invoices/move-batch.ts';
 import { findInvoice } from '../../src/invoices/read-batch.ts';
 import { transitions } from '../../src/invoices/rules.ts';
 import { holdOverdueInvoices } from '../../src/invoices/store.ts';
-import { engines, openTestDatabase } from '../support/engines.ts';
+import { engines, openNewDatabase } from '../support/engines.ts';
 
 type Work = (queries: Queries) => Promise<unknown>;
 
@@ -39,7 +39,7 @@ it.each(engines.flatMap((engine) => ['look', 'move'].map((what) => [what, engine
 
 /** Of the first statement as the store writes it, caught on its way to the database. */
 async function planOf(engine: 'sqlite' | 'postgres', work: Work, scans?: 'without scans'): Promise<string> {
-  const database = await openTestDatabase(engine);
+  const database = await openNewDatabase(engine);
   try {
     let caught: CompiledQuery | undefined;
     const plugin: KyselyPlugin = {

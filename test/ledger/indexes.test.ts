@@ -17,7 +17,7 @@ import * as store from '../../src/ledger/store.ts';
 import * as sweeps from '../../src/ledger/sweep-store.ts';
 import { findHolderOfNumber } from '../../src/ledger/tried-before.ts';
 import { fillMany } from '../cabinet/views/plans.ts';
-import { engines, openTestDatabase } from '../support/engines.ts';
+import { engines, openNewDatabase } from '../support/engines.ts';
 import { seedCommand, seedMerchant } from '../support/fixtures.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -92,7 +92,7 @@ async function boundBy(queries: Queries, read: (queries: Queries) => Promise<unk
 it.each(engines)(
   'what was done after an undelivered close is read from that close on, not through all of its device, on %s',
   async (engine) => {
-    const database = await openTestDatabase(engine);
+    const database = await openNewDatabase(engine);
     onTestFinished(() => database.close());
     const { queries } = database;
     const deviceId = '2d4f3c52-7a33-4b56-9d0e-6a2f6c1f8a33';

@@ -29,6 +29,11 @@ export function openTestDatabase(engine: Engine, clock?: Clock): Promise<TestDat
   return engine === 'postgres' ? openTestPostgres(clock) : openTestSqlite(clock);
 }
 
+/** For tests of query plans: on PostgreSQL one that no test has used before. */
+export function openNewDatabase(engine: Engine): Promise<TestDatabase> {
+  return engine === 'postgres' ? openTestPostgres(undefined, true) : openTestSqlite();
+}
+
 /** For tests of rules: SQLite in memory and in this thread, because to start its thread takes longer than most of them. */
 export async function openQuickDatabase(engine: Engine, clock?: Clock): Promise<TestDatabase> {
   if (engine === 'postgres') return openTestPostgres(clock);
@@ -126,8 +131,8 @@ function shiftable(clock: Clock = systemClock): { shifted: Clock; shiftClock(ms:
   };
 }
 
-async function openTestPostgres(clock?: Clock): Promise<TestDatabase> {
-  const name = await takeDatabase();
+async function openTestPostgres(clock?: Clock, isNew = false): Promise<TestDatabase> {
+  const name = await takeDatabase(isNew);
   const shift = { ms: 0 };
   const plugin = createClockPlugin(clock, shift);
   const url = urlOf(name);

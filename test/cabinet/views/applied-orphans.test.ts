@@ -9,7 +9,7 @@ import { writeNote } from '../../../src/cabinet/views/figures/notes.ts';
 import { countWaiting } from '../../../src/cabinet/views/figures/waiting-figures.ts';
 import { readInvoicePage } from '../../../src/cabinet/views/sale/invoice-page.ts';
 import { anybody, codeOf, eventRows, openShop, orphanRows, receipt, type Shop, template } from '../../invoices/shop.ts';
-import { engines, openQuickDatabase, type TestDatabase } from '../../support/engines.ts';
+import { engines, openNewDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedQrSecret } from '../../support/fixtures.ts';
 import { firstPlan } from './plans.ts';
 
@@ -19,7 +19,7 @@ describe.each(engines)('a payment that was refused first and applied later, on %
   let database: TestDatabase;
   let shop: Shop;
   beforeEach(async () => {
-    database = await openQuickDatabase(engine);
+    database = await openNewDatabase(engine);
     shop = await openShop(database);
   });
   afterEach(() => database.close());

@@ -6,7 +6,7 @@ import type { CommandFilter } from '../../../src/cabinet/views/lists/command-fil
 import { listCommands, readListed } from '../../../src/cabinet/views/lists/commands-list.ts';
 import type { Place } from '../../../src/cabinet/views/lists/cursor.ts';
 import { readCallbacks, readSale } from '../../../src/cabinet/views/sale/sale-facts.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
+import { engines, openNewDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedMerchant } from '../../support/fixtures.ts';
 import { fillMany, firstPlan } from './plans.ts';
 
@@ -20,7 +20,7 @@ const after = { atMs: 1_700_015_000_000, id: one };
 describe.each(engines)('the plans of the list of commands on %s', (engine) => {
   let database: TestDatabase;
   beforeAll(async () => {
-    database = await openTestDatabase(engine);
+    database = await openNewDatabase(engine);
     await seedMerchant(database.queries, { id: one });
     await seedMerchant(database.queries, { id: two });
     await fillMany(database, one, { firstDevice: busiest });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallbackFilter, listCallbackPage } from '../../../src/cabinet/views/lists/callbacks-list.ts';
 import type { Place } from '../../../src/cabinet/views/lists/cursor.ts';
 import { type InvoiceFilter, listInvoices } from '../../../src/cabinet/views/lists/invoices-list.ts';
-import { engines, openQuickDatabase, type TestDatabase } from '../../support/engines.ts';
+import { engines, openNewDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedCallback, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
 import { firstPlan } from './plans.ts';
 
@@ -15,7 +15,7 @@ describe.each(engines)('other lists on %s', (engine) => {
   const invoices: { oid: string; merchantId: string; state: number; amount: number; receiptId: string | null; atMs: number }[] = [];
   const callbacks: { id: string; merchantId: string; state: string; subjectId: string; host: string; atMs: number }[] = [];
   beforeAll(async () => {
-    database = await openQuickDatabase(engine);
+    database = await openNewDatabase(engine);
     merchants.length = 0;
     invoices.length = 0;
     callbacks.length = 0;

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fill } from '../../../scripts/cabinet-load/fill.ts';
 import { questionsOf } from '../../../scripts/cabinet-load/questions.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../../support/engines.ts';
+import { engines, openNewDatabase, type TestDatabase } from '../../support/engines.ts';
 import { allPlans } from './plans.ts';
 
 const endMs = Date.UTC(2026, 10, 12, 14);
@@ -19,7 +19,7 @@ describe.each(engines)('the cabinet on a month of work on %s', (engine) => {
   let database: TestDatabase;
   let questions: ReturnType<typeof questionsOf>;
   beforeAll(async () => {
-    database = await openTestDatabase(engine);
+    database = await openNewDatabase(engine);
     questions = questionsOf(database, await fill(database, 20_000, endMs));
   }, 120_000);
   afterAll(() => database.close());

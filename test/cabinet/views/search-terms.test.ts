@@ -5,7 +5,7 @@ import { listCommands } from '../../../src/cabinet/views/lists/commands-list.ts'
 import { readSaleColumns } from '../../../src/cabinet/views/lists/sale-columns.ts';
 import { search } from '../../../src/cabinet/views/lists/search.ts';
 import { removableCommands } from '../../../src/removal/commands.ts';
-import { engines, openQuickDatabase, type TestDatabase } from '../../support/engines.ts';
+import { engines, openNewDatabase, type TestDatabase } from '../../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../../support/fixtures.ts';
 import { firstPlan } from './plans.ts';
 
@@ -19,7 +19,7 @@ describe.each(engines)('the search on %s', (engine) => {
   let printId = '';
 
   beforeAll(async () => {
-    database = await openQuickDatabase(engine);
+    database = await openNewDatabase(engine);
     const { queries } = database;
     ({ id: merchantId } = await seedMerchant(queries));
     ({ id: otherId } = await seedMerchant(queries));
