@@ -70,7 +70,10 @@ function ofNumbers(command: Named) {
   };
 }
 
-/** Releases the numbers of the command, as its settlement as not done does. A waiting command (`next_id`) gets them. */
+/**
+ * Releases the numbers of the command, as its settlement as not done does. A waiting command (`next_id`) gets them; other commands that
+ * are disputed under them claim them or wait, because only one can wait at a time.
+ */
 export async function releaseNumbers(queries: Queries, command: Named): Promise<void> {
   const { id } = command;
   const isOurs = ofNumbers(command);
@@ -83,6 +86,23 @@ export async function releaseNumbers(queries: Queries, command: Named): Promise<
     .where('next_id', 'is not', null)
     .execute();
   await queries.deleteFrom('claims').where(isOurs).where('command_id', '=', id).execute();
+  for (const other of await findDisputed(queries, command)) await reclaimNumbers(queries, other);
+}
+
+/** Two suffice: one can have the number and one can wait for it. */
+async function findDisputed(queries: Queries, { id, merchantId, ...named }: Named): Promise<Command[]> {
+  const { document, receipt } = numbersOf(named);
+  const rows = await queries
+    .selectFrom('commands')
+    .select(commandColumns)
+    .where('merchant_id', '=', merchantId)
+    .where((where) => where.or([where('document_nr', '=', document), where('receipt_uid', 'in', [document, receipt])]))
+    .where('state', '=', 'disputed')
+    .where('id', '!=', id)
+    .orderBy('issued_at')
+    .limit(2)
+    .execute();
+  return rows.map(toCommand);
 }
 
 /**

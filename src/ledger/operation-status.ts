@@ -8,9 +8,10 @@ import type { Module } from '../kernel/callers.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { operationOf } from '../kernel/operations.ts';
 import { answerOf, type DeviceAnswer } from './answers.ts';
-import { findClaimant } from './claims.ts';
+import { findClaimant, mainNumberOf } from './claims.ts';
 import { type Command, commandColumns, paymentsOnly, toCommand } from './command.ts';
 import type { Ledger } from './ledger.ts';
+import { mayHaveHappened } from './standing.ts';
 import { findCommand, followersOf, lastIssueOf } from './store.ts';
 
 /** Exactly one is given. */
@@ -62,7 +63,16 @@ function findOperation(queries: Queries, { merchantId, ...names }: OperationName
 
 async function findByKey(queries: Queries, merchantId: string, key: string): Promise<Command | undefined> {
   const entry = await findKey(queries, merchantId, key);
-  return entry?.subjectKind === 'command' ? findCommand(queries, entry.subjectId) : undefined;
+  const own = entry?.subjectKind === 'command' ? await findCommand(queries, entry.subjectId) : undefined;
+  return own && ((await findJoined(queries, own)) ?? own);
+}
+
+/** Of a try that was not done: the command that has its number now, whose outcome a repeat of the call gets too [D125]. */
+async function findJoined(queries: Queries, own: Command): Promise<Command | undefined> {
+  const main = mainNumberOf(own);
+  if (!main || mayHaveHappened(own)) return undefined;
+  const holder = await findClaimant(queries, own.merchantId, main.kind, main.number);
+  return holder?.name === own.name && holder.amountBani === own.amountBani ? holder : undefined;
 }
 
 /** The command that has the number; otherwise the newest attempt. */
