@@ -177,7 +177,11 @@ export async function provideServers(
   const results = await Promise.allSettled(
     own.map(async (server) => {
       const startedAt = performance.now();
-      const running = await server.start();
+      // Another process may have taken the port that was free a moment ago.
+      const running = await server.start().catch((failure: unknown) => {
+        say(`${server.name} did not start, and is tried once more: ${String(failure).slice(0, 300)}`);
+        return server.start();
+      });
       started.push(running);
       Object.assign(variables, running.variables);
       if (server.variables.length > 0) say(`${server.name}: ready after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);

@@ -4,10 +4,14 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 const [lowest, highest] = [12_000, 32_000];
+/** Their servers may not listen yet. */
+const handedOut = new Set<number>();
 
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(lowest, highest);
+    if (handedOut.has(port)) continue;
+    handedOut.add(port);
     if (await isFree(port)) return port;
   }
 }
