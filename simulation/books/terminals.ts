@@ -1,5 +1,6 @@
 // Compares a terminal with its bank: one charge per command and per documentNr, refunds within the payment, and the sums equal to the ban.
 import { isOpen } from '../../src/ledger/command.ts';
+import { balanceRefusals } from '../../src/virtual/books/bank.ts';
 import { type ShopDevice, truthOf } from '../shop-devices.ts';
 import type { BookedCommand, Books } from './booked.ts';
 
@@ -39,7 +40,7 @@ function sumOf(commands: readonly BookedCommand[], name: string): number {
 }
 
 /** Operations that the ledger itself must refuse: if one reaches the bank, the ledger did not check its sums. */
-const ledgerKnows = ['more than what is left', 'was voided', 'day is closed', 'part of the operation was refunded'];
+const ledgerKnows = Object.values(balanceRefusals);
 
 function checkRefusals(violated: (sentence: string) => void, target: ShopDevice, commands: readonly BookedCommand[]): void {
   for (const { name, id, targetId, reason } of commands.filter((command) => command.state === 'refused'))

@@ -36,6 +36,15 @@ export interface BankEntry {
 /** The bank's entry, or the reason of its refusal. */
 export type BankAnswer = { entry: BankEntry; refused?: undefined } | { entry?: undefined; refused: string };
 
+/** Refusals because of earlier operations on the payment. The gateway must refuse these before the bank does. */
+export const balanceRefusals = {
+  voided: 'The operation was voided.',
+  voidedBefore: 'The operation was voided before.',
+  settled: 'The day is closed; the operation can only be cancelled.',
+  overRemainder: 'The amount is more than the remainder of the operation.',
+  partlyRefunded: 'A part of the operation was refunded.',
+} as const;
+
 export interface ChargeState {
   entry: BankEntry;
   refundedBani: Bani;
@@ -142,10 +151,9 @@ export async function openBank({ store, clock, random, name, restartsNumbers = f
     async refund({ operationId, rrn, ...request }) {
       const charge = newest(operationId, (entry) => entry.rrn === rrn);
       if (!charge) return { refused: 'The bank knows no such operation.' };
-      if (charge.isVoided) return { refused: 'The operation was voided.' };
-      if (charge.isSettled) return { refused: 'The day is closed; the operation can only be cancelled.' };
-      if (charge.refundedBani + request.amountBani > charge.entry.amountBani)
-        return { refused: 'The amount is more than the remainder of the operation.' };
+      if (charge.isVoided) return { refused: balanceRefusals.voided };
+      if (charge.isSettled) return { refused: balanceRefusals.settled };
+      if (charge.refundedBani + request.amountBani > charge.entry.amountBani) return { refused: balanceRefusals.overRemainder };
       return await write('refund', request, about(charge));
     },
     async void({ operationId, token, ...request }) {
@@ -153,8 +161,8 @@ export async function openBank({ store, clock, random, name, restartsNumbers = f
       if (!charge) return { refused: 'The bank knows no such operation.' };
       if (token !== undefined && charge.entry.token !== token) return { refused: 'The token is not that of the operation.' };
       if (charge.entry.amountBani !== request.amountBani) return { refused: 'The amount is not that of the operation.' };
-      if (charge.isVoided) return { refused: 'The operation was voided before.' };
-      if (charge.refundedBani > 0) return { refused: 'A part of the operation was refunded.' };
+      if (charge.isVoided) return { refused: balanceRefusals.voidedBefore };
+      if (charge.refundedBani > 0) return { refused: balanceRefusals.partlyRefunded };
       return await write('void', request, about(charge));
     },
     async settle({ reference }) {
