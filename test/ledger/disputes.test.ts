@@ -347,19 +347,6 @@ describe('a resolution', () => {
     expect(await holderOf('document', 'n')).toBeUndefined();
   });
 
-  it('as not executed passes the number on while any other command is disputed under it, however many are', async () => {
-    const claimed = { ...refused, document_nr: 'n' } as const;
-    const settledBefore = [await settled(claimed), await settled(claimed), await settled(claimed), await settled(claimed)];
-    for (const command of settledBefore) await compare(command, says('done'));
-    const [first, second, third, fourth] = await Promise.all(settledBefore.map(latest));
-    // The second waits for the first; the others are not written anywhere.
-    for (const resolved of [second, first, fourth, third] as Command[]) {
-      expect(await holderOf('document', 'n')).toBeDefined();
-      await disputes.resolve(resolved, as('refused'));
-    }
-    expect(await holderOf('document', 'n')).toBeUndefined();
-  });
-
   it('as executed of one that another waits for keeps the number, and later calls find the payment by its bank number', async () => {
     const second = await settled({ ...refused, document_nr: 'n' });
     const first = await settled({ ...done, document_nr: 'n' });

@@ -6,7 +6,7 @@ import type { Erp } from '../../simulation/erp/erp.ts';
 import type { InvoiceIntent } from '../../simulation/erp/invoice-sale.ts';
 import type { Shop } from '../../simulation/shop.ts';
 import type { ShopDevice } from '../../simulation/shop-devices.ts';
-import type { Bank, BankEntry } from '../../src/virtual/books/bank.ts';
+import { type Bank, type BankEntry, balanceRefusals } from '../../src/virtual/books/bank.ts';
 import type { FiscalDocument } from '../../src/virtual/books/fiscal-memory.ts';
 import { sellTruly, type TrueDay } from './true-day.ts';
 
@@ -188,7 +188,7 @@ describe('books that are compared', () => {
     [
       'what the bank had to refuse for the ledger',
       /^Refund .* and the bank had to refuse it/,
-      () => ({ sql: update('Refund', `state = 'refused', reason = 'That is more than what is left.'`) }),
+      () => ({ sql: update('Refund', `state = 'refused', reason = '${balanceRefusals.overRemainder}'`) }),
     ],
     [
       'a void that is not on its payment',
