@@ -1,11 +1,11 @@
-// What devices may do on an outside broker: their own, and nothing else.
+// Authorization of devices on an outside broker: a device has access to its own topics and queues only.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type BrokerQuestion, decideResource, decideTopic, decideUser, decideVhost, mosquittoAcl } from '../../src/link/broker-auth.ts';
 import { deviceId, otherDeviceId } from './link-bench.ts';
 
 const base = { username: deviceId, vhost: '/' };
-/** As RabbitMQ says that it asks about an MQTT connection, with the client id. */
+/** The fields that RabbitMQ sends about an MQTT connection: with a client id. */
 const overMqtt = (clientId = deviceId) => ({ resource: { client_id: clientId }, topic: { 'variable_map.client_id': clientId } });
 const overAmqp = { resource: {}, topic: {} };
 const resource = (kind: string, name: string, { resource: over }: { resource: BrokerQuestion } = overAmqp) =>
@@ -15,8 +15,8 @@ const topic = (name: string, routingKey: string, { topic: over }: { topic: Broke
     (permission) => decideTopic({ ...base, ...over, resource: 'topic', name, permission, routing_key: routingKey }) === 'allow',
   );
 
-describe('RabbitMQ asks', () => {
-  it('user: the secret decides; an MQTT client id must be the user', async () => {
+describe('authorization for RabbitMQ', () => {
+  it('user: checks the secret, and that an MQTT client id equals the user name', async () => {
     const check = async (id: string, secret: string) => id === deviceId && secret === 's';
     expect(await decideUser({ username: deviceId, password: 's' }, check)).toBe('allow');
     expect(await decideUser({ username: deviceId, password: 's', client_id: deviceId, vhost: '/' }, check)).toBe('allow');
@@ -25,18 +25,18 @@ describe('RabbitMQ asks', () => {
     expect(await decideUser({ username: deviceId }, async () => true)).toBe('deny');
     expect(await decideUser({ username: deviceId, password: '' }, async () => true)).toBe('deny');
     expect(await decideUser({ username: 'guest', password: 'guest' }, async () => true)).toBe('deny');
-    // An AMQP client has none.
+    // An AMQP client has no client id.
     expect(await decideUser({ username: deviceId, password: 's', client_id: '' }, check)).toBe('allow');
   });
 
-  it('vhost: the one', () => {
+  it('vhost: allows the configured one only', () => {
     expect(decideVhost(base)).toBe('allow');
     expect(decideVhost({ ...base, vhost: 'other' })).toBe('deny');
     expect(decideVhost({ username: 'tillgate', vhost: '/' })).toBe('deny');
     expect(decideVhost({ ...base, vhost: 'till' }, 'till')).toBe('allow');
   });
 
-  it('queues: its own, and those of the MQTT plugin under its own client id', () => {
+  it('queues: allows those of the device, and those of the MQTT plugin under its client id', () => {
     expect(resource('queue', `tillgate.device.${deviceId}`)).toEqual(['configure', 'read']);
     expect(resource('queue', `mqtt-subscription-${deviceId}qos0`, overMqtt())).toEqual(['configure', 'write', 'read']);
     expect(resource('queue', `mqtt-subscription-${deviceId}qos1`, overMqtt())).toEqual(['configure', 'write', 'read']);
@@ -52,7 +52,7 @@ describe('RabbitMQ asks', () => {
     }
   });
 
-  it('exchanges: answers to write, MQTT’s to write and read, the default one never', () => {
+  it('exchanges: allows writing to the answers exchange, reading and writing the MQTT exchange, and never the default one', () => {
     expect(resource('exchange', 'tillgate.answers')).toEqual(['write']);
     expect(resource('exchange', 'amq.topic', overMqtt())).toEqual(['write', 'read']);
     for (const foreign of ['amq.default', '', 'amq.direct', 'amq.fanout', 'elsewhere'])
@@ -60,7 +60,7 @@ describe('RabbitMQ asks', () => {
     expect(resource('topic', 'amq.topic', overMqtt())).toEqual([]);
   });
 
-  it('routing keys: its own', () => {
+  it('routing keys: allows those of the device only', () => {
     expect(topic('tillgate.answers', `${deviceId}.presence`)).toEqual(['write']);
     expect(topic('tillgate.answers', `${deviceId}.gateway-1`)).toEqual(['write']);
     for (const foreign of [
@@ -91,7 +91,7 @@ describe('RabbitMQ asks', () => {
     expect(topic('amq.direct', `${own}.commands`, overMqtt())).toEqual([]);
   });
 
-  it('what belongs to MQTT: for an MQTT connection of the device alone, because AMQP has ways on from there that are not asked about', () => {
+  it('MQTT resources: allows them to the MQTT connection of the device only, because AMQP could forward messages unchecked', () => {
     for (const connection of [overAmqp, overMqtt(''), overMqtt(otherDeviceId)]) {
       expect(resource('queue', `mqtt-subscription-${deviceId}qos0`, connection)).toEqual([]);
       expect(resource('queue', `mqtt-subscription-${deviceId}qos1`, connection)).toEqual([]);
@@ -102,7 +102,7 @@ describe('RabbitMQ asks', () => {
     }
   });
 
-  it('nothing is allowed in another vhost or to a user that is no device', () => {
+  it('denies everything in another vhost and to a user that is not a device', () => {
     const question = { resource: 'queue', name: `tillgate.device.${deviceId}`, permission: 'read' };
     expect(decideResource({ ...question, username: deviceId, vhost: 'other' })).toBe('deny');
     expect(decideResource({ ...question, username: 'admin', vhost: '/' })).toBe('deny');
@@ -118,7 +118,7 @@ describe('RabbitMQ asks', () => {
   });
 });
 
-it('the shipped Mosquitto ACL is the generated one', () => {
+it('ships the Mosquitto ACL that the generator writes', () => {
   const shipped = readFileSync(new URL('../../deploy/mosquitto.acl', import.meta.url), 'utf8');
   expect(shipped.split('\n').slice(1).join('\n')).toBe(mosquittoAcl(['gateway-a', 'gateway-b']));
 });

@@ -1,4 +1,4 @@
-// What is dropped tells which device, which field and why, in the log and on request; a flood of one kind hides no other.
+// A dropped message is recorded with device, field and reason, in the log and on request; a flood of one kind hides no other.
 import { describe, expect, it } from 'vitest';
 import type { ChannelListener } from '../../src/link/channel.ts';
 import { offerAnswer, offerPresence } from '../../src/link/channels/inbox.ts';
@@ -25,8 +25,8 @@ async function listening() {
   return { clock, link, say, tell, warnings };
 }
 
-describe('a message that is dropped', () => {
-  it('is reported by device, field and sentence, once a kind with its number', async () => {
+describe('a dropped message', () => {
+  it('is recorded with device, field and reason, once per kind with a count', async () => {
     const { clock, link, say, warnings } = await listening();
     say(offerPresence, { v: 1, device: deviceId, online: true });
     await clock.advance(5_000);
@@ -44,7 +44,7 @@ describe('a message that is dropped', () => {
     await link.stop();
   });
 
-  it('of one kind is written into the log at the 1st, the 10th and the 100th', async () => {
+  it('of one kind is logged at the 1st, the 10th and the 100th', async () => {
     const { clock, link, say, warnings } = await listening();
     for (let count = 0; count < 300; count += 1) {
       say(offerAnswer, { v: 2 });
@@ -55,7 +55,7 @@ describe('a message that is dropped', () => {
     await link.stop();
   });
 
-  it('of an unknown sender is reported with what is known', async () => {
+  it('of an unknown sender is logged with the known fields', async () => {
     const { clock, link, tell, warnings } = await listening();
     tell((listener) => listener.dropped('mqtt', 'unknown-sender'));
     tell((listener) => listener.dropped('mqtt', 'unknown-address', undefined, { field: 'topic', why: 'nobody reads it' }));
@@ -70,7 +70,7 @@ describe('a message that is dropped', () => {
     await link.stop();
   });
 
-  it('is one of thirty kinds at most a device', () => {
+  it('is recorded as one of at most thirty kinds per device', () => {
     const drops = createDropCounts({ now: () => 0 });
     for (let count = 0; count < 1_000; count += 1) drops.add('mqtt', 'unknown-address', deviceId, { field: `answers/${count}` });
     drops.add('mqtt', 'field', deviceId, { field: 'clock', why: 'must be a time' });

@@ -1,4 +1,4 @@
-// A channel in memory that does what a test says: it can be down, deny, lose, or leave a send unclear. Devices are played by the test.
+// A channel in memory under the control of a test: it can be down, lose a send or leave it unclear. The test plays the devices.
 import {
   type Channel,
   ChannelDown,
@@ -9,24 +9,24 @@ import {
 } from '../../src/link/channel.ts';
 import type { AnswerMessage, CommandMessage, PresenceMessage } from '../../src/link/wire-schemas.ts';
 
-/** `returned`: as `absent`, and the broker's word about the device comes a moment before the send is rejected. */
+/** `returned`: as `absent`, but the device is reported as gone just before the send is rejected. */
 export type SendFate = 'ok' | 'down' | 'absent' | 'returned' | 'unclear' | 'hang';
 
 export interface FakeChannel extends Channel {
   readonly sends: { deviceId: string; command: CommandMessage; expiresInMs: number; fate: SendFate }[];
   fate: SendFate;
-  /** How the sends that hang come to an end after all, the oldest first: with this error, or as sent. */
+  /** Complete the hanging sends, oldest first: with this error, or as sent. */
   readonly hanging: ((error?: Error) => void)[];
   /** Devices whose connection the gateway has ended. */
   readonly disconnected: string[];
-  /** The device's end: called for every command that really arrives. */
+  /** Called for every command that reaches the device. */
   onArrival: (deviceId: string, command: CommandMessage) => void;
   says: {
     answer(deviceId: string, answer: AnswerMessage): void;
     presence(deviceId: string, presence: PresenceMessage): void;
     gone(deviceId: string): void;
   };
-  /** A message as it comes from the wire; `read` is what the channel would do with it. */
+  /** Offers a message as if received from the wire; `read` is what the channel does with it. */
   offers(deviceId: string, kind: 'answer' | 'presence', text: string, read: (listener: ChannelListener) => void): void;
   break(): void;
   mend(): void;

@@ -1,4 +1,4 @@
-// One device that never stops talking: the link stays calm, its own payment comes through, and the operator can see who it was.
+// One device that floods the gateway: the link stays responsive, the device's own payment completes, and the operator can identify it.
 import { describe, expect, it } from 'vitest';
 import { restrainLogger } from '../../src/kernel/restrained-logger.ts';
 import { createDropCounts } from '../../src/link/drop-counts.ts';
@@ -39,7 +39,7 @@ async function flooded() {
 }
 
 describe('a flood', () => {
-  it('of ever new boots and journals wakes the rooms a few times, and the newest journal is the one in force', async () => {
+  it('of new boots and journals calls the listeners a few times, and the newest journal is recorded', async () => {
     const { clock, link, presence, counts } = await flooded();
     for (let count = 0; count < 5_000; count += 1) presence(count);
     expect(counts().seen).toBe(20);
@@ -53,7 +53,7 @@ describe('a flood', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('of boots during a payment leaves few questions waiting', async () => {
+  it('of boots during a payment leaves few Recalls waiting', async () => {
     const bench = await flooded();
     const { clock, link } = bench;
     bench.presence(0);
@@ -67,7 +67,7 @@ describe('a flood', () => {
     expect(await result).toMatchObject({ kind: 'silent' });
   });
 
-  it('of answers to unknown commands costs few look-ups, and the payment in flight still ends', async () => {
+  it('of answers to unknown commands causes few look-ups, and the payment in flight still completes', async () => {
     const bench = await flooded();
     const { link, answer, counts } = bench;
     bench.presence(0);
@@ -80,8 +80,8 @@ describe('a flood', () => {
   });
 });
 
-describe('what is counted and said about it', () => {
-  it('is bounded by devices; the sum stays', () => {
+describe('the record of a flood', () => {
+  it('is bounded in devices; the totals are kept', () => {
     let nowMs = 0;
     const drops = createDropCounts({ now: () => nowMs }, 2);
     for (const device of ['a', 'b', 'a', 'c']) {
@@ -97,7 +97,7 @@ describe('what is counted and said about it', () => {
     expect(drops.inAll()).toEqual({ field: 4, version: 1 });
   });
 
-  it('is said so many times a minute, and later how often it was not', async () => {
+  it('is limited to a number of log lines a minute, and later logs how many were left out', async () => {
     const clock = createVirtualClock();
     const logger = recordingLogger();
     const restrained = restrainLogger(logger, clock, 3);

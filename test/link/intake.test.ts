@@ -1,4 +1,4 @@
-// A device's share: what is over the budget costs nothing, the newest presence counts, and the ending of a command in flight always comes through.
+// The message budget of a device: excess messages are dropped, but not the newest presence nor the answer to a command in flight.
 import { describe, expect, it } from 'vitest';
 import type { ChannelName } from '../../src/link/channel.ts';
 import { createIntake } from '../../src/link/intake.ts';
@@ -26,7 +26,7 @@ function setUp(messagesPerS = 20) {
 }
 
 describe('the intake', () => {
-  it('reads everything of a device that keeps to its share', async () => {
+  it('reads every message of a device within its budget', async () => {
     const { clock, read, offer, dropped } = setUp();
     for (let count = 0; count < 200; count += 1) {
       offer('presence', `presence ${count}`);
@@ -37,7 +37,7 @@ describe('the intake', () => {
     expect(dropped()).toBe(0);
   });
 
-  it('of a flood of presence reads the first few, then the newest once a second, and counts the rest', async () => {
+  it('reads the first presences of a flood, then the newest once a second, and counts the rest as dropped', async () => {
     const { clock, read, offer, dropped } = setUp();
     for (let count = 0; count < 10_000; count += 1) offer('presence', `presence ${count}`);
     expect(read).toHaveLength(20);
@@ -49,7 +49,7 @@ describe('the intake', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('keeps the newest of each channel, and forgets it when the connection it came by has ended', async () => {
+  it('holds the newest presence of each channel, and drops it when its connection has ended', async () => {
     const { clock, intake, read, offer } = setUp();
     for (let count = 0; count < 20; count += 1) offer('presence', 'early');
     offer('presence', 'old', { channel: 'mqtt' });
@@ -66,7 +66,7 @@ describe('the intake', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('drops a flood of answers, but never the one that a caller waits for', () => {
+  it('drops a flood of answers, but never one that a caller waits for', () => {
     const { read, offer, dropped } = setUp();
     for (let count = 0; count < 10_000; count += 1) offer('answer', `{"id":"66666666-6666-4666-8666-${String(count).padStart(12, '0')}"}`);
     expect(read).toHaveLength(100);
@@ -77,13 +77,13 @@ describe('the intake', () => {
     expect(dropped()).toBe(9_900);
   });
 
-  it('does not let a device hide behind the command of another', () => {
+  it('applies the budget to a device that answers a command of another', () => {
     const { read, offer } = setUp();
     for (let count = 0; count < 101; count += 1) offer('answer', `{"id":"${awaitedId}"}`, { deviceId: calm });
     expect(read).toHaveLength(100);
   });
 
-  it('takes nothing of one device’s share for another’s noise', () => {
+  it('does not charge one device for the flood of another', () => {
     const { read, offer } = setUp();
     for (let count = 0; count < 10_000; count += 1) offer(count % 2 === 0 ? 'answer' : 'presence', 'noise');
     const before = read.length;
@@ -92,13 +92,13 @@ describe('the intake', () => {
     expect(read.slice(before)).toEqual(['mine', 'mine']);
   });
 
-  it('counts large messages as several', () => {
+  it('charges a large message as several', () => {
     const { read, offer } = setUp();
     for (let count = 0; count < 100; count += 1) offer('answer', 'x'.repeat(1024 * 1024));
     expect(read).toHaveLength(5);
   });
 
-  it('counts a message as one more for every 64 KiB', () => {
+  it('charges a message one more for every 64 KiB', () => {
     const readOf = (bytes: number) => {
       const { read, offer } = setUp();
       for (let count = 0; count < 101; count += 1) offer('answer', 'x'.repeat(bytes));
@@ -107,7 +107,7 @@ describe('the intake', () => {
     expect([readOf(64 * 1024 - 1), readOf(64 * 1024), readOf(128 * 1024)]).toEqual([100, 50, 33]);
   });
 
-  it('counts a message as one more for every 500 values, and values in texts as none', () => {
+  it('charges a message one more for every 500 values, and nothing for values inside strings', () => {
     const readOf = (text: string) => {
       const { read, offer } = setUp();
       for (let count = 0; count < 101; count += 1) offer('answer', text);
@@ -119,7 +119,7 @@ describe('the intake', () => {
         .join(',')}]`;
     expect([readOf(list(499)), readOf(list(500)), readOf(list(1_000))]).toEqual([100, 50, 33]);
     expect(readOf(`"${'1e9,'.repeat(1_000)}"`)).toBe(100);
-    // As many as it may hold or more: counted no further.
+    // Counting stops at the maximum number of values.
     expect([readOf(list(20_000)), readOf(list(200_000))]).toEqual([2, 1]);
   });
 
@@ -132,14 +132,14 @@ describe('the intake', () => {
     expect(read).toHaveLength(2);
   });
 
-  it('reads awaited answers over the budget from a second one of the same size, and no more', () => {
+  it('reads awaited answers over the budget from a second budget of the same size, and no more', () => {
     const { read, offer, dropped } = setUp();
     for (let count = 0; count < 10_000; count += 1) offer('answer', `{"id":"${awaitedId}","outcome":"accepted"}`);
     expect(read).toHaveLength(200);
     expect(dropped()).toBe(9_800);
   });
 
-  it('reads what waits one by one, as there are tokens for it, the one that waits longest first', async () => {
+  it('reads held presences one by one as tokens arrive, the oldest first', async () => {
     const { clock, read, offer, dropped } = setUp();
     for (let count = 0; count < 20; count += 1) offer('presence', 'early');
     offer('presence', 'by queue', { channel: 'queue' });
@@ -149,7 +149,7 @@ describe('the intake', () => {
     expect(read).toHaveLength(20);
     await clock.advance(1);
     expect(read.slice(20)).toEqual(['by queue']);
-    // There is no token for it yet, and none is taken from the one that waits.
+    // There is no token for it yet, and it does not take the one that the held presence waits for.
     await clock.advance(999);
     offer('presence', 'newer by mqtt', { channel: 'mqtt' });
     expect([read.length, dropped()]).toEqual([21, 1]);
@@ -158,7 +158,7 @@ describe('the intake', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('never reads an older presence after a newer one, though there were tokens for the newer', async () => {
+  it('never reads an older presence after a newer one, even if there are tokens only for the newer', async () => {
     const { clock, read, offer, dropped } = setUp();
     for (let count = 0; count < 20; count += 1) offer('presence', 'early');
     offer('presence', 'large and old'.padEnd(64 * 1024));
@@ -170,7 +170,7 @@ describe('the intake', () => {
     expect(dropped()).toBe(1);
   });
 
-  it('counts what it held for a connection that ended as dropped, and only that', async () => {
+  it('counts a held presence as dropped when its connection ends, and nothing else', async () => {
     const { clock, intake, read, offer, dropped } = setUp();
     intake.gone('mqtt', noisy);
     for (let count = 0; count < 21; count += 1) offer('presence', 'x');
@@ -185,7 +185,7 @@ describe('the intake', () => {
     expect(read.slice(40)).toEqual(['calm']);
   });
 
-  it('leaves nothing behind when it stops', async () => {
+  it('leaves no timer when it stops', async () => {
     const { clock, intake, read, offer } = setUp();
     for (let count = 0; count < 21; count += 1) offer('presence', 'x');
     intake.stop();
@@ -194,12 +194,12 @@ describe('the intake', () => {
     expect(read).toHaveLength(20);
   });
 
-  it('remembers twenty thousand devices; one that was forgotten begins anew, without what it had held', async () => {
+  it('tracks twenty thousand devices; an evicted one starts over, without its held presence', async () => {
     const { clock, read, offer } = setUp();
     for (let count = 0; count < 21; count += 1) offer('presence', 'held');
     for (let count = 1; count < 20_000; count += 1) offer('answer', 'x', { deviceId: `device ${count}` });
     expect(clock.pending).toBe(1);
-    // It was heard lately: another goes first.
+    // It sent a message lately, so another device is evicted first.
     offer('answer', 'x');
     offer('answer', 'x', { deviceId: 'one more' });
     expect(clock.pending).toBe(1);
@@ -210,7 +210,7 @@ describe('the intake', () => {
     expect(read.slice(before)).toEqual(['anew']);
   });
 
-  it('costs little for what is dropped, whatever it holds', () => {
+  it('drops messages at little cost, whatever they contain', () => {
     const { offer } = setUp();
     const nasty = `{"a":"${'"id" '.repeat(100_000)}${'"id":"'.repeat(50_000)}"}`;
     for (let count = 0; count < 100; count += 1) offer('answer', 'x'.repeat(100_000));

@@ -1,4 +1,4 @@
-// A link on two fake channels in virtual time, with one device that the test speaks for.
+// A link on two fake channels in virtual time, with one device played by the test.
 import type { Delivery, LinkStep } from '../../src/link/carrying/delivery.ts';
 import { createLink, type Link } from '../../src/link/link.ts';
 import type { Outcome } from '../../src/link/protocol.ts';
@@ -22,7 +22,7 @@ export interface LinkBench {
   link: Link;
   steps: LinkStep[];
   stepNames(): string[];
-  /** Its deadlines is raised now. */
+  /** Its deadlines start now. */
   delivery(overrides?: Partial<Delivery> & { answerWithinMs?: number }): Delivery;
   presence(channel: FakeChannel, extra?: { bootId?: string; journalId?: string | undefined; clockMs?: number; deviceId?: string }): void;
   answer(channel: FakeChannel, outcome: Outcome, extra?: Partial<AnswerMessage>): void;
@@ -111,7 +111,7 @@ export async function createLinkBench(options: { seed?: number; maxWaiting?: num
   };
 }
 
-/** The result if it is there by now. */
+/** The result, or 'pending'. */
 export async function peek<T>(promise: Promise<T>): Promise<T | 'pending'> {
   return Promise.race([promise, new Promise<'pending'>((resolve) => setImmediate(() => resolve('pending')))]);
 }

@@ -1,4 +1,4 @@
-// The link as the other rooms have it: starting and stopping, which listener gets what, and that nothing of what has ended stays.
+// The link as other rooms use it: start and stop, listeners, and no memory kept after a command has ended.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { createFakeChannel } from './fake-channel.ts';
 import { createLinkBench, deviceId, gatewayId, type LinkBench, otherDeviceId } from './link-bench.ts';
 
 describe('the link', () => {
-  it('carries again after a stop and a start', async () => {
+  it('carries commands again after a restart', async () => {
     const bench = await createLinkBench();
     await bench.link.stop();
     await bench.link.start();
@@ -21,17 +21,17 @@ describe('the link', () => {
     expect(await result).toMatchObject({ outcome: 'done' });
   });
 
-  it('cuts a device off on every channel', async () => {
+  it('disconnects a device on every channel', async () => {
     const bench = await createLinkBench();
     bench.link.disconnectDevice(deviceId);
     expect([bench.mqtt.disconnected, bench.queue.disconnected]).toEqual([[deviceId], [deviceId]]);
-    // A broker outside is told elsewhere.
+    // Devices on an outside broker are disconnected through the broker's own API.
     Reflect.deleteProperty(bench.mqtt, 'disconnectDevice');
     bench.link.disconnectDevice(otherDeviceId);
     expect(bench.queue.disconnected).toEqual([deviceId, otherDeviceId]);
   });
 
-  it('logs when a channel is lost, and for how long it was', async () => {
+  it('logs when a channel is lost, and for how long', async () => {
     const logger = recordingLogger();
     const clock = createVirtualClock();
     const mqtt = createFakeChannel('mqtt');
@@ -48,7 +48,7 @@ describe('the link', () => {
     await link.stop();
   });
 
-  it('says which channels are up', async () => {
+  it('reports which channels are up', async () => {
     const bench = await createLinkBench();
     bench.queue.break();
     expect(bench.link.stats().connected).toEqual({ mqtt: true, queue: false });
@@ -57,7 +57,7 @@ describe('the link', () => {
     expect(bench.link.stats().connected).toEqual({ mqtt: false, queue: true });
   });
 
-  it('passes late answers to every listener, also beside one that fails, until the listener is removed', async () => {
+  it('passes late answers to every listener, even if another one throws, until the listener is removed', async () => {
     const bench = await createLinkBench();
     const heard: string[] = [];
     bench.link.onLateAnswer(() => {
@@ -82,7 +82,7 @@ describe('the link', () => {
     expect(queue.isConnected).toBe(false);
   });
 
-  it('keeps nothing of a command or a question that has ended', async () => {
+  it('keeps no reference to a command or query that has ended', async () => {
     setFlagsFromString('--expose-gc');
     const collectGarbage = runInNewContext('gc') as () => void;
     const bench = await createLinkBench();
@@ -105,7 +105,7 @@ describe('the link', () => {
   });
 });
 
-describe('a presence that waits for its turn', () => {
+describe('a presence held back by the budget', () => {
   const over = 21;
   const flood = async () => {
     const bench = await createLinkBench();
@@ -139,7 +139,7 @@ describe('a presence that waits for its turn', () => {
 });
 
 describe('an unclear send', () => {
-  it('tells what caused it, if that is known', () => {
+  it('has its cause, if it is known', () => {
     const cause = new Error('The socket broke.');
     expect(new SendUnclear('queue', cause).cause).toBe(cause);
     expect(new SendUnclear('queue')).not.toHaveProperty('cause');

@@ -1,5 +1,5 @@
-// What the link remembers of its devices, each book by itself: how far a clock is off, who is live where, who waits for which answer, what was
-// dropped. All of it is bounded, and none of it believes an old message.
+// The state that the link keeps of its devices: clock offset, presence, waiting calls and dropped messages. All of it is bounded,
+// and an old message does not overwrite a newer one.
 import { describe, expect, it } from 'vitest';
 import { createClockOffset } from '../../src/link/clock-offset.ts';
 import { createDropCounts } from '../../src/link/drop-counts.ts';
@@ -16,7 +16,7 @@ describe('the offset of a device’s clock', () => {
     return offset.read();
   };
 
-  it('is the greatest of the last five samples, since a message is late and never early', () => {
+  it('is the greatest of the last five samples, because a message can be late but never early', () => {
     expect(after()).toBeUndefined();
     expect(after(-300)).toBe(-300);
     expect(after(100, 900, 500)).toBe(900);
@@ -24,13 +24,13 @@ describe('the offset of a device’s clock', () => {
     expect(after(900, 1, 2, 3, 4, 5)).toBe(5);
   });
 
-  it('begins anew when the clock was set back by more than a message can travel', () => {
+  it('starts over when the clock was set back by more than a message can be delayed', () => {
     expect(after(30_000, 10_000)).toBe(30_000);
     expect(after(30_000, 9_999)).toBe(9_999);
     expect(after(30_000, 9_999, 9_000)).toBe(9_999);
   });
 
-  it('takes no sample that is no number, and forgets all at a reset', () => {
+  it('ignores a sample that is not a number, and has none after a reset', () => {
     expect(after(Number.NaN, Number.POSITIVE_INFINITY)).toBeUndefined();
     expect(after(7, Number.NaN)).toBe(7);
     const offset = createClockOffset();
@@ -42,7 +42,7 @@ describe('the offset of a device’s clock', () => {
   });
 });
 
-/** Some fields of it; undefined: this one is left out. */
+/** Some fields of a message; undefined removes one. */
 type Without<Message> = { [Field in keyof Message]?: Message[Field] | undefined };
 
 describe('the presence book', () => {
@@ -60,7 +60,7 @@ describe('the presence book', () => {
     return { clock, book, reading, presence, answer };
   };
 
-  it('knows nothing of a device that never sent a message', () => {
+  it('has no entry for a device that never sent a message', () => {
     const { book } = setUp();
     expect([book.of(deviceId), book.isLive(deviceId, 'mqtt'), book.clockOffsetMs(deviceId), book.liveCount()]).toEqual([
       undefined,
@@ -73,7 +73,7 @@ describe('the presence book', () => {
     expect([...book.all()]).toEqual([]);
   });
 
-  it('takes a device for live for 75 seconds after a message, on the channel of that message', async () => {
+  it('counts a device as live for 75 seconds after a message, on the channel of that message', async () => {
     const { clock, book, presence } = setUp();
     expect(presence()).toEqual({ isReconnect: true, isReboot: false });
     await clock.advance(75_000);
@@ -91,7 +91,7 @@ describe('the presence book', () => {
     expect([[...book.all()].map(([id]) => id), book.of(deviceId)?.liveOn]).toEqual([[deviceId], ['mqtt', 'queue']]);
   });
 
-  it('counts no device as live on a channel that is down, nor one that has left it', () => {
+  it('does not count a device as live on a channel that is down or that it has left', () => {
     const { book, presence } = setUp();
     presence();
     presence({}, 'queue');
@@ -103,7 +103,7 @@ describe('the presence book', () => {
     expect([book.of(deviceId)?.liveOn, book.of(otherDeviceId)?.liveOn, book.liveCount()]).toEqual([['queue'], [], 1]);
   });
 
-  it('sees a reboot in a new bootId, not in one that comes for the first time or is left out', () => {
+  it('detects a reboot by a new bootId, not by the first one or a missing one', () => {
     const { presence } = setUp();
     expect(presence().isReboot).toBe(false);
     expect(presence().isReboot).toBe(false);
@@ -112,7 +112,7 @@ describe('the presence book', () => {
     expect(presence().isReboot).toBe(false);
   });
 
-  it('measures the clock by presence and by answers that a caller waits for, and anew after a boot', () => {
+  it('measures the clock by presence and by awaited answers, and anew after a boot', () => {
     const { book, reading, presence, answer } = setUp();
     presence({ clock: reading(5_000) });
     expect(book.clockOffsetMs(deviceId)).toBe(5_000);
@@ -128,7 +128,7 @@ describe('the presence book', () => {
     expect(book.clockOffsetMs(deviceId)).toBe(2_000);
   });
 
-  it('measures the clock by an old answer while it has nothing else: too small is safe, the gateway’s own clock is not', () => {
+  it('measures the clock by an old answer if there is nothing else: too early is safe, the gateway’s own clock is not', () => {
     const { book, reading, presence, answer } = setUp();
     answer(false, { clock: reading(-250_000) });
     expect(book.clockOffsetMs(deviceId)).toBe(-250_000);
@@ -138,7 +138,7 @@ describe('the presence book', () => {
     expect(book.clockOffsetMs(deviceId)).toBe(-240_000);
   });
 
-  it('keeps a device live and its clock measured while the gateway’s wall clock is set', async () => {
+  it('keeps a device live and its clock offset when the gateway’s wall clock is set', async () => {
     const { clock, book, reading, presence } = setUp();
     presence({ clock: reading(5_000) });
     const deviceNowMs = () => clock.now() + book.clockOffsetMs(deviceId);
@@ -149,12 +149,12 @@ describe('the presence book', () => {
     }
     await clock.advance(75_001);
     expect([book.isLive(deviceId, 'mqtt'), deviceNowMs()]).toEqual([false, beforeMs + 75_001]);
-    // Set at the moment in which it falls silent: not live for a day longer.
+    // Setting the wall clock back after that does not make it live again.
     clock.setWallClock(clock.now() - 86_400_000);
     expect(book.isLive(deviceId, 'mqtt')).toBe(false);
   });
 
-  it('keeps the journal of the last message that tells one: presence without one says that there is none', () => {
+  it('keeps the journal of the last message that has one; a presence without one clears it', () => {
     const { book, presence, answer } = setUp();
     const journal = () => book.of(deviceId)?.journalId;
     presence();
@@ -166,7 +166,7 @@ describe('the presence book', () => {
     expect([journal(), book.of(deviceId)?.bootId]).toEqual([undefined, bootId]);
   });
 
-  it('keeps the last short report, without the frame around it', () => {
+  it('keeps the last report of up to 16 KiB, without the envelope fields', () => {
     const { book, reading, presence } = setUp();
     presence({ battery: 80 });
     const told = { online: true, clock: reading(), bootId, journalId, battery: 80 };
@@ -182,7 +182,7 @@ describe('the presence book', () => {
 describe('the waiting room', () => {
   const answerTo = (id: string): AnswerMessage => ({ v: 1, id, device: deviceId, clock: '2026-01-15T09:00:00Z', outcome: 'done' });
 
-  it('gives an answer to who waits for it, if it comes from the device that was asked', () => {
+  it('passes an answer to its waiting call, if it comes from the device that was asked', () => {
     const room = createWaitingRoom(2);
     const heard: string[] = [];
     room.enter('a', deviceId, (channel, { id }) => heard.push(`${channel} ${id}`));
@@ -211,7 +211,7 @@ describe('the waiting room', () => {
     expect([room.size, room.isFull, room.isWaiting('a')]).toEqual([1, false, false]);
   });
 
-  it('remembers the last ten thousand questions that no caller waits for any more', () => {
+  it('remembers the last ten thousand abandoned calls', () => {
     const room = createWaitingRoom(2);
     for (let count = 0; count < 10_000; count += 1) room.forget(`q${count}`);
     expect(room.deliver('mqtt', deviceId, answerTo('q0'))).toBe('forgotten');
@@ -221,8 +221,8 @@ describe('the waiting room', () => {
   });
 });
 
-describe('the notes of what was dropped', () => {
-  it('are thirty of a device, the newest first; the sums go on', async () => {
+describe('the notes of dropped messages', () => {
+  it('are limited to thirty per device, newest first; the totals continue', async () => {
     const clock = createVirtualClock(5_000, { settle: 'microtasks' });
     const drops = createDropCounts(clock);
     for (let count = 0; count < 30; count += 1) drops.add('mqtt', 'field', deviceId, { field: `f${count}`, why: 'odd' });
@@ -238,7 +238,7 @@ describe('the notes of what was dropped', () => {
     expect([drops.of(otherDeviceId), drops.notesOf(otherDeviceId)]).toEqual([{}, []]);
   });
 
-  it('are kept of so many devices, and the device that was silent for longest goes first', () => {
+  it('are kept for a limited number of devices; the one silent for longest is removed first', () => {
     const drops = createDropCounts({ now: () => 1 }, 2);
     for (const id of ['a', 'b', 'a', 'c']) drops.add('mqtt', 'too-large', id);
     expect(['a', 'b', 'c'].map((id) => drops.notesOf(id).length)).toEqual([1, 0, 1]);

@@ -1,4 +1,4 @@
-// Reading the wire: what is taken, what is dropped and why. Nothing that comes may throw.
+// Parsing of device messages: which are accepted, which are dropped and why. No input may throw.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isDeviceId, isGatewayId, readAnswer, readDeviceFrame, readPresence, readRecallReport } from '../../src/link/messages.ts';
@@ -10,7 +10,7 @@ const presence = { v: 1, device: deviceId, online: true, clock, bootId: journalI
 const read = (value: unknown) => readAnswer(JSON.stringify(value), deviceId);
 
 describe('answers', () => {
-  it('are taken with unknown fields left out and ids in lower case', () => {
+  it('are accepted without unknown fields and with ids in lower case', () => {
     expect(read({ ...answer, id: journalId.toUpperCase(), device: deviceId.toUpperCase(), extra: 1 }).message).toEqual(answer);
   });
 
@@ -33,7 +33,7 @@ describe('answers', () => {
     expect(readAnswer(bytes, deviceId)).toMatchObject({ problem, why: expect.any(String), ...(field && { field }) });
   });
 
-  it('may be nested a hundred deep, as a whole, and no deeper', () => {
+  it('may be nested a hundred levels deep, and no deeper', () => {
     const nested = (levels: number) =>
       JSON.stringify(answer).replace('{"a":1}', `${'{"a":['.repeat(levels / 2)}"{["${']}'.repeat(levels / 2)}`);
     expect(readAnswer(nested(98), deviceId).message).toBeDefined();
@@ -43,7 +43,7 @@ describe('answers', () => {
     expect(read(braces).message).toEqual(braces);
   });
 
-  it('may hold 20,000 values as a whole, and no more', () => {
+  it('may hold 20,000 values in total, and no more', () => {
     const counted = (values: number) => JSON.stringify({ ...answer, report: { list: Array(values).fill(1) } });
     // The message, its seven fields, the report and the list; an empty list counts as one value and the comma in front of the next.
     const around = 9;
@@ -55,18 +55,18 @@ describe('answers', () => {
     expect(read(commas).message).toEqual(commas);
   });
 
-  it('keep numbers that JavaScript cannot hold, and such a number is no report', () => {
+  it('keep numbers beyond the precision of JavaScript, but such a number is no report', () => {
     const exact = readAnswer(JSON.stringify(answer).replace('{"a":1}', '{"a":90071992547409931}'), deviceId);
     expect(JSON.stringify(exact.message)).toContain('{"a":90071992547409931}');
     expect(readAnswer(JSON.stringify(answer).replace('{"a":1}', '90071992547409931'), deviceId)).toMatchObject({ problem: 'field' });
   });
 
-  it('lose from a reason what no database keeps', () => {
+  it('lose characters from a reason that no database can store', () => {
     expect(read({ ...answer, reason: 'a\u0000b\ud800' }).message?.reason).toBe('ab\ufffd');
     expect(readRecallReport({ state: 'unknown', reason: 'a\u0000b' })).toEqual({ state: 'unknown', reason: 'ab' });
   });
 
-  it('may be 1 MiB in bytes and not one more, in a frame too', () => {
+  it('may have 1 MiB and not a byte more, also in a frame', () => {
     const frame = JSON.stringify({ ...answer, report: { text: '' } });
     const fill = (bytes: number) => JSON.stringify({ ...answer, report: { text: `ă${'x'.repeat(bytes - Buffer.byteLength(frame) - 2)}` } });
     expect(readAnswer(Buffer.from(fill(1024 * 1024)), deviceId).message).toBeDefined();
@@ -76,7 +76,7 @@ describe('answers', () => {
     expect(readDeviceFrame(`{"answer":${fill(1024 * 1024 + 1)}}`, deviceId)).toEqual({ problem: 'too-large' });
   });
 
-  it('never throw, whatever comes', () => {
+  it('never throw, whatever the input', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -97,14 +97,14 @@ describe('answers', () => {
 describe('presence', () => {
   const readOne = (value: unknown) => readPresence(JSON.stringify(value), deviceId);
 
-  it('is taken; what has the wrong type is left out', () => {
+  it('is accepted without fields of the wrong type', () => {
     expect(readOne({ ...presence, paper: 5, signal: '70', firmware: 'x'.repeat(5_000) }).message).toEqual({
       ...presence,
       firmware: 'x'.repeat(1_000),
     });
   });
 
-  it('a will may be as short as online false, but not for another device', () => {
+  it('a will needs only online false, but may not name another device', () => {
     expect(readOne({ online: false }).message).toEqual({ v: 1, device: deviceId, online: false });
     expect(readOne({ online: true })).toMatchObject({ problem: 'version' });
     expect(readOne({ v: 1, online: false, device: otherDeviceId })).toMatchObject({ problem: 'foreign-device' });
@@ -117,7 +117,7 @@ describe('presence', () => {
   });
 });
 
-describe('what a device may leave out or say oddly', () => {
+describe('missing and odd fields', () => {
   const readOne = (value: unknown) => readPresence(JSON.stringify(value), deviceId);
 
   it.each([
@@ -130,7 +130,7 @@ describe('what a device may leave out or say oddly', () => {
     expect(readOne({ ...presence, [field]: value })).toMatchObject({ problem: 'field', field, why: expect.stringContaining('must be') });
   });
 
-  it('null is the same as nothing, for a journal, a boot and a report', () => {
+  it('null counts as absent, for a journal, a boot and a report', () => {
     expect(readOne({ ...presence, journalId: null, bootId: null }).message).not.toHaveProperty('bootId');
     expect(readOne({ ...presence, journalId: null }).message).not.toHaveProperty('journalId');
     const bare = { v: 1, id: journalId, device: deviceId, clock, outcome: 'done' };
@@ -138,7 +138,7 @@ describe('what a device may leave out or say oddly', () => {
     expect(read(bare).message).toEqual(bare);
   });
 
-  it('all known fields of a presence are taken, an unknown kind is not', () => {
+  it('all known fields of a presence are accepted, an unknown kind is not', () => {
     const whole = { ...presence, journalId, kind: 'register', paper: 'OK', signal: 70.5, bank: 'B', firmware: 'F 1' };
     expect(readOne(whole).message).toEqual(whole);
     expect(readOne({ ...presence, kind: 'robot' }).message).toEqual(presence);
@@ -146,7 +146,7 @@ describe('what a device may leave out or say oddly', () => {
     expect(readPresence(JSON.stringify(presence).replace('80', '8e999'), deviceId).message).not.toHaveProperty('battery');
   });
 
-  it('a will may tell its clock and its device, and a clock that is none is left out', () => {
+  it('a will may have a clock and a device; an invalid clock is ignored', () => {
     expect(readOne({ online: false, clock, device: deviceId.toUpperCase() }).message).toEqual({
       v: 1,
       device: deviceId,
@@ -157,12 +157,12 @@ describe('what a device may leave out or say oddly', () => {
     expect(readOne({ v: 2, online: true, clock, device: deviceId })).toMatchObject({ problem: 'version' });
   });
 
-  it('a reason is a text of a thousand characters at most', () => {
+  it('a reason is truncated to a thousand characters', () => {
     expect(read({ ...answer, reason: 'x'.repeat(1_001) }).message?.reason).toBe('x'.repeat(1_000));
     expect(read({ ...answer, reason: 7 }).message).toEqual(answer);
   });
 
-  it('a presence in a frame may be 1 MiB as well, and a frame without an object is none', () => {
+  it('a presence in a frame may have 1 MiB as well, and a frame without an object is dropped', () => {
     const sized = (bytes: number) => {
       const bare = JSON.stringify({ ...presence, extra: '' });
       return `{"presence":${JSON.stringify({ ...presence, extra: 'x'.repeat(bytes - bare.length) })}}`;
@@ -179,7 +179,7 @@ describe('what a device may leave out or say oddly', () => {
     expect(readDeviceFrame('{', deviceId)).toMatchObject({ problem: 'not-json' });
   });
 
-  it('says why it is no JSON object', () => {
+  it('the reason says why the message is no JSON object', () => {
     const readings = ['[]', '{', Buffer.from([0xff])].map((bytes) => readPresence(bytes, deviceId));
     expect(readings).toMatchObject([{ why: 'it is JSON, but no object' }, { why: 'it is no JSON' }, { why: 'it is not UTF-8' }]);
     for (const text of ['null', '"x"', '7', '90071992547409931']) expect(readAnswer(text, deviceId)).toMatchObject({ problem: 'not-json' });
@@ -196,7 +196,7 @@ describe('frames and reports', () => {
     });
   });
 
-  it('a Recall’s report says a state, and final says an outcome that ends', () => {
+  it('the report of a Recall needs a state, and final needs a final outcome', () => {
     expect(readRecallReport({ state: 'final', outcome: 'done', report: { rrn: '1' } })).toEqual({
       state: 'final',
       outcome: 'done',
@@ -211,7 +211,7 @@ describe('frames and reports', () => {
     }
   });
 
-  it('ids that stand in topics and keys have no room for wildcards or separators', () => {
+  it('ids in topics and routing keys may contain neither wildcards nor separators', () => {
     for (const wrong of ['', '+', '#', 'a/b', 'a.b', '*', 'presence', 'x'.repeat(65), undefined]) expect(isGatewayId(wrong)).toBe(false);
     for (const right of [journalId, 'x'.repeat(64), 'Gate_way-1']) expect(isGatewayId(right)).toBe(true);
     for (const wrong of [7, ' a', 'a\n', 'ă']) expect(isGatewayId(wrong)).toBe(false);

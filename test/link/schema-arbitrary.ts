@@ -1,5 +1,5 @@
-// Values by chance from a JSON Schema of asyncapi/v1.json, unknown fields among them, as a device of a later version may send them.
-// Knows the keywords that the document uses; if/then is left to whoever filters by the schema itself.
+// Random values from a JSON Schema of asyncapi/v1.json, with unknown fields, as a device of a later version may send them.
+// Supports the keywords that the document uses, except if/then: the caller filters by the schema itself.
 import fc, { type Arbitrary } from 'fast-check';
 
 interface Schema {
@@ -22,7 +22,7 @@ interface Schema {
   required?: string[];
 }
 
-/** What JSON can carry there and back: no -0, and no name that an object literal takes for its prototype. */
+/** Values that survive a JSON round trip: no -0, and no __proto__. */
 const anyJson = fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.parse(JSON.stringify(value).replaceAll('__proto__', 'proto')) as unknown);
 
 const moments = fc
@@ -73,7 +73,7 @@ function objectOf({ properties = {}, required = [] }: Schema, of: (schema: Schem
   return fc.tuple(unknown, known).map(([more, own]) => ({ ...more, ...own }));
 }
 
-/** The message with some of its fields gone or replaced, mostly by what comes close to being right. */
+/** The message with some fields removed or replaced, mostly by nearly valid values. */
 export function disturbed(message: Arbitrary<Record<string, unknown>>, fields: readonly string[]): Arbitrary<Record<string, unknown>> {
   const nearlyRight = fc.oneof(
     fc.constantFrom<unknown>(

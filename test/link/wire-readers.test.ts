@@ -1,5 +1,5 @@
-// The wire is written once, in wire-schemas.ts, and read by hand [D55]: here both readers are held to it.
-// Every message that the schemas allow is let through with all its fields, and whatever is let through is a message that the schemas allow.
+// wire-schemas.ts defines the wire format, and two hand-written readers parse it [D55]: here both are checked against the schemas.
+// Every message that the schemas allow is accepted with all its fields, and every accepted message is allowed by the schemas.
 import fc, { type Arbitrary } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deviceDocument } from '../../scripts/asyncapi.ts';
@@ -16,7 +16,7 @@ const document = JSON.parse(JSON.stringify(deviceDocument())) as AsyncApiDocumen
 const { schemas } = document.components;
 const check = createMessageCheck(document);
 
-/** Every message that the schema of that name allows. */
+/** Messages that the schema of that name allows. */
 function allowed(name: string): Arbitrary<Message> {
   return arbitraryOf(schemas, schemas[name] as object)
     .filter((message) => check.problemsBy(name, message).length === 0)
@@ -31,7 +31,7 @@ const withClock = (message: Message): Message =>
   'clock' in message ? { ...message, clock: isoOf(Date.parse(String(message['clock']))) } : message;
 const deviceOf = (message: Message) => String(message['device']);
 
-describe('every message of the schemas is let through', () => {
+describe('every message that the schemas allow is accepted', () => {
   it('an answer, with each of its fields', () => {
     fc.assert(
       fc.property(allowed('Answer'), (answer) => {
@@ -52,7 +52,7 @@ describe('every message of the schemas is let through', () => {
     );
   });
 
-  it('what a Recall reports, with each of its fields', () => {
+  it('the report of a Recall, with each of its fields', () => {
     fc.assert(
       fc.property(allowed('RecallReport'), (report) => {
         const { outcome, ...others } = only(recallReportSchema.properties, report);
@@ -74,7 +74,7 @@ describe('every message of the schemas is let through', () => {
   });
 });
 
-describe('whatever is let through is a message of the schemas', () => {
+describe('every accepted message is allowed by the schemas', () => {
   const runs = { numRuns: 1000 };
 
   it('an answer', () => {
@@ -99,7 +99,7 @@ describe('whatever is let through is a message of the schemas', () => {
     );
   });
 
-  it('what a Recall reports', () => {
+  it('the report of a Recall', () => {
     fc.assert(
       fc.property(disturbed(allowed('RecallReport'), Object.keys(recallReportSchema.properties)), (report) => {
         const read = readRecallReport(report);
@@ -109,7 +109,7 @@ describe('whatever is let through is a message of the schemas', () => {
     );
   });
 
-  it('a command, unless its name is of a later version', () => {
+  it('a command, unless its name is from a later version', () => {
     const rebuilt = ({ id, name, replyTo, startByMs, answerByMs, args }: ReceivedCommand): Message => ({
       v: 1,
       id,

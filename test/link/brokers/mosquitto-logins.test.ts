@@ -1,4 +1,4 @@
-// The logins at Mosquitto against a client that does only what the test says: what is written, in which order, and how each failure is reported.
+// Device logins at Mosquitto, on a fake MQTT client: which commands are written, in which order, and how each failure is reported.
 import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/kernel/error-codes.ts';
@@ -51,12 +51,12 @@ class FakeClient extends EventEmitter {
     this.emit('message', `${control}/response`, Buffer.from(payload));
   }
 
-  /** To the last commands; each with its error, if any. */
+  /** Replies to the last commands, each with its error, if any. */
   reply(errors: Record<string, string> = {}): void {
     this.say(JSON.stringify({ responses: this.marked.map((sent) => ({ ...sent, error: errors[sent.command] })) }));
   }
 
-  /** As Mosquitto echoes them. */
+  /** The last commands as Mosquitto echoes them. */
   get marked(): { command: string; correlationData: string }[] {
     const { commands } = JSON.parse(this.published.at(-1)?.text ?? '{}') as { commands: { command: string; correlationData: string }[] };
     return commands.map(({ command, correlationData }) => ({ command, correlationData }));
@@ -98,7 +98,7 @@ function create(options: { answerWithinMs?: number; maxAtOnce?: number } = {}): 
 
 const client = (at = clients.length - 1) => clients[at] as FakeClient;
 
-/** Begins a change; `over` tells how it ended. */
+/** Starts a change; `over` returns its result or error. */
 function begin<Result>(work: (login: HeldLogin) => Promise<Result>, of = deviceId) {
   const change = logins.change(of, work);
   let over: { result?: Result; error?: unknown } | undefined;
@@ -109,7 +109,7 @@ function begin<Result>(work: (login: HeldLogin) => Promise<Result>, of = deviceI
   return { over: () => over };
 }
 
-/** Connected and subscribed: the work has begun. */
+/** Connects and subscribes, so that the work starts. */
 async function open(): Promise<FakeClient> {
   await clock.settle();
   client().connect();
@@ -119,7 +119,7 @@ async function open(): Promise<FakeClient> {
   return client();
 }
 
-/** How the work ends after `then`, with the login in hand. */
+/** Runs the work, then `then`, and returns the result of the change. */
 async function ended<Result>(work: (login: HeldLogin) => Promise<Result>, then: (client: FakeClient) => unknown) {
   const change = begin(work);
   const opened = await open();
@@ -130,8 +130,8 @@ async function ended<Result>(work: (login: HeldLogin) => Promise<Result>, then: 
 
 const causeOf = () => (warned.at(-1) as { err?: Error } | undefined)?.err?.message;
 
-describe('the connection of a change', () => {
-  it('is named after the device, so that a second change ends the first, and repeats nothing by itself', async () => {
+describe('the connection for a change', () => {
+  it('uses a client id per device, so that a second change ends the first, and never reconnects', async () => {
     const change = begin(async () => 'done');
     await clock.settle();
     expect(client().options).toEqual({
@@ -145,7 +145,7 @@ describe('the connection of a change', () => {
     client().subscribed[0]?.done();
     await clock.settle();
     expect([change.over(), client().ends, warned, clock.pending]).toEqual([{ result: 'done' }, [true], [], 0]);
-    // Nobody waits for it any more, and what it still says ends nothing.
+    // Only an error listener is left, so that a late error is not thrown.
     expect([client().listenerCount('close'), client().listenerCount('error')]).toEqual([0, 1]);
     client().emit('error', new Error('late'));
   });
@@ -164,7 +164,7 @@ describe('the connection of a change', () => {
     expect(warned).toMatchObject([{ deviceId }]);
   });
 
-  it('has three seconds and not less, for the connection and for the subscription each', async () => {
+  it('times out after three seconds, for the connection and for the subscription each', async () => {
     const change = begin(async () => 'done');
     await clock.advance(2_999);
     client().connect();
@@ -175,7 +175,7 @@ describe('the connection of a change', () => {
     expect(client().ends).toEqual([true]);
   });
 
-  it('has as long as it is given', async () => {
+  it('uses the configured time-out', async () => {
     logins = create({ answerWithinMs: 100 });
     const change = begin(async () => 'done');
     await clock.advance(100);
@@ -183,7 +183,7 @@ describe('the connection of a change', () => {
     expect(client().options).toMatchObject({ connectTimeout: 100 });
   });
 
-  it('that may not listen for replies is no connection', async () => {
+  it('fails when Mosquitto refuses the subscription to replies', async () => {
     const change = begin(async () => 'done');
     await clock.settle();
     client().connect();
@@ -197,7 +197,7 @@ describe('the connection of a change', () => {
   it.each([
     ['an error', new Error('odd')],
     ['a refusal', new GatewayError('Record_not_exist', 'There is no such device.')],
-  ])('is closed when the work ends with %s of its own, which is thrown and not logged as Mosquitto’s', async (_what, own) => {
+  ])('is closed when the work throws %s, which is rethrown and not logged as an error of Mosquitto', async (_what, own) => {
     expect(
       await ended(
         async () => Promise.reject(own),
@@ -207,21 +207,21 @@ describe('the connection of a change', () => {
     expect([client().ends, warned]).toEqual([[true], []]);
   });
 
-  it('is one of so many at once: one more is refused without a connection, and taken when there is room', async () => {
+  it('is refused above the limit of concurrent changes, without connecting, and accepted once a change has ended', async () => {
     logins = create({ maxAtOnce: 2 });
     const first = begin(async () => 'one');
     const one = await open().then(() => client());
     begin(async () => 'two', deviceB.deviceId);
     const third = begin((login) => login.confirm());
     await clock.settle();
-    // The first has ended meanwhile, so the third was taken, and only the fourth finds no room.
+    // The first change has ended, so the third was accepted and only the fourth is refused.
     expect([first.over(), one.ends]).toEqual([{ result: 'one' }, [true]]);
     const fourth = begin(async () => 'four');
     await clock.settle();
     expect([third.over(), clients.length]).toEqual([undefined, 3]);
     expect(fourth.over()?.error).toMatchObject({ errorName: 'Too_Many_Requests', retryAfterS: 2 });
     expect(warned).toEqual([]);
-    // A failed one gives its place back, too.
+    // A failed change releases its slot as well.
     client().emit('close');
     await clock.settle();
     expect(third.over()?.error).toMatchObject(refusal);
@@ -230,7 +230,7 @@ describe('the connection of a change', () => {
     expect(clients).toHaveLength(4);
   });
 
-  it('is one of twenty if nothing else is said', async () => {
+  it('is limited to twenty concurrent changes by default', async () => {
     for (let count = 0; count < 20; count += 1) begin(async () => {});
     const late = begin(async () => {});
     await clock.settle();
@@ -239,7 +239,7 @@ describe('the connection of a change', () => {
 });
 
 describe('a login', () => {
-  it('is made from nothing: what was there goes first, and the device may do what the protocol has for it, no more', async () => {
+  it('is created anew: the old one is deleted first, and the ACL has only the topics of the device', async () => {
     const over = await ended(
       (login) => login.put('s', false),
       (opened) => {
@@ -267,7 +267,7 @@ describe('a login', () => {
     expect([over, client().ends, clock.pending]).toEqual([{ result: undefined }, [true], 0]);
   });
 
-  it('of a disabled device is disabled in the same breath', async () => {
+  it('of a disabled device is created and disabled in one batch', async () => {
     const over = await ended(
       (login) => login.put('s', true),
       (opened) => {
@@ -279,7 +279,7 @@ describe('a login', () => {
     expect(over).toEqual({ result: undefined });
   });
 
-  it.each(['createRole', 'createClient', 'disableClient'])('whose %s is refused was not written', async (command) => {
+  it.each(['createRole', 'createClient', 'disableClient'])('whose %s is refused is reported as not written', async (command) => {
     const over = await ended(
       (login) => login.put('s', true),
       (opened) => opened.reply({ [command]: 'Internal error' }),
@@ -291,22 +291,19 @@ describe('a login', () => {
   it.each([
     [true, 'disableClient'],
     [false, 'enableClient'],
-  ])(
-    'is switched (disabled: %s) by %s, and distinguished from one that is not there and from one that fails',
-    async (isDisabled, command) => {
-      const work = (login: HeldLogin) => login.setDisabled(isDisabled);
-      const set = await ended(work, (opened) => {
-        expect(opened.commands).toEqual([{ command, username: deviceId }]);
-        opened.reply();
-      });
-      expect(set).toEqual({ result: 'set' });
-      expect(await ended(work, (opened) => opened.reply({ [command]: 'Client not found' }))).toEqual({ result: 'unknown' });
-      expect((await ended(work, (opened) => opened.reply({ [command]: 'Failed' })))?.error).toMatchObject(refusal);
-      expect(causeOf()).toBe(`${command}: Failed`);
-    },
-  );
+  ])('is switched (disabled: %s) by %s, with different results for an unknown login and for a failure', async (isDisabled, command) => {
+    const work = (login: HeldLogin) => login.setDisabled(isDisabled);
+    const set = await ended(work, (opened) => {
+      expect(opened.commands).toEqual([{ command, username: deviceId }]);
+      opened.reply();
+    });
+    expect(set).toEqual({ result: 'set' });
+    expect(await ended(work, (opened) => opened.reply({ [command]: 'Client not found' }))).toEqual({ result: 'unknown' });
+    expect((await ended(work, (opened) => opened.reply({ [command]: 'Failed' })))?.error).toMatchObject(refusal);
+    expect(causeOf()).toBe(`${command}: Failed`);
+  });
 
-  it('is confirmed by asking for it on the same connection', async () => {
+  it('is confirmed by reading it on the same connection', async () => {
     const work = (login: HeldLogin) => login.confirm();
     const confirmed = await ended(work, (opened) => {
       expect(opened.commands).toEqual([{ command: 'getClient', username: deviceId }]);
@@ -329,7 +326,7 @@ describe('a reply', () => {
     ['a list of nothing', '{"responses":[null]}'],
     ['without a mark', '{"responses":[{"command":"getClient"}]}'],
     ['of another change', '{"responses":[{"command":"getClient","correlationData":"another"}]}'],
-  ])('that is %s is passed over, and the own one counts', async (_what, payload) => {
+  ])('that is %s is ignored, and the matching one is accepted', async (_what, payload) => {
     const over = await ended(confirm, async (opened) => {
       opened.say(payload);
       await clock.settle();
@@ -340,7 +337,7 @@ describe('a reply', () => {
     expect(client().listenerCount('message')).toBe(0);
   });
 
-  it('to more commands than were sent confirms nothing', async () => {
+  it('with more entries than commands were sent confirms nothing', async () => {
     const over = await ended(confirm, (opened) => opened.say(JSON.stringify({ responses: [...opened.marked, ...opened.marked] })));
     expect(over?.error).toMatchObject(refusal);
     expect(causeOf()).toBe('an answer with the wrong number of replies');
@@ -361,7 +358,7 @@ describe('a reply', () => {
     expect([client().ends, causeOf(), clock.pending]).toEqual([[true], cause, 0]);
   });
 
-  it('is waited for in vain on a connection that has ended: nothing is written late', async () => {
+  it('is not awaited on a closed connection, and nothing is published late', async () => {
     let goOn = () => {};
     const stoodStill = new Promise<void>((resolve) => {
       goOn = resolve;

@@ -1,5 +1,5 @@
-// Cutting devices off at RabbitMQ: at once, once more a little later, again when it fails, and never without bound. The broker itself is
-// asked in test/contract/rabbitmq.server.test.ts.
+// Ending the connections of a device at RabbitMQ: at once, once more later, with bounded retries. The broker's own behaviour is
+// tested in test/contract/rabbitmq.server.test.ts.
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -42,7 +42,7 @@ const login = Buffer.from('till@gate:p:w').toString('base64');
 const call = (id = deviceId) => `DELETE /rabbit/api/connections/username/${id} Basic ${login}`;
 const isAsked = (times: number) => expect.poll(() => asked.length).toBe(times);
 
-it('asks at once, and once more when no instance can remember the old secret', async () => {
+it('ends connections at once, and once more after 7 s, when no instance caches the old secret', async () => {
   connections.end(deviceId);
   await isAsked(1);
   expect(asked).toEqual([call()]);
@@ -54,7 +54,7 @@ it('asks at once, and once more when no instance can remember the old secret', a
   expect(asked).toHaveLength(2);
 });
 
-it('begins anew for a device that is cut off again', async () => {
+it('starts over when the connections of the same device are ended again', async () => {
   connections.end(deviceId);
   await isAsked(1);
   await clock.advance(6_000);
@@ -66,13 +66,13 @@ it('begins anew for a device that is cut off again', async () => {
   await isAsked(3);
 });
 
-it('tells whether connections can be ended, and what the API said otherwise', async () => {
+it('checks that connections can be ended, and reports the error of the API otherwise', async () => {
   await connections.check();
   answer = (response) => response.writeHead(401).end();
   await expect(connections.check()).rejects.toThrow('HTTP 401: wrong user or password');
 });
 
-it('retries for some minutes when it is refused or cannot be reached, then says so', async () => {
+it('retries for five minutes when the API fails, then logs an error', async () => {
   answer = (response) => response.writeHead(500).end();
   connections.end(deviceId);
   await isAsked(1);
@@ -87,7 +87,7 @@ it('retries for some minutes when it is refused or cannot be reached, then says 
   expect(problems).toHaveLength(1);
 });
 
-it('takes a device without connections for one that is cut off', async () => {
+it('treats a device without connections as disconnected', async () => {
   answer = (response) => response.writeHead(404).end();
   connections.end(deviceId);
   await isAsked(1);
@@ -96,7 +96,7 @@ it('takes a device without connections for one that is cut off', async () => {
   expect(problems).toEqual([]);
 });
 
-it('waits for a silent API five seconds and asks for one device at a time, for so many and no more', async () => {
+it('times out after five seconds, calls the API for one device at a time, and bounds the waiting devices', async () => {
   answer = () => {};
   for (const id of ['a', 'b', 'c', 'd']) connections.end(id);
   expect(problems).toHaveLength(1);
@@ -113,6 +113,6 @@ it.each([
   [300, false],
   [404, true],
   [500, false],
-])('takes an answer of %i for the end of the connections: %s', (status, expected) => {
+])('treats HTTP %i as success: %s', (status, expected) => {
   expect(isEnded(status)).toBe(expected);
 });

@@ -1,5 +1,5 @@
-// carry() against a device with a journal and one without, over a network that loses, doubles, delays and reorders, from a seed.
-// What must hold for every seed: one result, in time; it is true; never executed twice; without a journal never two copies; no timer left.
+// carry() against a device with a journal and one without, over a network that loses, duplicates, delays and reorders messages, by seed.
+// For every seed: one correct result in time, no second execution, no second copy without a journal, no timer left.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CarryResult } from '../../../src/link/carrying/delivery.ts';
@@ -120,7 +120,7 @@ const weathers: fc.Arbitrary<Weather> = fc.record({
   breaks: fc.boolean(),
 });
 
-describe('carry() in bad weather', () => {
+describe('carry() on an unreliable network', () => {
   it('reports the true outcome, once and in time', async () => {
     await fc.assert(
       fc.asyncProperty(weathers, async (weather) => {
@@ -143,7 +143,7 @@ describe('carry() in bad weather', () => {
     );
   });
 
-  it('in good weather always ends with the device’s own outcome', async () => {
+  it('always returns the outcome of the device on a reliable network', async () => {
     for (let seed = 1; seed <= 30; seed += 1) {
       const { result, device } = await run({
         seed,

@@ -4,8 +4,8 @@ import { commandId, createLinkBench, deviceId, peek } from '../link-bench.ts';
 
 const done = { outcome: 'done', by: 'answer', kind: 'ended' };
 
-describe('an answer that gets lost after accepted', () => {
-  it('is fetched by a look in after 30 s, long before answerBy', async () => {
+describe('an answer that is lost after accepted', () => {
+  it('is fetched by a Recall after 30 s, long before answerBy', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
@@ -18,7 +18,7 @@ describe('an answer that gets lost after accepted', () => {
     expect(await result).toMatchObject({ by: 'recall', outcome: 'done', report: { rrn: '7' } });
   });
 
-  it('and a command that still runs is asked once every 30 s, however often it says so', async () => {
+  it('of a command that still runs is recalled once every 30 s, however often the device repeats accepted', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
@@ -34,7 +34,7 @@ describe('an answer that gets lost after accepted', () => {
     expect(await result).toMatchObject(done);
   });
 
-  it('is not asked after on a device without a journal', async () => {
+  it('is not recalled from a device without a journal', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     void bench.link.carry(bench.delivery({ journalId: undefined }));
@@ -45,8 +45,8 @@ describe('an answer that gets lost after accepted', () => {
   });
 });
 
-describe('a journal that is lost while the first copy is on its way', () => {
-  it('lets no second copy go out: the new journal would not know the first', async () => {
+describe('a journal that is lost after the first copy was sent', () => {
+  it('prevents a second copy, because the new journal does not have the first', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);
@@ -62,7 +62,7 @@ describe('a journal that is lost while the first copy is on its way', () => {
 });
 
 describe('connections that break', () => {
-  it('Recalls at once when the device is back on the channel', async () => {
+  it('lead to a Recall as soon as the device is back on the channel', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
@@ -84,7 +84,7 @@ describe('connections that break', () => {
     ]);
   });
 
-  it('a command that the broker returned is not-sent, and goes to no channel that cannot tell who is there', async () => {
+  it('a command that the broker returned is not-sent, and is not sent on a channel that cannot detect an absent device', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.queue);
     bench.queue.fate = 'returned';
@@ -94,7 +94,7 @@ describe('connections that break', () => {
     expect(bench.mqtt.sends).toEqual([]);
   });
 
-  it('a command still being handed over when its channel is lost goes to the other one', async () => {
+  it('a command whose send is pending when its channel is lost is sent on the other one', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);
@@ -107,7 +107,7 @@ describe('connections that break', () => {
     expect(await result).toMatchObject(done);
   });
 
-  it('Recalls when our own connection is back, and once more when the device sends a message', async () => {
+  it('lead to a Recall when the gateway has reconnected, and to another when the device sends a message', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
@@ -124,7 +124,7 @@ describe('connections that break', () => {
     expect(await result).toMatchObject(done);
   });
 
-  it('Recalls after a reboot that no will announced', async () => {
+  it('lead to a Recall after a reboot without a will message', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     void bench.link.carry(bench.delivery());
@@ -136,7 +136,7 @@ describe('connections that break', () => {
     await bench.link.stop();
   });
 
-  it('an accepted command whose device stays away ends only at answerBy', async () => {
+  it('an accepted command whose device stays offline ends only at answerBy', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
@@ -150,7 +150,7 @@ describe('connections that break', () => {
     expect(bench.commandsOn(bench.mqtt, 'Recall').length).toBeLessThan(20);
   });
 
-  it('a channel lost before accepted brings the second copy forward', async () => {
+  it('a channel lost before accepted triggers the second copy at once', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);
@@ -162,8 +162,8 @@ describe('connections that break', () => {
   });
 });
 
-describe('sends that fail', () => {
-  it('certainly not sent: the other channel, also without a journal', async () => {
+describe('carry() with a failing send', () => {
+  it('uses the other channel after a definite failure, also without a journal', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt, { journalId: undefined });
     bench.presence(bench.queue, { journalId: undefined });
@@ -175,7 +175,7 @@ describe('sends that fail', () => {
     expect(bench.stepNames()).toEqual(['not-sent mqtt', 'sent queue', 'answered queue done']);
   });
 
-  it('certainly not sent anywhere: not-sent, at once', async () => {
+  it('returns not-sent at once when both channels failed definitely', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.mqtt.fate = 'down';
@@ -184,7 +184,7 @@ describe('sends that fail', () => {
     expect(bench.clock.pending).toBe(0);
   });
 
-  it('does not turn a certain "not sent" into a shot in the dark on a broker that cannot tell', async () => {
+  it('does not resend a definitely unsent command on a channel that cannot detect an absent device', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.queue);
     bench.queue.fate = 'absent';
@@ -198,7 +198,7 @@ describe('sends that fail', () => {
     expect(bench.mqtt.sends.length + bench.queue.sends.length).toBe(0);
   });
 
-  it('unclear: the other channel if there is one, otherwise Recall at once', async () => {
+  it('uses the other channel after an unclear send, or Recalls at once if there is none', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.mqtt.fate = 'unclear';
@@ -218,7 +218,7 @@ describe('sends that fail', () => {
     expect(await result).toMatchObject({ by: 'recall', outcome: 'never' });
   });
 
-  it('unclear without a journal: no second copy, no Recall, silent', async () => {
+  it('sends neither a second copy nor a Recall after an unclear send without a journal, and ends as silent', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);
@@ -229,7 +229,7 @@ describe('sends that fail', () => {
     expect(bench.mqtt.sends.length + bench.queue.sends.length).toBe(1);
   });
 
-  it('a send that hangs counts as maybe sent', async () => {
+  it('treats a send that hangs as possibly sent', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.mqtt.fate = 'hang';

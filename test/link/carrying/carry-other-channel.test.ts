@@ -1,4 +1,4 @@
-// carry() and the channel that the command did not leave on: what its coming, its going and its late word may change, in virtual time.
+// carry() and the second channel: effects of its connects, disconnects and late send results, in virtual time.
 import { describe, expect, it } from 'vitest';
 import { SendUnclear } from '../../../src/link/channel.ts';
 import { commandId, createLinkBench, deviceId, journalId, otherDeviceId, peek } from '../link-bench.ts';
@@ -6,7 +6,7 @@ import { commandId, createLinkBench, deviceId, journalId, otherDeviceId, peek } 
 const otherBootId = '66666666-6666-4666-8666-666666666666';
 
 describe('a channel that opens while a command waits for its device', () => {
-  it('brings a copy once accepted is overdue, not before, and asks nothing', async () => {
+  it('gets a copy once accepted is overdue, not before, and no Recall', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.queue.break();
@@ -23,7 +23,7 @@ describe('a channel that opens while a command waits for its device', () => {
     await bench.link.stop();
   });
 
-  it('brings nothing to a device that has accepted, and does not ask it either', async () => {
+  it('gets neither a copy nor a Recall if the device has accepted', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.queue.break();
@@ -38,7 +38,7 @@ describe('a channel that opens while a command waits for its device', () => {
     await bench.link.stop();
   });
 
-  it('brings no second copy to a device whose copy there was returned', async () => {
+  it('gets no second copy after the broker returned the first one', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.queue.fate = 'absent';
@@ -54,7 +54,7 @@ describe('a channel that opens while a command waits for its device', () => {
     await bench.link.stop();
   });
 
-  it('is where a device is asked that has booted anew there', async () => {
+  it('gets a Recall when the device reboots on it', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);
@@ -71,8 +71,8 @@ describe('a channel that opens while a command waits for its device', () => {
   });
 });
 
-describe('what happens to another', () => {
-  it('channel or another device is no step of a command', async () => {
+describe('an event of another', () => {
+  it('channel or device is no step of the command', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);
@@ -90,7 +90,7 @@ describe('what happens to another', () => {
 });
 
 describe('a channel that is lost', () => {
-  it('brings the second copy forward when it is our own connection, as when it is the device’s', async () => {
+  it('triggers the second copy at once, whether the gateway or the device was disconnected', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);
@@ -101,7 +101,7 @@ describe('a channel that is lost', () => {
     await bench.link.stop();
   });
 
-  it('brings no copy of what the device has accepted, nor of what it keeps no journal for', async () => {
+  it('triggers no copy of an accepted command, nor of one without a journal', async () => {
     for (const journal of [journalId, undefined]) {
       const bench = await createLinkBench();
       bench.presence(bench.mqtt, { journalId: journal });
@@ -116,7 +116,7 @@ describe('a channel that is lost', () => {
     }
   });
 
-  it('in the very moment in which the command ended, or a boot then, is no step of it', async () => {
+  it('or a reboot right after the command ended is no step of it', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
@@ -130,8 +130,8 @@ describe('a channel that is lost', () => {
   });
 });
 
-describe('an unclear send under a journal that is lost', () => {
-  it('is asked after at once: the other channel may bring no copy', async () => {
+describe('an unclear send whose journal is lost', () => {
+  it('is followed by a Recall at once, because the other channel may not get a copy', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);
@@ -147,7 +147,7 @@ describe('an unclear send under a journal that is lost', () => {
 });
 
 describe('a copy that the broker returns', () => {
-  it('makes a command not-sent only if no other copy may have arrived', async () => {
+  it('makes a command not-sent only if no other copy can have arrived', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.queue.fate = 'absent';
@@ -160,7 +160,7 @@ describe('a copy that the broker returns', () => {
     await bench.link.stop();
   });
 
-  it('goes to a channel that knows which devices are connected, though the device sent nothing on it', async () => {
+  it('is sent on a channel that can detect absent devices, even if the device has sent nothing on it', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.mqtt.fate = 'absent';
@@ -171,7 +171,7 @@ describe('a copy that the broker returns', () => {
     expect(await result).toMatchObject({ outcome: 'done', channel: 'queue' });
   });
 
-  it('says why nothing was sent', async () => {
+  it('gives the reason why nothing was sent', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.queue.break();
@@ -182,8 +182,8 @@ describe('a copy that the broker returns', () => {
   });
 });
 
-describe('a send that ends late', () => {
-  it('and unclear, when the device has accepted another copy, changes nothing', async () => {
+describe('a send that completes late', () => {
+  it('as unclear, after the device accepted another copy, changes nothing', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);
@@ -200,7 +200,7 @@ describe('a send that ends late', () => {
     await bench.link.stop();
   });
 
-  it('after the command has ended, is no step of it', async () => {
+  it('after the command has ended is no step of it', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.mqtt.fate = 'hang';
@@ -213,7 +213,7 @@ describe('a send that ends late', () => {
     expect(bench.clock.pending).toBe(0);
   });
 
-  it('and in time, on a channel that was lost meanwhile, is followed by one other copy and no more', async () => {
+  it('on a channel that was lost meanwhile is followed by exactly one other copy', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);
@@ -231,7 +231,7 @@ describe('a send that ends late', () => {
 });
 
 describe('a command that is in progress', () => {
-  it('tells accepted once, however often the device says so', async () => {
+  it('calls onAccepted once, however often the device repeats accepted', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);
@@ -263,7 +263,7 @@ describe('a command that is in progress', () => {
     expect(await result).toMatchObject({ kind: 'silent', wasAccepted: true });
   });
 
-  it('and was stalled before it left is asked after at its startBy, not ten seconds after it left', async () => {
+  it('and was delayed before the send is recalled at its startBy, not ten seconds after the send', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.queue.break();

@@ -1,11 +1,11 @@
-// carry(): every row of "What the gateway does" that belongs to the link, in virtual time.
+// carry(): every row of "What the gateway does" that concerns the link, in virtual time.
 import { describe, expect, it } from 'vitest';
 import { commandId, createLinkBench, deviceId, journalId, otherDeviceId, peek } from '../link-bench.ts';
 
 const done = { outcome: 'done', by: 'answer', kind: 'ended' };
 
-describe('the good way', () => {
-  it('sends on the preferred channel, receives accepted and the ending answer', async () => {
+describe('without failures', () => {
+  it('sends on the preferred channel, receives accepted and the final answer', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);
@@ -21,7 +21,7 @@ describe('the good way', () => {
     expect(bench.link.stats()).toMatchObject({ waitingCalls: 0 });
   });
 
-  it('takes the queue first in Fiscal Mode, and the only live channel otherwise', async () => {
+  it('sends on the queue in Fiscal Mode, or on the only live channel', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);
@@ -33,7 +33,7 @@ describe('the good way', () => {
     expect([lonely.mqtt.sends.length, lonely.queue.sends.length]).toEqual([0, 1]);
   });
 
-  it('is waiting before the command leaves: an answer within the send counts', async () => {
+  it('accepts an answer that arrives before the send has completed', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.mqtt.onArrival = () => bench.answer(bench.mqtt, 'done');
@@ -56,8 +56,8 @@ describe('the good way', () => {
   });
 });
 
-describe('no accepted', () => {
-  it('puts the same id on the other channel after 3 s, with what is left of startBy', async () => {
+describe('accepted and Recall', () => {
+  it('sends the same id on the other channel after 3 s, with the remaining time until startBy', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
@@ -86,7 +86,7 @@ describe('no accepted', () => {
     expect(bench.mqtt.sends.length + bench.queue.sends.length).toBe(1);
   });
 
-  it('without a journal but accepted, waits until answerBy', async () => {
+  it('waits until answerBy if accepted comes from a device without a journal', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt, { journalId: undefined });
     const result = bench.link.carry(bench.delivery({ journalId: undefined }));
@@ -97,7 +97,7 @@ describe('no accepted', () => {
     expect(await result).toEqual({ kind: 'timeout', wasAccepted: true });
   });
 
-  it('Recalls at startBy; running means wait on', async () => {
+  it('Recalls at startBy, and keeps waiting after the state running', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
@@ -114,7 +114,7 @@ describe('no accepted', () => {
     expect(await result).toMatchObject({ ...done, wasAccepted: true });
   });
 
-  it('Recall: never ends the command, under the journal that said so', async () => {
+  it('ends the command when Recall returns never, and reports the journal of that answer', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
@@ -124,7 +124,7 @@ describe('no accepted', () => {
     expect(await result).toMatchObject({ kind: 'ended', by: 'recall', outcome: 'never', journalId: another, wasAccepted: false });
   });
 
-  it('Recall: final ends the command with its own outcome and report', async () => {
+  it('ends the command with the outcome and report of a Recall that returns final', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
@@ -134,7 +134,7 @@ describe('no accepted', () => {
     expect(bench.stepNames()).toEqual(['sent mqtt', 'sent queue', 'recall mqtt', 'recalled mqtt final refused']);
   });
 
-  it('Recall: unknown is an outcome of its own', async () => {
+  it('ends with the outcome unknown when Recall returns unknown', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
@@ -143,7 +143,7 @@ describe('no accepted', () => {
     expect(await result).toMatchObject({ kind: 'ended', by: 'recall', outcome: 'unknown' });
   });
 
-  it('is silent after 30 s without an answer to Recall, which is repeated on every channel', async () => {
+  it('ends as silent after 30 s of unanswered Recalls on every channel', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
@@ -156,7 +156,7 @@ describe('no accepted', () => {
     expect(bench.clock.pending).toBe(0);
   });
 
-  it('ignores a Recall answered with nonsense and asks again', async () => {
+  it('ignores an invalid answer to Recall and asks again', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
@@ -188,7 +188,7 @@ describe('answers', () => {
     expect(await result).toMatchObject({ outcome: 'refused' });
   });
 
-  it('give one result; what comes after it is a late answer', async () => {
+  it('give one result; any later one is a late answer', async () => {
     const bench = await createLinkBench();
     const late: string[] = [];
     bench.link.onLateAnswer((device, answer, channel) =>
@@ -229,7 +229,7 @@ describe('answers', () => {
 });
 
 describe('limits', () => {
-  it('stop() ends what waits, once, and leaves no timer', async () => {
+  it('stop() ends every waiting call once, and leaves no timer', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const carried = bench.link.carry(bench.delivery());
@@ -244,7 +244,7 @@ describe('limits', () => {
     expect([bench.mqtt.isConnected, bench.queue.isConnected]).toEqual([false, false]);
   });
 
-  it('a full waiting room refuses before anything is sent', async () => {
+  it('refuses calls above maxWaiting before anything is sent', async () => {
     const bench = await createLinkBench({ maxWaiting: 1 });
     bench.presence(bench.mqtt);
     void bench.link.carry(bench.delivery());
@@ -259,7 +259,7 @@ describe('limits', () => {
     await bench.link.stop();
   });
 
-  it('a timeline that cannot be written does not touch the command', async () => {
+  it('completes the command even if its timeline cannot be written', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(

@@ -1,11 +1,11 @@
-// The deadlines [D65]: a gateway that was held up between commit and publish sends nothing late, whichever of its clocks noticed.
+// The deadlines [D65]: a gateway that stalled between commit and publish sends nothing late, whichever of its clocks shows the delay.
 import { describe, expect, it } from 'vitest';
 import { fixDeadlines, isStartOver, passedMs } from '../../../src/link/carrying/deadlines.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { createLinkBench, deviceId, peek } from '../link-bench.ts';
 
-describe('the time passed', () => {
-  it('is what either clock shows, whichever is more', async () => {
+describe('the elapsed time', () => {
+  it('is the greater of the wall clock’s and the monotonic clock’s', async () => {
     const clock = createVirtualClock(undefined, { settle: 'microtasks' });
     await clock.advance(60_000);
     const deadlines = fixDeadlines(clock, 0, 300_000);
@@ -21,7 +21,7 @@ describe('the time passed', () => {
 });
 
 describe('a command that was stalled', () => {
-  it('until its time to begin was over is not sent, by the monotonic clock alone', async () => {
+  it('past its startBy by the monotonic clock is not sent', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const delivery = bench.delivery();
@@ -32,7 +32,7 @@ describe('a command that was stalled', () => {
     expect(bench.clock.pending).toBe(0);
   });
 
-  it('is not sent by the wall clock alone: a machine that slept', async () => {
+  it('past its startBy by the wall clock, as after a suspend, is not sent', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const delivery = bench.delivery();
@@ -41,7 +41,7 @@ describe('a command that was stalled', () => {
     expect(bench.mqtt.sends).toEqual([]);
   });
 
-  it('for a part of it is sent with what is left, and its call ends at the same answerBy', async () => {
+  it('for less than that is sent with the remaining time and keeps its answerBy', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const issuedAtMs = bench.clock.now();
@@ -64,7 +64,7 @@ describe('a command that was stalled', () => {
 });
 
 describe('a command after the gateway’s wall clock was set', () => {
-  it.each([300_000, -300_000])('by %i ms has the same times in the device’s clock as without that', async (stepMs) => {
+  it.each([300_000, -300_000])('by %i ms has the same deadlines in the device’s clock', async (stepMs) => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const deviceNowMs = bench.clock.now();
@@ -78,7 +78,7 @@ describe('a command after the gateway’s wall clock was set', () => {
 });
 
 describe('the second copy', () => {
-  it('says exactly what the first said, although clocks moved in between', async () => {
+  it('is identical to the first, even if clocks were set in between', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);
@@ -92,7 +92,7 @@ describe('the second copy', () => {
     expect(bench.queue.sends[0]?.expiresInMs).toBe(7_000);
   });
 
-  it('is not sent when the wall clock says that the process was frozen', async () => {
+  it('is not sent when the wall clock shows that the process was frozen', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);

@@ -1,4 +1,4 @@
-// Finding a device, asking it, and what is known of it from its messages.
+// Locating a device, querying it, and the state recorded from its messages.
 import { describe, expect, it } from 'vitest';
 import { ChannelDown } from '../../../src/link/channel.ts';
 import { createLinkBench, deviceId, journalId, otherDeviceId, peek } from '../link-bench.ts';
@@ -29,7 +29,7 @@ describe('locate', () => {
     expect(await located).toBeUndefined();
   });
 
-  it('finds by the probe where the device answers, and keeps its report', async () => {
+  it('returns the channel on which the device answers the probe, and keeps its report', async () => {
     const bench = await createLinkBench();
     const located = bench.link.locate(deviceId, 'mqtt');
     const [status] = bench.commandsOn(bench.queue, 'Status');
@@ -39,7 +39,7 @@ describe('locate', () => {
     expect(bench.clock.pending).toBe(0);
   });
 
-  it('a presence during the probe is as good as an answer', async () => {
+  it('accepts a presence during the probe as an answer', async () => {
     const bench = await createLinkBench();
     const located = bench.link.locate(deviceId, 'mqtt');
     const second = bench.link.locate(deviceId, 'mqtt');
@@ -48,7 +48,7 @@ describe('locate', () => {
     expect([await located, await second]).toEqual(['mqtt', 'mqtt']);
   });
 
-  it('does not count a channel as live after our own connection broke, until the device sends on it again', async () => {
+  it('does not count a channel as live after the gateway reconnected, until the device sends on it again', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.mqtt.break();
@@ -58,7 +58,7 @@ describe('locate', () => {
     expect(await located).toBeUndefined();
   });
 
-  it('a will ends being live', async () => {
+  it('marks a device as offline after its will message', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.mqtt.says.presence(deviceId, { v: 1, device: deviceId, online: false });
@@ -69,7 +69,7 @@ describe('locate', () => {
 describe('ask', () => {
   const status = { name: 'Status', args: {}, timeoutMs: 5_000, preferredChannel: 'mqtt' } as const;
 
-  it('gives the answer, or undefined in the end', async () => {
+  it('returns the answer, or undefined after the time-out', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const asked = bench.link.ask(deviceId, status);
@@ -83,7 +83,7 @@ describe('ask', () => {
     expect(bench.clock.pending).toBe(0);
   });
 
-  it('goes to the other channel when a send fails or no answer comes soon', async () => {
+  it('uses the other channel when a send fails or no answer comes within 1.5 s', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);
@@ -97,14 +97,14 @@ describe('ask', () => {
     await bench.link.stop();
   });
 
-  it('asks everywhere when the device is live nowhere', async () => {
+  it('asks on every channel when the device is live on none', async () => {
     const bench = await createLinkBench();
     void bench.link.ask(deviceId, { ...status, name: 'Recall', args: { target: journalId } });
     expect([bench.mqtt.sends.length, bench.queue.sends.length]).toEqual([1, 1]);
     await bench.link.stop();
   });
 
-  it('an answer that comes too late is no late answer of the ledger', async () => {
+  it('does not pass an answer after the time-out to onLateAnswer', async () => {
     const bench = await createLinkBench();
     const late: string[] = [];
     bench.link.onLateAnswer((_device, answer) => late.push(answer.id));
@@ -117,11 +117,11 @@ describe('ask', () => {
   });
 });
 
-describe('a question on its way', () => {
+describe('a query in progress', () => {
   const ask = { args: {}, timeoutMs: 5_000, preferredChannel: 'mqtt' } as const;
   const status = { ...ask, name: 'Status' } as const;
 
-  it('has to begin by its time only if it is for the last transaction', async () => {
+  it('has a startBy only for LastTransaction', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt, { clockMs: bench.clock.now() + 60_000 });
     const at = (ms: number) => new Date(bench.clock.now() + 60_000 + ms).toISOString();
@@ -135,7 +135,7 @@ describe('a question on its way', () => {
     await bench.link.stop();
   });
 
-  it('goes to each connected channel once, where the device is live first', async () => {
+  it('is sent once on each connected channel, first where the device is live', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.queue);
     bench.queue.fate = 'down';
@@ -149,7 +149,7 @@ describe('a question on its way', () => {
     expect(await asked).toBeUndefined();
   });
 
-  it('has no other channel to try while that is down', async () => {
+  it('is not sent on the other channel while that is down', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);
@@ -164,7 +164,7 @@ describe('a question on its way', () => {
     expect([bench.mqtt.sends.length, bench.queue.sends.length]).toEqual([2, 0]);
   });
 
-  it('is not sent once more when its time is over, nor after its answer', async () => {
+  it('is not sent again after its time-out', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.presence(bench.queue);
@@ -177,7 +177,7 @@ describe('a question on its way', () => {
     expect(bench.queue.sends).toEqual([]);
   });
 
-  it('is answered by an outcome, not by accepted', async () => {
+  it('is completed by an outcome, not by accepted', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const asked = bench.link.ask(deviceId, status);
@@ -190,7 +190,7 @@ describe('a question on its way', () => {
     expect(bench.link.stats().waitingCalls).toBe(0);
   });
 
-  it('of another kind than Status says nothing about the state of the device', async () => {
+  it('other than Status does not change the recorded state of the device', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const asked = bench.link.ask(deviceId, { ...ask, name: 'LastTransaction' });
@@ -202,7 +202,7 @@ describe('a question on its way', () => {
     expect(bench.link.presence.of(deviceId)?.report).toMatchObject({ battery: 80 });
   });
 
-  it('is not asked by a gateway that stops, nor is a device looked for', async () => {
+  it('is not sent by a stopped gateway, nor is a probe', async () => {
     const bench = await createLinkBench();
     await bench.link.stop();
     expect([await bench.link.ask(deviceId, status), await bench.link.locate(deviceId, 'mqtt')]).toEqual([undefined, undefined]);
@@ -211,7 +211,7 @@ describe('a question on its way', () => {
 });
 
 describe('the search for a device', () => {
-  it('ends by its own messages alone, and leaves nothing waiting', async () => {
+  it('ends only with a message of that device, and leaves no waiting call', async () => {
     const bench = await createLinkBench();
     const located = bench.link.locate(deviceId, 'mqtt');
     const other = bench.link.locate(otherDeviceId, 'mqtt');
@@ -229,7 +229,7 @@ describe('the search for a device', () => {
     await again;
   });
 
-  it('asks only on channels that are up', async () => {
+  it('probes only channels that are up', async () => {
     const bench = await createLinkBench();
     bench.mqtt.break();
     const located = bench.link.locate(deviceId, 'mqtt');
@@ -239,8 +239,8 @@ describe('the search for a device', () => {
   });
 });
 
-describe('what is known of a device', () => {
-  it('onSeen: first message, reconnect and reboot, not the heartbeat in between', async () => {
+describe('the recorded state of a device', () => {
+  it('onSeen: is called for the first message, a reconnect and a reboot, not for heartbeats', async () => {
     const bench = await createLinkBench();
     const seen: string[] = [];
     bench.link.onSeen((device, snapshot) => seen.push(`${device === deviceId} ${snapshot.liveOn.join('+')}`));
@@ -253,7 +253,7 @@ describe('what is known of a device', () => {
     expect(seen).toEqual(['true mqtt', 'true mqtt+queue', 'true mqtt+queue', 'true mqtt+queue']);
   });
 
-  it('a listener that throws breaks nothing', async () => {
+  it('is updated even if a listener throws', async () => {
     const bench = await createLinkBench();
     bench.link.onSeen(() => {
       throw new Error('not now');
@@ -262,7 +262,7 @@ describe('what is known of a device', () => {
     expect(bench.link.presence.of(deviceId)?.liveOn).toEqual(['mqtt']);
   });
 
-  it('journal: as the last presence says, none included', async () => {
+  it('journal: follows the last presence, also when it has none', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     expect(bench.link.presence.of(deviceId)?.journalId).toBe(journalId);
@@ -270,7 +270,7 @@ describe('what is known of a device', () => {
     expect(bench.link.presence.of(deviceId)?.journalId).toBeUndefined();
   });
 
-  it('clock offset: the greatest of the recent samples; a boot starts anew; set back is accepted', async () => {
+  it('clock offset: is the greatest of the recent samples; a boot or a clock set back starts over', async () => {
     const bench = await createLinkBench();
     const offset = () => bench.link.presence.of(deviceId)?.clockOffsetMs;
     const sample = (ms: number, boot?: string) =>
@@ -287,7 +287,7 @@ describe('what is known of a device', () => {
     expect(offset()).toBe(-70_000);
   });
 
-  it('an old answer sent again says nothing about the clock', async () => {
+  it('clock offset: ignores a repeated old answer', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     bench.answer(bench.mqtt, 'done', { clock: new Date(bench.clock.now() - 3_600_000).toISOString() });

@@ -1,9 +1,9 @@
-// Recall: where it is asked, how often, what of its answers counts, and that asking costs no more than its bound.
+// Recall: on which channels it is sent, how often, which answers are accepted, and its limits.
 import { describe, expect, it } from 'vitest';
 import { bootId, createLinkBench, deviceId, peek } from '../link-bench.ts';
 
 describe('Recall', () => {
-  it('is written in the device clock, may begin at any time, and lies at a broker no longer than until the next', async () => {
+  it('has an answerBy in the device clock, no startBy, and expires when the next one is due', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt, { clockMs: bench.clock.now() + 3_600_000 });
     void bench.link.carry(bench.delivery());
@@ -14,7 +14,7 @@ describe('Recall', () => {
     await bench.link.stop();
   });
 
-  it('looks in only where the device is live', async () => {
+  it('is sent only where the device is live', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     void bench.link.carry(bench.delivery());
@@ -41,7 +41,7 @@ describe('Recall', () => {
     await bench.link.stop();
   });
 
-  it('asked anew begins anew: two returns of a device make one question every five seconds', async () => {
+  it('starts over when the device is back: two reconnects still cause one Recall every five seconds', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     void bench.link.carry(bench.delivery());
@@ -59,7 +59,7 @@ describe('Recall', () => {
     await bench.link.stop();
   });
 
-  it('that is asked anew has all of its patience again', async () => {
+  it('that starts over gets its full time-out again', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
@@ -72,7 +72,7 @@ describe('Recall', () => {
     expect(await result).toMatchObject({ kind: 'silent' });
   });
 
-  it('that was answered waits for nothing more', async () => {
+  it('ignores a second answer', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     void bench.link.carry(bench.delivery());
@@ -84,7 +84,7 @@ describe('Recall', () => {
     await bench.link.stop();
   });
 
-  it('waits for the newest ten answers of a device that boots without end', async () => {
+  it('waits for the answers to the newest ten Recalls of a device that keeps rebooting', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
@@ -92,7 +92,7 @@ describe('Recall', () => {
     for (let count = 0; count < 15; count += 1) {
       bench.presence(bench.mqtt, { bootId: `${bootId.slice(0, -2)}${count + 10}` });
     }
-    // The command itself and its questions.
+    // The command itself and its ten Recalls.
     expect(bench.link.stats().waitingCalls).toBe(11);
     const [, , , , , oldestKept] = bench.commandsOn(bench.mqtt, 'Recall');
     bench.answer(bench.mqtt, 'done', { id: oldestKept?.id ?? '', report: { state: 'final', outcome: 'done' } });
@@ -100,7 +100,7 @@ describe('Recall', () => {
     expect(bench.link.stats()).toMatchObject({ waitingCalls: 0 });
   });
 
-  it('is answered by what the device did, not by a refusal to say it', async () => {
+  it('accepts the recalled outcome, and no refusal of the Recall itself', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
@@ -112,7 +112,7 @@ describe('Recall', () => {
     expect(await result).toMatchObject({ by: 'recall', outcome: 'refused', reason: 'wrong pin' });
   });
 
-  it('answered with nothing usable has that as a step, and is asked again', async () => {
+  it('with an unusable answer is recorded as a step and sent again', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
@@ -126,7 +126,7 @@ describe('Recall', () => {
     await bench.link.stop();
   });
 
-  it('gives the reason of its own answer where the journal has none', async () => {
+  it('uses the reason of its own answer if the journal has none', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
@@ -136,7 +136,7 @@ describe('Recall', () => {
     expect(bench.steps.at(-1)).toMatchObject({ step: 'recalled', detail: 'unknown' });
   });
 
-  it('answered after the command has ended is dropped, and is no late answer of the ledger', async () => {
+  it('answered after the command has ended is dropped, and not passed to onLateAnswer', async () => {
     const bench = await createLinkBench();
     const late: string[] = [];
     bench.link.onLateAnswer((_device, answer) => late.push(answer.id));

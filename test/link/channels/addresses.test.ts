@@ -1,4 +1,4 @@
-// Who says what to whom, by topic and by routing key alone: what is taken, and what is dropped with which reason.
+// Addressing by MQTT topic and AMQP routing key: which messages are accepted, and for which reason the others are dropped.
 import type { ConsumeMessage } from 'amqplib';
 import { describe, expect, it } from 'vitest';
 import type { ChannelListener } from '../../../src/link/channel.ts';
@@ -14,7 +14,7 @@ const clock = '2026-01-15T09:00:00Z';
 const answer = JSON.stringify({ v: 1, id: deviceId, device: deviceId, clock, outcome: 'done' });
 const presence = JSON.stringify({ v: 1, device: deviceId, online: true, clock });
 
-/** Everything that is told, as words. */
+/** Records every call of the listener. */
 function listening(): { listener: ChannelListener; told: unknown[][] } {
   const told: unknown[][] = [];
   const listener: ChannelListener = {
@@ -40,7 +40,7 @@ describe('a message over MQTT', () => {
   };
   const own = `tillgate/devices/${deviceId}`;
 
-  it('is an answer to this gateway, or the presence of its device', () => {
+  it('is accepted as an answer to this gateway or as presence', () => {
     expect(told(`${own}/answers/${gatewayId}`, answer)).toEqual([
       ['offer', 'mqtt', deviceId, 'answer'],
       ['answer', 'mqtt', deviceId, 'done'],
@@ -73,11 +73,11 @@ describe('a message over MQTT', () => {
     ]);
   });
 
-  it('that was retained is of another time', () => {
+  it('that was retained is dropped', () => {
     expect(told(`${own}/presence`, presence, true)).toEqual([['dropped', 'mqtt', 'retained', deviceId]]);
   });
 
-  it.each(['answers/gateway-1', 'presence'])('that cannot be read is reported as dropped: %s', (rest) => {
+  it.each(['answers/gateway-1', 'presence'])('that is no JSON is reported as dropped: %s', (rest) => {
     expect(told(`${own}/${rest}`, 'no JSON').at(-1)?.slice(0, 4)).toEqual(['dropped', 'mqtt', 'not-json', deviceId]);
   });
 });
@@ -93,17 +93,17 @@ describe('a message over RabbitMQ', () => {
     return words;
   };
 
-  it('is an answer to this gateway, or the presence of its device', () => {
+  it('is accepted as an answer to this gateway or as presence', () => {
     expect(told(`${deviceId}.${gatewayId}`, answer).at(-1)).toEqual(['answer', 'queue', deviceId, 'done']);
     expect(told(`${deviceId}.presence`, presence).at(-1)).toEqual(['presence', 'queue', deviceId, true]);
   });
 
-  it('is dropped as an unknown address under another key', () => {
+  it('with another routing key is dropped as an unknown address', () => {
     expect(told('somebody.presence', presence)).toEqual([['dropped', 'queue', 'unknown-address']]);
     expect(told(`${deviceId}.${gatewayId}.more`, answer)).toEqual([['dropped', 'queue', 'unknown-address']]);
   });
 
-  it('needs the login that the broker has checked', () => {
+  it('needs a user-id, verified by the broker, that equals the DeviceID', () => {
     for (const userId of [undefined, 'another']) {
       const words = userId === undefined ? told(`${deviceId}.presence`, presence, '') : told(`${deviceId}.presence`, presence, userId);
       expect(words).toEqual([
@@ -114,7 +114,7 @@ describe('a message over RabbitMQ', () => {
 });
 
 describe('the inbox at RabbitMQ', () => {
-  it('is two queues of this connection alone, bounded, and says when the broker takes one away', async () => {
+  it('uses two exclusive, bounded queues, and reports when the broker cancels a consumer', async () => {
     const asked: unknown[][] = [];
     const consumers: ((message: ConsumeMessage | null) => void)[] = [];
     const channel = {
@@ -155,8 +155,8 @@ describe('the inbox at RabbitMQ', () => {
   });
 });
 
-describe('the pause before connecting again', () => {
-  it('doubles from 0.2 to 10 s, and half of it is left to chance', () => {
+describe('the reconnect back-off', () => {
+  it('doubles from 0.2 to 10 s, half of it random', () => {
     const random = seededRandom(3);
     const longest = [200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000];
     for (const [index, ms] of longest.entries()) {
@@ -166,8 +166,8 @@ describe('the pause before connecting again', () => {
   });
 });
 
-describe('the logins of one device', () => {
-  it('are sixty at once, or as many as are set, and then one a second', async () => {
+describe('the login rate of one device', () => {
+  it('allows a burst of sixty, or the configured number, and then one a second', async () => {
     const time = createVirtualClock(undefined, { settle: 'microtasks' });
     const limit = createLoginLimit(time);
     for (let count = 0; count < 60; count += 1) expect(limit.take(deviceId)).toBeUndefined();

@@ -1,4 +1,4 @@
-// Retained messages count for nothing: the gateway as a client ignores them, and its own broker keeps none.
+// Retained messages are ignored: the gateway as a client drops them, and the embedded broker stores none.
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { Aedes } from 'aedes';
@@ -13,7 +13,7 @@ import { retainedCountsForNothing } from '../../contract/retained.ts';
 import { mqttOptions } from '../../contract/test-device.ts';
 import { quietLogger } from '../../support/quiet-logger.ts';
 
-it('the gateway on an outside broker ignores what was left behind there', async () => {
+it('the gateway on an outside broker ignores retained messages', async () => {
   const outside = await Aedes.createBroker();
   const server = createServer(outside.handle).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -23,7 +23,7 @@ it('the gateway on an outside broker ignores what was left behind there', async 
   server.close();
 });
 
-it('the embedded broker keeps nothing, whatever a device asks for', async () => {
+it('the embedded broker retains nothing, whatever a device asks for', async () => {
   const made = vi.spyOn(Aedes, 'createBroker');
   const broker = new EmbeddedBroker({ host: '127.0.0.1', port: 0, gatewayId, clock: systemClock, logger: quietLogger, checkDevice });
   const recorder = createRecorder();

@@ -1,4 +1,4 @@
-// A broker that is away, deaf or unfriendly when the gateway starts: the channel keeps trying and can be stopped at any moment.
+// A broker that is down, silent or refusing when the gateway starts: the channel keeps trying and can be stopped at any moment.
 import { createServer, type Server, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { systemClock, systemRandom } from '../../../src/kernel/system.ts';
@@ -41,7 +41,7 @@ describe.each(outside)('%s', (_name, create) => {
   });
 });
 
-it('MQTT gives up on a broker that takes the connection and says nothing, and retries', async () => {
+it('MQTT times out on a broker that accepts the connection and sends nothing, and retries', async () => {
   const sockets: Socket[] = [];
   const server = createServer((socket) => sockets.push(socket));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -58,7 +58,7 @@ it('MQTT gives up on a broker that takes the connection and says nothing, and re
   await new Promise<void>((resolve) => server.close(() => resolve()));
 });
 
-it('a channel that cannot start takes the others down with it', async () => {
+it('a channel that cannot start stops the others', async () => {
   const queue = createFakeChannel('queue');
   const broken: Channel = { ...createFakeChannel('mqtt'), start: () => Promise.reject(new Error('The port is taken.')) };
   const link = createLink({ ...shared, channels: [broken, queue] });

@@ -1,4 +1,4 @@
-// The devices on the embedded broker: one connection each, reported as gone before the next one speaks, listening only to its own commands.
+// Devices on the embedded broker: one connection each, reported as gone before its successor sends, subscribed to its own commands.
 import { EventEmitter } from 'node:events';
 import type { Aedes, Client } from 'aedes';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 
 describe('the clients of the broker', () => {
-  it('are one a device: a second replaces the first, whose end is reported at once and only once', () => {
+  it('are one per device: a second replaces the first, which is reported as gone at once and only once', () => {
     const [first, second] = [aClient('a'), aClient('a')];
     aedes.emit('client', first);
     expect([clients.of('a'), clients.deviceIdOf(first), gone]).toEqual([first, 'a', []]);
@@ -34,7 +34,7 @@ describe('the clients of the broker', () => {
     expect([clients.of('a'), gone]).toEqual([undefined, ['a', 'a']]);
   });
 
-  it('listen when their own commands were granted, until they unsubscribe', () => {
+  it('count as subscribed once the subscription to their commands is granted, until they unsubscribe', () => {
     const client = aClient('a');
     aedes.emit('client', client);
     aedes.emit('subscribe', [{ topic: mqttTopics.commands('b'), qos: 0 }], client);
@@ -57,7 +57,7 @@ describe('the clients of the broker', () => {
     expect(clients.isListening(client)).toBe(false);
   });
 
-  it('are cut off by name', () => {
+  it('are disconnected by device id', () => {
     const [client, other] = [aClient('a'), aClient('b')];
     for (const each of [client, other]) {
       clients.loggingIn(each);
@@ -68,7 +68,7 @@ describe('the clients of the broker', () => {
     expect([closed, clients.isCutOff(client), clients.isCutOff(other)]).toEqual([[client], true, false]);
   });
 
-  it('that are cut off while they log in are cut off when they are in; who comes after that, or is another, stays', () => {
+  it('that are disconnected during their login are closed after it; later and other clients are not', () => {
     const [overtaken, other, later] = [aClient('a'), aClient('b'), aClient('a')];
     for (const each of [overtaken, other]) clients.loggingIn(each);
     clients.cutOff('a');
@@ -81,7 +81,7 @@ describe('the clients of the broker', () => {
     expect([closed, gone, clients.of('a')]).toEqual([[overtaken], ['a'], later]);
   });
 
-  it('are forgotten, without a word, when the broker closes', () => {
+  it('are removed without a report when the broker closes', () => {
     aedes.emit('client', aClient('a'));
     clients.clear();
     expect([clients.of('a'), gone]).toEqual([undefined, []]);

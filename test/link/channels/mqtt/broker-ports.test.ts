@@ -1,4 +1,4 @@
-// The ports of the embedded broker and the sockets that stand on them: who is let in, what ends one, and that a stop leaves none.
+// The ports of the embedded broker and their sockets: which are accepted, what closes one, and that a stop leaves none open.
 import { connect, Server, type Socket } from 'node:net';
 import { duplexPair } from 'node:stream';
 import { connect as connectTls, createSecureContext } from 'node:tls';
@@ -56,7 +56,7 @@ interface Caller {
   isClosed(): boolean;
 }
 
-/** Resolves when the other side has it too. */
+/** Resolves when the server has accepted or closed the connection. */
 async function call(port = ports.plain): Promise<Caller> {
   const before = handled.length;
   const caller = dial(port);
@@ -73,7 +73,7 @@ function dial(port = ports.plain): Caller {
   return { socket, isClosed: () => isClosed };
 }
 
-it('are those that were asked for, and none after the end', async () => {
+it('are opened as configured, and closed by stopListening', async () => {
   await open({ port: undefined });
   expect([ports.plain, ports.secure]).toEqual([undefined, undefined]);
   await open({ secure: { port: 0, context: () => createSecureContext(selfSigned) } });
@@ -86,7 +86,7 @@ it('are those that were asked for, and none after the end', async () => {
   expect(handled).toEqual([]);
 });
 
-it('send at once, notice who is gone, and outlive trouble at the port', async () => {
+it('set noDelay and keepAlive, and keep accepting after an error of the server', async () => {
   const listen = vi.spyOn(Server.prototype, 'listen');
   await open();
   const server = listen.mock.contexts[0] as Server;
@@ -99,7 +99,7 @@ it('send at once, notice who is gone, and outlive trouble at the port', async ()
   expect(handled).toHaveLength(1);
 });
 
-it('have no room when all they have is taken by devices, and room again when one leaves', async () => {
+it('refuse a connection when devices hold all of them, and accept again when one disconnects', async () => {
   await open({ limits: { ...defaultGateLimits, connections: 1 } });
   const device = await call();
   ports.loggedIn(handled[0] as Socket);
@@ -113,7 +113,7 @@ it('have no room when all they have is taken by devices, and room again when one
   expect(handled).toHaveLength(2);
 });
 
-it('cut the oldest unauthenticated client for the next one, and none that has logged in', async () => {
+it('close the oldest unauthenticated client for the next one, and none that has logged in', async () => {
   await open({ limits: { ...defaultGateLimits, withoutLoginPerAddress: 1 } });
   const device = await call();
   ports.loggedIn(handled[0] as Socket);
@@ -121,11 +121,11 @@ it('cut the oldest unauthenticated client for the next one, and none that has lo
   await call();
   await until(stranger.isClosed);
   expect([device.isClosed(), handled.length]).toEqual([false, 3]);
-  // Whatever aedes calls a connection: one that was never let in is none.
+  // loggedIn ignores a connection that the port does not have.
   ports.loggedIn({});
 });
 
-it('count unauthenticated clients by their address: one with many connections takes no room from others', async () => {
+it('count unauthenticated clients by address: many connections from one address leave others alone', async () => {
   const listen = vi.spyOn(Server.prototype, 'listen');
   await open({ limits: { ...defaultGateLimits, withoutLoginPerAddress: 1 } });
   const server = listen.mock.contexts[0] as Server;
@@ -141,7 +141,7 @@ it('count unauthenticated clients by their address: one with many connections ta
   expect([one.destroyed, other.destroyed, next.destroyed]).toEqual([true, false, false]);
 });
 
-it('give an unauthenticated client ten seconds and a device all the time it wants', async () => {
+it('close an unauthenticated client after ten seconds, and never a device', async () => {
   await open();
   const [device, stranger] = [await call(), await call()];
   ports.loggedIn(handled[0] as Socket);
@@ -152,7 +152,7 @@ it('give an unauthenticated client ten seconds and a device all the time it want
   expect([device.isClosed(), clock.pending]).toEqual([false, 0]);
 });
 
-it('leave no deadline behind for one that went by itself', async () => {
+it('clear the login timer of a client that disconnects', async () => {
   await open();
   const { socket } = await call();
   expect(clock.pending).toBe(1);
@@ -160,7 +160,7 @@ it('leave no deadline behind for one that went by itself', async () => {
   await until(() => clock.pending === 0);
 });
 
-it('pass on what is within its size, and end the connection at what is not, which is reported with its client', async () => {
+it('pass on packets within the size limit, and close and report the connection at a larger one', async () => {
   await open();
   const caller = await call();
   caller.socket.write(ping);
@@ -181,7 +181,7 @@ it('end a connection that fails', async () => {
   await until(caller.isClosed);
 });
 
-it('end all connections when they are cut, and are closed only when no connection is left', async () => {
+it('close all connections on cutAll, and resolve stopListening only then', async () => {
   await open();
   const callers = [await call(), await call()];
   let isOver = false;
@@ -193,7 +193,7 @@ it('end all connections when they are cut, and are closed only when no connectio
   await until(() => callers.every(({ isClosed }) => isClosed()));
 });
 
-it('speak TLS with the certificate of the moment, and end a client that speaks none', async () => {
+it('use the current TLS certificate for each connection, and close a client that does not speak TLS', async () => {
   let asked = 0;
   const context = () => {
     asked += 1;

@@ -1,4 +1,4 @@
-// The bounds of a port that unauthenticated clients reach: the oldest that has not logged in makes room, one that has is never cut.
+// Limits of a port open to unauthenticated clients: the oldest of them is closed for a new one, a device that has logged in never is.
 import { describe, expect, it } from 'vitest';
 import { createConnectionGate, type GateLimits } from '../../../../src/link/channels/mqtt/connection-gate.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
@@ -18,7 +18,7 @@ function setUp(limits: Partial<GateLimits> = {}) {
 }
 
 describe('the connection gate', () => {
-  it('cuts the oldest of an address that holds too many open without a login', () => {
+  it('closes the oldest unauthenticated connection of an address that has too many', () => {
     const { cut, enter, gate } = setUp();
     for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) enter(name, 'a');
     enter('b1', 'b');
@@ -26,20 +26,20 @@ describe('the connection gate', () => {
     expect(gate.connections).toBe(4);
   });
 
-  it('cuts the oldest of all when many addresses do so together', () => {
+  it('closes the oldest unauthenticated connection of all when many addresses have too many together', () => {
     const { cut, enter } = setUp();
     for (let count = 0; count < 8; count += 1) enter(`one ${count}`, `address ${count}`);
     expect(cut).toEqual(['one 0', 'one 1']);
   });
 
-  it('never cuts one that has logged in, and refuses when only such are left', () => {
+  it('never closes a device that has logged in, and refuses when only such are left', () => {
     const { cut, enter, gate } = setUp();
     for (let count = 0; count < 10; count += 1) enter(`device ${count}`, 'shop')?.loggedIn();
     expect(enter('one more', 'elsewhere')).toBeUndefined();
     expect([cut, gate.connections]).toEqual([[], 10]);
   });
 
-  it('lets a device in beside unauthenticated clients that fill the port', () => {
+  it('accepts a device while unauthenticated clients fill the port', () => {
     const { cut, enter, gate } = setUp();
     for (let count = 0; count < 7; count += 1) enter(`device ${count}`, 'shop')?.loggedIn();
     for (let count = 0; count < 50; count += 1) enter(`stranger ${count}`, `address ${count}`);
@@ -51,7 +51,7 @@ describe('the connection gate', () => {
     expect(gate.connections).toBe(9);
   });
 
-  it('ends a client that has not logged in by the deadline, and leaves nothing behind', async () => {
+  it('closes a client that has not logged in by the deadline, and leaves no timer', async () => {
     const { clock, cut, enter, gate } = setUp();
     const gone = enter('gone', 'a');
     enter('slow', 'a');
@@ -62,7 +62,7 @@ describe('the connection gate', () => {
     expect([gate.connections, clock.pending]).toEqual([1, 0]);
   });
 
-  it('counts no client twice, however often it leaves', () => {
+  it('counts a client once, however often it leaves', () => {
     const { enter, gate } = setUp({ connections: 2 });
     const one = enter('one', 'a');
     one?.loggedIn();

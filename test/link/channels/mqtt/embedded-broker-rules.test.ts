@@ -1,4 +1,4 @@
-// What the embedded broker lets a client do, asked rule by rule as aedes asks them.
+// Access rules of the embedded broker, called as aedes calls them.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { mqttTopics } from '../../../../src/link/protocol.ts';
 import { answerTo, command, gatewayId } from '../../../contract/channel.ts';
@@ -24,7 +24,7 @@ const arrive = (client: FakeClient | null, topic: string, payload: Buffer | stri
   judged((done) => at.rules.published?.({ topic, payload } as never, client as never, done));
 
 describe('a login', () => {
-  it('is let in with the right secret under the device’s own name', async () => {
+  it('is accepted with the right secret under the device’s own id', async () => {
     const asked: unknown[] = [];
     await at.open({
       checkDevice: async (...login) => {
@@ -42,7 +42,7 @@ describe('a login', () => {
     expect(at.logger.lines.map(({ fields }) => fields)).toEqual([{ clientId: deviceId, returnCode: 4 }]);
   });
 
-  it('is wrong without a question under no device’s name, another’s client id, or without a secret', async () => {
+  it('is refused without a look-up for an invalid user name, another client id, or a missing secret', async () => {
     let questions = 0;
     const checkDevice = async () => (questions += 1) > 0;
     await at.open({ checkDevice });
@@ -56,7 +56,7 @@ describe('a login', () => {
     expect([questions, at.told]).toEqual([0, []]);
   });
 
-  it('that comes too often is asked to wait, and so is one that cannot be checked', async () => {
+  it('above the rate limit is refused as temporary, and so is one that cannot be checked', async () => {
     let isAway = false;
     const checkDevice = async () => {
       if (isAway) throw new Error('database down');
@@ -73,13 +73,13 @@ describe('a login', () => {
     expect(at.logger.lines.map(({ fields }) => fields)).toEqual([refusals, { err: new Error('database down'), deviceId }, refusals]);
     isAway = false;
     await at.broker.stop();
-    // aedes may still ask about one that came before the stop.
+    // aedes may still call this for a client that connected before the stop.
     expect((await logIn(new FakeClient())).error?.returnCode).toBe(3);
     expect(at.told).toHaveLength(1);
     expect(at.logger.lines.slice(3).map(({ fields }) => fields)).toEqual([refusals]);
   });
 
-  it('gets a session that ends with its connection, whatever it asked for', async () => {
+  it('gets a clean session, whatever it asked for', async () => {
     await at.open();
     const packet = { clean: false };
     expect(await judged((done) => at.rules.preConnect?.(new FakeClient().asClient(), packet as never, done))).toEqual({
@@ -89,7 +89,7 @@ describe('a login', () => {
     expect(packet.clean).toBe(true);
   });
 
-  it('is passed to onLogin with the way in which the device asked for it, once it is accepted', async () => {
+  it('is passed to onLogin with its connect options, once it is accepted', async () => {
     const logins: unknown[] = [];
     await at.open({ onLogin: (...login) => logins.push(login), checkDevice: async (_id, secret) => secret === 'right' });
     const arriving = async (packet: object, password = 'right') => {
@@ -108,14 +108,14 @@ describe('a login', () => {
       [deviceId, { will: { topic: 't', payload, isRetained: false }, keepaliveS: 0, isClean: false }],
       [deviceId, { will: undefined, keepaliveS: 0, isClean: false }],
     ]);
-    // A client that aedes asks about without having told of its packet.
+    // A client for which aedes did not call preConnect.
     expect((await logIn(new FakeClient())).is).toBe(true);
     expect(logins).toHaveLength(3);
   });
 });
 
-describe('what a device may hear and say', () => {
-  it('is its own commands', async () => {
+describe('a device', () => {
+  it('may subscribe to its own commands only', async () => {
     await at.open();
     const ask = (topic: string) =>
       judged((done) => at.rules.authorizeSubscribe?.(new FakeClient().asClient(), { topic, qos: 0 } as never, done));
@@ -123,7 +123,7 @@ describe('what a device may hear and say', () => {
     for (const topic of [mqttTopics.commands(other), mqttTopics.commands('+'), '#']) expect((await ask(topic)).is).toBeNull();
   });
 
-  it('is its own answers and presence, of which the broker retains nothing', async () => {
+  it('may publish its own answers and presence, of which the broker retains nothing', async () => {
     await at.open();
     const client = at.present();
     for (const topic of [mqttTopics.presence(deviceId), mqttTopics.answers(deviceId, gatewayId)]) {
@@ -134,7 +134,7 @@ describe('what a device may hear and say', () => {
     expect(at.told).toEqual([]);
   });
 
-  it('ends its connection at any other topic, which is reported with the device if that has logged in', async () => {
+  it('is disconnected for publishing to any other topic, which is reported with its id if it has logged in', async () => {
     await at.open();
     const client = at.present();
     const topics = [mqttTopics.presence(other), mqttTopics.answers(other, gatewayId), mqttTopics.commands(deviceId)];
@@ -145,7 +145,7 @@ describe('what a device may hear and say', () => {
     at.told.length = 0;
     expect((await publish(new FakeClient(), { topic: 'x' })).error).toBeInstanceOf(Error);
     expect(at.told).toEqual([['dropped', 'mqtt', 'unknown-address', undefined, why]]);
-    // What the broker itself says goes to nobody.
+    // The broker's own messages are not reported.
     expect((await publish(null, { topic: mqttTopics.presence(deviceId) })).error).toBeInstanceOf(Error);
     expect(at.told).toHaveLength(1);
     await at.broker.stop();
@@ -153,7 +153,7 @@ describe('what a device may hear and say', () => {
     expect(at.told).toHaveLength(1);
   });
 
-  it('is no will: the end was reported already, in the right order; an answer that was in progress counts', async () => {
+  it('that has disconnected publishes no will, because it is already reported as gone; an answer in progress is accepted', async () => {
     await at.open();
     const client = at.present();
     client.closed = true;
@@ -161,7 +161,7 @@ describe('what a device may hear and say', () => {
     expect((await publish(client, { topic: mqttTopics.answers(deviceId, gatewayId) })).error).toBeUndefined();
   });
 
-  it('is nothing any more once the device was cut off, also by one whose login was in progress at that moment', async () => {
+  it('may publish nothing after it was cut off, also if its login was in progress then', async () => {
     let letIn = (_isRight: boolean) => {};
     await at.open({ checkDevice: () => new Promise((resolve) => (letIn = resolve)) });
     const answer = { topic: mqttTopics.answers(deviceId, gatewayId) };
@@ -182,7 +182,7 @@ describe('what a device may hear and say', () => {
     expect((await publish(again, answer)).error).toBeInstanceOf(Error);
   });
 
-  it('reaches the gateway, as text or as bytes, until it stops', async () => {
+  it('reaches the gateway with text or bytes until the broker stops', async () => {
     await at.open();
     const client = at.present();
     const answer = answerTo(command(), deviceId);

@@ -1,4 +1,4 @@
-// The embedded broker itself: when it is up, what it leaves behind, whom it tells, and what a send through it promises.
+// The embedded broker: start and stop, clean-up, events, and the guarantees of a send.
 import { connect } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -19,7 +19,7 @@ afterEach(() => {
 const errorOf = (sent: Promise<void>) => sent.then(() => 'sent').catch(({ name }: Error) => name);
 
 describe('the embedded broker', () => {
-  it('tells aedes its bounds: who does not read, does not log in or does not finish is not waited for', async () => {
+  it('sets the limits of aedes: time-outs for clients that do not read or log in, bounds for inbound messages and topics', async () => {
     await at.open();
     expect(at.broker.tellsAbsence).toBe(true);
     expect(at.rules).toMatchObject({
@@ -50,7 +50,7 @@ describe('the embedded broker', () => {
     expect(at.aedes.closes).toBe(1);
   });
 
-  it('reports a connection that is cut for its size, with the device that it belongs to, and none once it stops', async () => {
+  it('reports a connection closed for an oversized packet, with its device, and none after the stop', async () => {
     const context = () => createSecureContext(selfSigned);
     await at.open({ port: 0, secure: { port: 0, context } });
     expect(at.broker.securePort).toEqual(expect.any(Number));
@@ -82,7 +82,7 @@ describe('the embedded broker', () => {
     expect(at.told).toHaveLength(2);
   });
 
-  it('waits ten seconds for the login of an unauthenticated client, and no more for a device that has logged in', async () => {
+  it('waits ten seconds for the login of an unauthenticated client, and clears the timer when it logs in', async () => {
     await at.open({ port: 0 });
     const socket = connect(at.broker.port ?? 0, '127.0.0.1').on('error', () => {});
     await until(() => at.aedes.clients > 0);
@@ -94,7 +94,7 @@ describe('the embedded broker', () => {
     await at.broker.stop();
   });
 
-  it('knows no device when it starts once more', async () => {
+  it('has no device after a restart', async () => {
     await at.open();
     const client = at.present();
     await at.broker.stop();
@@ -103,7 +103,7 @@ describe('the embedded broker', () => {
     expect(client.published).toEqual([]);
   });
 
-  it('ends connections that aedes does not know of when it stops', async () => {
+  it('closes connections unknown to aedes when it stops', async () => {
     await at.open({ port: 0 });
     const socket = connect(at.broker.port ?? 0, '127.0.0.1').on('error', () => {});
     await until(() => at.aedes.clients > 0);
@@ -112,7 +112,7 @@ describe('the embedded broker', () => {
     await closed;
   });
 
-  it('whose second port is taken leaves nothing of itself behind, and was never up', async () => {
+  it('whose second port is taken closes the first, and was never up', async () => {
     await at.open({ port: 0 });
     const taken = at.broker.port ?? 0;
     const late = at.make({ port: 0, secure: { port: taken, context: () => ({}) as never } });
@@ -121,7 +121,7 @@ describe('the embedded broker', () => {
     await at.broker.stop();
   });
 
-  it('outlives the failures that aedes reports, and logs them without what an unauthenticated client may make long', async () => {
+  it('survives the errors that aedes reports, and truncates client ids in the log', async () => {
     await at.open();
     at.aedes.emit('error', new Error('odd'));
     at.aedes.emit('clientError', { id: 'x'.repeat(1_000) }, new Error('reset'));
@@ -133,20 +133,20 @@ describe('the embedded broker', () => {
     ]);
   });
 
-  it('tells the end of a device, and nothing more once it was stopped', async () => {
+  it('reports the disconnect of a device, and nothing after the stop', async () => {
     await at.open();
     const client = at.present();
     at.aedes.emit('clientDisconnect', client);
     expect(at.told).toEqual([['gone', 'mqtt', deviceId]]);
     at.present();
     await at.broker.stop();
-    // Whoever aedes still reports: the one of before is forgotten, and two of one name are nobody's business any more.
+    // After the stop, neither a new client nor its duplicate is reported.
     at.aedes.emit('client', new FakeClient());
     at.aedes.emit('client', new FakeClient());
     expect(at.told).toHaveLength(1);
   });
 
-  it('ends the connection of a device by name, and minds no name that is not there', async () => {
+  it('closes the connection of a device by its id, and ignores an unknown id', async () => {
     await at.open();
     const client = at.present();
     at.broker.disconnectDevice(other);
@@ -157,7 +157,7 @@ describe('the embedded broker', () => {
 });
 
 describe('a send', () => {
-  it('is written to the device itself at QoS 0, kept nowhere, and over when it is written', async () => {
+  it('writes the command to the device at QoS 0, not retained, and resolves when it is written', async () => {
     await at.open();
     const client = at.present();
     const sent = command();
@@ -173,7 +173,7 @@ describe('a send', () => {
     expect(await ended).toBe('sent');
   });
 
-  it('is unclear when the connection ended meanwhile', async () => {
+  it('is unclear when the connection closed meanwhile', async () => {
     await at.open();
     const client = at.present();
     const ended = errorOf(at.broker.send(deviceId, command(), 1_000));
@@ -182,7 +182,7 @@ describe('a send', () => {
     expect(await ended).toBe('SendUnclear');
   });
 
-  it('is not tried to a device that is offline, has closed, or does not listen', async () => {
+  it('fails for a device that is offline, closed or not subscribed', async () => {
     await at.open();
     expect(await errorOf(at.broker.send(deviceId, command(), 1_000))).toBe('DeviceNotOnChannel');
     const silent = new FakeClient();
@@ -194,7 +194,7 @@ describe('a send', () => {
     expect([...silent.published, ...closed.published]).toEqual([]);
   });
 
-  it('is not tried to a device that does not read: it would come at some other time', async () => {
+  it('fails for a device that does not read, which would get the command too late', async () => {
     await at.open();
     const client = at.present();
     client.conn.writableLength = 4 * maxMessageBytes + 1;
@@ -206,7 +206,7 @@ describe('a send', () => {
     expect(await ended).toBe('sent');
   });
 
-  it('is not tried before the start and after the stop', async () => {
+  it('fails before the start and after the stop', async () => {
     at.broker = at.make();
     expect(await errorOf(at.broker.send(deviceId, command(), 1_000))).toBe('ChannelDown');
     await at.broker.start(at.listener);

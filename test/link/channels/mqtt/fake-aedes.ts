@@ -1,4 +1,4 @@
-// An embedded broker on an aedes that only tells what was asked of it, and clients that only tell what was done to them.
+// An embedded broker on a fake aedes, with fake clients: both record the calls.
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { Aedes, type AedesOptions, type Client } from 'aedes';
@@ -24,7 +24,7 @@ class FakeAedes extends EventEmitter {
     client.conn = socket;
     this.latest = client;
     socket.on('readable', () => void socket.read());
-    // The first to come logs in, whoever comes after it does not.
+    // Only the first client logs in.
     if (this.clients === 0) this.emit('client', client);
     this.clients += 1;
     return client;
@@ -61,18 +61,18 @@ export class FakeClient {
 export interface Bench {
   clock: VirtualClock;
   logger: RecordingLogger;
-  /** What the listener was told, with all that it was told. */
+  /** The calls of the listener, with their arguments. */
   told: unknown[][];
   listener: ChannelListener;
   aedes: FakeAedes;
-  /** What aedes asks about each client. */
+  /** The options with which aedes was created. */
   rules: AedesOptions;
   broker: EmbeddedBroker;
-  /** Without a port: nobody comes in but those that the test makes. */
+  /** Without a port: only the test adds clients. */
   make(options?: Partial<EmbeddedBrokerOptions>): EmbeddedBroker;
-  /** One that has started. */
+  /** Creates a broker and starts it. */
   open(options?: Partial<EmbeddedBrokerOptions>): Promise<void>;
-  /** A device that has logged in, and listens. */
+  /** Adds a device that has logged in and subscribed. */
   present(id?: string): FakeClient;
 }
 

@@ -1,4 +1,4 @@
-// An MQTT socket is read at its pace and to its size, byte by byte, before anybody parses it.
+// An MQTT socket is limited in rate and packet size before its bytes reach the parser.
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -43,14 +43,14 @@ const read = (...chunks: Buffer[]) => {
 };
 
 describe('a held socket', () => {
-  it('gives what came, and nothing when nothing came', () => {
+  it('returns received bytes, and null when there are none', () => {
     const chunk = message(10);
     expect(read(chunk)).toBe(chunk);
     expect(read()).toBeNull();
     expect([cuts, clock.pending]).toEqual([[], 0]);
   });
 
-  it('ends at a packet that is too large, and gives nothing of it', () => {
+  it('is closed at a packet that is too large, without returning any of it', () => {
     read(message(10));
     expect(read(Buffer.from([0x80, 51]))).toBeNull();
     expect([cuts, socket.destroyed]).toEqual([['too-large'], true]);
@@ -59,7 +59,7 @@ describe('a held socket', () => {
     expect(socket.reads).toBe(reads);
   });
 
-  it('takes 500 pings at once and 20 a second after that', async () => {
+  it('accepts a burst of 500 pings and 20 a second after that', async () => {
     expect(read(times(500, ping))).not.toBeNull();
     await clock.advance(1_000);
     expect(read(times(20, ping))).not.toBeNull();
@@ -68,12 +68,12 @@ describe('a held socket', () => {
     expect([cuts, socket.destroyed]).toEqual([['over-budget'], true]);
   });
 
-  it('never takes 501 pings at once', () => {
+  it('is closed at a burst of 501 pings', () => {
     expect(read(times(501, ping))).toBeNull();
     expect(cuts).toEqual(['over-budget']);
   });
 
-  it('rests after more than its share, gives nothing meanwhile, and says when there is more', async () => {
+  it('pauses above its rate, returns nothing meanwhile, and then emits readable', async () => {
     let readable = 0;
     socket.on('readable', () => {
       readable += 1;
@@ -92,7 +92,7 @@ describe('a held socket', () => {
     expect(socket.read()).not.toBeNull();
   });
 
-  it('that closes while it rests leaves no timer and says nothing more', async () => {
+  it('that closes during a pause leaves no timer and emits nothing more', async () => {
     let readable = 0;
     socket.on('readable', () => {
       readable += 1;
@@ -105,8 +105,8 @@ describe('a held socket', () => {
   });
 });
 
-describe('the pace of reading', () => {
-  it('is 500 packets at once, then 100 a second, with rests of a quarter of a second at most', async () => {
+describe('the read rate', () => {
+  it('allows a burst of 500 packets, then 100 a second, with pauses of at most 250 ms', async () => {
     const { restAfter } = createPace(clock);
     expect(restAfter(500, 0)).toBe(0);
     expect(restAfter(1, 0)).toBe(10);
@@ -116,13 +116,13 @@ describe('the pace of reading', () => {
     expect(restAfter(1, 0)).toBe(10);
   });
 
-  it('is five times as many packets as a device may send, where that is more', () => {
+  it('is at least five times the message rate of a device', () => {
     const { restAfter } = createPace(clock, 200);
     expect(restAfter(5_000, 0)).toBe(0);
     expect(restAfter(100, 0)).toBe(100);
   });
 
-  it('is 8 MiB at once, then 1 MiB a second', () => {
+  it('allows a burst of 8 MiB, then 1 MiB a second', () => {
     const { restAfter } = createPace(clock);
     const mebibyte = 1024 * 1024;
     expect(restAfter(1, 8 * mebibyte)).toBe(0);
@@ -130,7 +130,7 @@ describe('the pace of reading', () => {
     expect(restAfter(1, mebibyte)).toBe(250);
   });
 
-  it('is soon as before for a client that stops, however much it sent', async () => {
+  it('recovers soon after a client stops, however much it sent', async () => {
     const { restAfter } = createPace(clock);
     restAfter(1_000_000, 0);
     await clock.advance(5_000);

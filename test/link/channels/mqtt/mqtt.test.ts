@@ -1,4 +1,4 @@
-// The MQTT channel against a client that does only what the test says: what is sent and what is unclear, which connection counts, when it tries again.
+// The MQTT channel on a fake client: which sends are unclear, which connection is current, and when it reconnects.
 import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { MqttChannel } from '../../../../src/link/channels/mqtt/mqtt.ts';
@@ -47,7 +47,7 @@ class FakeClient extends EventEmitter {
     done?.();
   }
 
-  /** The broker takes it, and grants what it asks for. */
+  /** The broker accepts the connection and grants the subscriptions. */
   accept(granted = [{ qos: 1 }, { qos: 1 }]): void {
     this.connected = true;
     this.emit('connect');
@@ -89,7 +89,7 @@ async function up(): Promise<void> {
 }
 
 describe('the MQTT channel', () => {
-  it('cannot tell who is there, asks for no session, and lets the library repeat nothing', async () => {
+  it('cannot detect absent devices, uses a clean session, and disables the reconnects of the library', async () => {
     await up();
     expect(channel.tellsAbsence).toBe(false);
     expect(client().options).toEqual({
@@ -100,7 +100,7 @@ describe('the MQTT channel', () => {
     expect(client().stream.done).toEqual(['no delay true']);
   });
 
-  it('works over a stream without that setting', async () => {
+  it('works over a stream without setNoDelay', async () => {
     const started = channel.start(recorder);
     await clock.settle();
     client().stream.setNoDelay = undefined;
@@ -109,16 +109,19 @@ describe('the MQTT channel', () => {
     expect(words()).toEqual(['up']);
   });
 
-  it.each([[[{ qos: 1 }, { qos: 128 }]], [[{ qos: 200 }, { qos: 1 }]]])('is down while it may not subscribe: %j', async (granted) => {
-    const started = channel.start(recorder);
-    await clock.settle();
-    client().accept(granted);
-    await started;
-    expect([channel.isConnected, words(), client().ends]).toEqual([false, [], [true]]);
-    expect(clock.pending).toBe(1);
-  });
+  it.each([[[{ qos: 1 }, { qos: 128 }]], [[{ qos: 200 }, { qos: 1 }]]])(
+    'is down when a subscription is not granted: %j',
+    async (granted) => {
+      const started = channel.start(recorder);
+      await clock.settle();
+      client().accept(granted);
+      await started;
+      expect([channel.isConnected, words(), client().ends]).toEqual([false, [], [true]]);
+      expect(clock.pending).toBe(1);
+    },
+  );
 
-  it('is down when the subscription fails, and up with one that says nothing of levels', async () => {
+  it('is down when the subscription fails, and up when the reply has no QoS', async () => {
     const started = channel.start(recorder);
     await clock.settle();
     client().emit('connect');
@@ -132,7 +135,7 @@ describe('the MQTT channel', () => {
     expect([channel.isConnected, words()]).toEqual([true, ['up']]);
   });
 
-  it('gives a broker ten seconds, and then tries another connection', async () => {
+  it('times out after ten seconds, and then opens another connection', async () => {
     const started = channel.start(recorder);
     await clock.advance(9_999);
     expect(client().ends).toEqual([]);
@@ -146,7 +149,7 @@ describe('the MQTT channel', () => {
     expect([channel.isConnected, words(), clock.pending]).toEqual([true, ['up'], 0]);
   });
 
-  it('ends a connection by its first error before it is up, and not by one after that', async () => {
+  it('closes a connection at an error before it is up, not at a later one', async () => {
     const started = channel.start(recorder);
     await clock.settle();
     client().emit('error', new Error('Not authorized'));
@@ -158,7 +161,7 @@ describe('the MQTT channel', () => {
     expect([channel.isConnected, client(1).ends]).toEqual([true, []]);
   });
 
-  it('that is stopped before it has loaded, or before the broker answers, opens nothing more', async () => {
+  it('opens nothing more if stopped before the library is loaded or the broker answers', async () => {
     const early = channel.start(recorder);
     await channel.stop();
     await early;
@@ -173,7 +176,7 @@ describe('the MQTT channel', () => {
     expect([clients.length, client().ends, words(), clock.pending]).toEqual([1, [true], [], 0]);
   });
 
-  it('that is stopped is down, and does not come back from a pause', async () => {
+  it('is down after a stop, and does not reconnect after a pause', async () => {
     await up();
     await channel.stop();
     expect(channel.isConnected).toBe(false);
@@ -187,7 +190,7 @@ describe('the MQTT channel', () => {
     expect(clients).toHaveLength(2);
   });
 
-  it('waits longer after each failure', async () => {
+  it('retries the connection with back-off', async () => {
     const started = channel.start(recorder);
     await clock.settle();
     for (let failures = 1; failures <= 6; failures += 1) {
@@ -203,7 +206,7 @@ describe('the MQTT channel', () => {
 });
 
 describe('a send over MQTT', () => {
-  it('is over when the client has written it, at QoS 0 and not retained', async () => {
+  it('resolves when the client has written it, at QoS 0 and not retained', async () => {
     await up();
     const sent = command();
     const ended = errorOf(channel.send(deviceId, sent, 1_000));
@@ -232,7 +235,7 @@ describe('a send over MQTT', () => {
     expect(await stopped).toBe('SendUnclear');
   });
 
-  it('is not tried without a connection, or on one that the library has given up', async () => {
+  it('fails without a connection, or on one that the library has closed', async () => {
     expect(await errorOf(channel.send(deviceId, command(), 1_000))).toBe('ChannelDown');
     await up();
     client().connected = false;
@@ -246,8 +249,8 @@ describe('a send over MQTT', () => {
   });
 });
 
-describe('what comes over MQTT', () => {
-  it('counts on the connection in force alone', async () => {
+describe('a message over MQTT', () => {
+  it('is accepted from the current connection only', async () => {
     await up();
     client().say(presence());
     expect(words()).toEqual(['up', 'presence']);

@@ -1,4 +1,4 @@
-// The gateway as a client of an outside MQTT broker, which is one in this process that does as the test says. Pauses are in virtual time.
+// The gateway as a client of an outside MQTT broker, played by an aedes in this process. Pauses are in virtual time.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { Aedes, type AedesOptions, type Client, type ConnectPacket, type PublishPacket } from 'aedes';
@@ -64,7 +64,7 @@ const cutAll = () => {
 };
 
 describe('the gateway at an outside broker', () => {
-  it('is up once it has subscribed to answers and presence, under its own name and without a session', async () => {
+  it('is up once it has subscribed to answers and presence, with its own client id and a clean session', async () => {
     const granted: unknown[] = [];
     await open({
       authorizeSubscribe: (_client, subscription, done) => {
@@ -119,7 +119,7 @@ describe('the gateway at an outside broker', () => {
     await expect(channel.send(deviceId, command(), 1_000)).rejects.toMatchObject({ name: 'ChannelDown' });
   });
 
-  it('is down when the connection breaks, once, and up again after a pause that begins anew each time', async () => {
+  it('reports down once when the connection breaks, and up again after a back-off that starts over each time', async () => {
     await open();
     await channel.start(recorder);
     for (let round = 1; round <= 3; round += 1) {
@@ -135,7 +135,7 @@ describe('the gateway at an outside broker', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('without the right to listen is no channel, and asks again with growing pauses', async () => {
+  it('is down without the right to subscribe, and retries with back-off', async () => {
     await open({
       authorizeSubscribe: (_client, subscription, done) => done(null, subscription.topic.endsWith('presence') ? subscription : null),
     });
@@ -155,7 +155,7 @@ describe('the gateway at an outside broker', () => {
     expect(words()).toEqual([]);
   });
 
-  it('whose login is refused starts all the same, and retries', async () => {
+  it('starts even if its login is refused, and retries', async () => {
     let isOpen = false;
     await open({
       authenticate: (_client, _username, _password, done) =>
@@ -170,7 +170,7 @@ describe('the gateway at an outside broker', () => {
     expect(words()).toEqual(['up']);
   });
 
-  it('that is stopped while it waits for its next attempt does not come back', async () => {
+  it('does not reconnect if stopped during the back-off', async () => {
     await open();
     await channel.start(recorder);
     cutAll();

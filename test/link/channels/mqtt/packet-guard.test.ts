@@ -1,4 +1,4 @@
-// The guard in front of the MQTT parser: it follows packets by their headers, however they are cut, and stops what is too large by its header.
+// The guard in front of the MQTT parser: it follows packets by their headers, however the stream is split, and rejects oversized ones.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createPacketGuard } from '../../../../src/link/channels/mqtt/packet-guard.ts';
@@ -27,7 +27,7 @@ function follow(stream: Buffer, cuts: number[]): boolean {
 }
 
 describe('the packet guard', () => {
-  it('lets a login of the first limit and messages of the second pass, wherever the stream is cut', () => {
+  it('accepts a first packet and messages within their limits, however the stream is split', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 100 }),
@@ -40,7 +40,7 @@ describe('the packet guard', () => {
     );
   });
 
-  it('stops a packet over the limit, wherever the stream is cut', () => {
+  it('rejects a packet over the limit, however the stream is split', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 0, max: 1_000 }), { maxLength: 3 }),
@@ -54,11 +54,11 @@ describe('the packet guard', () => {
     expect(follow(packet(101), [])).toBe(false);
   });
 
-  it('stops at the header: not a byte of the body has to come', () => {
+  it('rejects by the header alone, before any byte of the body', () => {
     expect(createPacketGuard(limits)(Buffer.from([0x10, 0xff, 0xff, 0xff, 0x7f]))).toBe(undefined);
   });
 
-  it('holds everything that is no message to a smaller limit, and counts it', () => {
+  it('has a smaller limit for control packets, and counts them', () => {
     const subscribe = 8;
     const ping = 12;
     expect(follow(Buffer.concat([packet(10, 1), packet(51, subscribe)]), [])).toBe(false);
@@ -70,7 +70,7 @@ describe('the packet guard', () => {
     expect(count(packet(0, ping).subarray(1))).toEqual({ packets: 0, controlPackets: 0 });
   });
 
-  it('takes a length for ended after its fourth byte, whatever that says', () => {
+  it('ends a length after its fourth byte, even if its continuation bit is set', () => {
     const count = createPacketGuard(limits);
     expect(count(Buffer.concat([packet(10, 1), Buffer.from([0x30, 0x80, 0x80, 0x80, 0x80]), packet(0, 12)]))).toEqual({
       packets: 3,

@@ -1,4 +1,4 @@
-// A gateway has no numbers of packets ready: with its first packet they would be 65,536 buffers for as long as it lives.
+// The number cache of mqtt-packet stays empty: it would keep 65,536 buffers from the first packet on.
 import { createRequire } from 'node:module';
 import { connectAsync } from 'mqtt';
 import packets from 'mqtt-packet';
@@ -16,8 +16,8 @@ import { quietLogger } from '../../../support/quiet-logger.ts';
 const { cache } = createRequire(import.meta.url)('mqtt-packet/numbers.js') as { cache: Record<string, unknown> };
 const shared = { gatewayId, clock: systemClock, logger: quietLogger };
 
-it('the embedded broker writes and reads packets without them', async () => {
-  // A client of another test file in this process may have made them.
+it('the embedded broker reads and writes packets without the number cache', async () => {
+  // A client of another test file in this process may have filled it.
   for (const number of Object.keys(cache)) delete cache[number];
   const recorder = createRecorder();
   const broker = new EmbeddedBroker({ host: '127.0.0.1', port: 0, ...shared, checkDevice });
@@ -30,7 +30,7 @@ it('the embedded broker writes and reads packets without them', async () => {
   expect(Object.keys(cache).length).toBe(0);
 });
 
-it('the client of an outside broker is set to do without, whether the broker is there or not', async () => {
+it('the client of an outside broker disables the number cache, whether the broker is reachable or not', async () => {
   packets.writeToStream.cacheNumbers = true;
   const channel = new MqttChannel({ url: `mqtt://127.0.0.1:${await freePort()}`, ...shared, random: systemRandom });
   await channel.start(createRecorder());

@@ -1,4 +1,4 @@
-// The built-in queue on sockets that only tell what was done: who gets a WebSocket and who an answer, what a send promises, what counts of a frame.
+// The built-in queue on fake sockets: which handshakes become a WebSocket, the guarantees of a send, and which frames are accepted.
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { duplexPair } from 'node:stream';
@@ -73,7 +73,7 @@ const goodHeaders = {
   'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
 };
 
-/** A handshake as the HTTP server hands it over, with the library's own judgement of it. */
+/** A handshake as the HTTP server passes it on, checked by the library itself. */
 function knock(headers: Record<string, string> = {}, of = deviceId) {
   const [socket, far] = duplexPair();
   const refused: GatewayError[] = [];
@@ -89,7 +89,7 @@ async function up(): Promise<void> {
   told.length = 0;
 }
 
-/** A device’s WebSocket that is already there. */
+/** Adds a connected WebSocket of a device. */
 function arrive(of = deviceId): FakeSocket {
   const webSocket = new FakeSocket();
   const take = vi.spyOn(WebSocketServer.prototype, 'handleUpgrade').mockImplementation((_request, _socket, _head, done) => {
@@ -103,7 +103,7 @@ function arrive(of = deviceId): FakeSocket {
 const errorOf = (sent: Promise<void>) => sent.then(() => 'sent').catch(({ name }: Error) => name);
 
 describe('the built-in queue', () => {
-  it('is up once it has started and down once it has stopped, and says who is away', async () => {
+  it('is up once it has started and down once it has stopped, and can detect absent devices', async () => {
     expect([queue.isConnected, queue.tellsAbsence]).toEqual([false, true]);
     await queue.start(listener);
     expect([queue.isConnected, told]).toEqual([true, [['up', 'queue']]]);
@@ -112,7 +112,7 @@ describe('the built-in queue', () => {
     expect([queue.isConnected, clock.pending]).toEqual([false, 0]);
   });
 
-  it('has the library read no more than a frame may have, compress nothing, keep no list and answer no ping by itself', async () => {
+  it('limits the library to the frame size, without compression, client tracking and automatic pongs', async () => {
     await up();
     const take = vi.spyOn(WebSocketServer.prototype, 'handleUpgrade').mockImplementation(() => {});
     knock();
@@ -121,14 +121,14 @@ describe('the built-in queue', () => {
     expect(options).toMatchObject(bounds);
   });
 
-  it('ends a device by name, with a reason', async () => {
+  it('closes the socket of a device by its id, with a reason', async () => {
     await up();
     const socket = arrive();
     queue.disconnectDevice(deviceId);
     expect(socket.done).toEqual([['close', 4001, 'The device may no longer connect.']]);
   });
 
-  it('tells who is gone and who sent too much, and nothing more once it was stopped', async () => {
+  it('reports disconnects and oversized messages, and nothing after the stop', async () => {
     await up();
     const socket = arrive();
     const tooLarge = Object.assign(new Error('large'), { code: 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' });
@@ -148,7 +148,7 @@ describe('the built-in queue', () => {
 });
 
 describe('a handshake', () => {
-  it('that is good becomes a WebSocket of its device', async () => {
+  it('that is valid becomes a WebSocket of its device', async () => {
     await up();
     const { heard, refused } = knock();
     await clock.settle();
@@ -161,7 +161,7 @@ describe('a handshake', () => {
     expect(heard()).toContain(JSON.stringify({ command: sent }));
   });
 
-  it('is refused before the start and after the stop, as something that passes', async () => {
+  it('is refused before the start and after the stop, as temporary', async () => {
     const refusal = { errorName: 'Internal_error', httpStatus: 503, retryAfterS: 1 };
     expect(knock().refused).toMatchObject([refusal]);
     await up();
@@ -170,7 +170,7 @@ describe('a handshake', () => {
     expect(told).toEqual([]);
   });
 
-  it('of a device that connects without end is asked to wait, and its neighbour’s is taken', async () => {
+  it('above the login rate of its device is refused with Retry-After, and that of another device is accepted', async () => {
     await up();
     expect([knock().refused, knock().refused]).toEqual([[], []]);
     told.length = 0;
@@ -190,7 +190,7 @@ describe('a handshake', () => {
     expect(socket.destroyed).toBe(false);
   });
 
-  it('that the library reports as failed, and that no listener took, is cut', async () => {
+  it('that the library reports as failed without a listener is closed', async () => {
     await up();
     const take = vi.spyOn(WebSocketServer.prototype, 'handleUpgrade').mockImplementation(() => {});
     knock();
@@ -199,7 +199,7 @@ describe('a handshake', () => {
     expect(socket.destroyed).toBe(true);
   });
 
-  it('whose socket breaks ends nothing but itself', async () => {
+  it('whose socket fails is only logged', async () => {
     const { socket } = knock();
     socket.emit('error', new Error('ECONNRESET'));
     expect(logger.lines).toMatchObject([{ level: 'debug', fields: { err: new Error('ECONNRESET') } }]);
@@ -207,7 +207,7 @@ describe('a handshake', () => {
 });
 
 describe('a send', () => {
-  it('is over when the socket has written it', async () => {
+  it('resolves when the socket has written it', async () => {
     await up();
     const socket = arrive();
     const sent = command();
@@ -219,7 +219,7 @@ describe('a send', () => {
     expect(await ended).toBe('sent');
   });
 
-  it('is unclear when the socket failed with it', async () => {
+  it('is unclear when the socket fails to write it', async () => {
     await up();
     const socket = arrive();
     const cause = new Error('EPIPE');
@@ -228,7 +228,7 @@ describe('a send', () => {
     await expect(ended).rejects.toMatchObject({ name: 'SendUnclear', cause });
   });
 
-  it('is not tried to a device that is offline, or while the queue is not open', async () => {
+  it('fails for a device that is offline, or while the queue is stopped', async () => {
     expect(await errorOf(queue.send(deviceId, command(), 1_000))).toBe('ChannelDown');
     await up();
     expect(await errorOf(queue.send(deviceId, command(), 1_000))).toBe('DeviceNotOnChannel');
@@ -242,7 +242,7 @@ describe('a send', () => {
 describe('a frame', () => {
   const presence = { v: 1 as const, device: deviceId, online: true, clock: '2026-01-15T09:00:00.000Z' };
 
-  it('is an answer or presence of the device whose socket it came by', async () => {
+  it('is accepted as an answer or presence of the device of its socket', async () => {
     await up();
     const socket = arrive();
     const answer = answerTo(command(), deviceId);
@@ -255,7 +255,7 @@ describe('a frame', () => {
     expect(offered.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual([JSON.stringify({ answer }), JSON.stringify({ presence })]);
   });
 
-  it('is guessed to be presence by how it begins, for the budget alone, and read as what it is', async () => {
+  it('is classified as presence by its first bytes, for the budget only', async () => {
     await up();
     const socket = arrive();
     const answer = answerTo(command(), deviceId);
@@ -271,7 +271,7 @@ describe('a frame', () => {
     expect(offered.map(({ kind }) => kind)).toEqual(['presence', 'presence', 'answer', 'answer', 'answer', 'answer']);
   });
 
-  it('that breaks the rules is dropped, with why', async () => {
+  it('that is invalid is dropped with a reason', async () => {
     await up();
     const socket = arrive();
     socket.say('{');
@@ -282,11 +282,11 @@ describe('a frame', () => {
       ['dropped', 'queue', 'foreign-device', deviceId, expect.objectContaining({ problem: 'foreign-device' })],
       ['dropped', 'queue', 'not-json', deviceId, { why: 'it is a binary frame' }],
     ]);
-    // What is binary is not even offered.
+    // A binary frame is dropped before it is offered.
     expect(offered).toHaveLength(2);
   });
 
-  it('of a socket that was replaced still counts if it is an answer, and no more if it is presence', async () => {
+  it('of a replaced socket is still accepted if it is an answer, but not if it is presence', async () => {
     await up();
     const first = arrive();
     const answer = answerTo(command(), deviceId);

@@ -1,4 +1,4 @@
-// One send to RabbitMQ settles once, and never says more than the broker did.
+// A send to RabbitMQ settles once, and is never reported as more certain than the broker's confirms.
 import { EventEmitter } from 'node:events';
 import type { ConfirmChannel } from 'amqplib';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ interface Published {
   confirm(error?: Error): void;
 }
 
-/** The broker's side: what was published lies here until the test confirms it or gives it back. */
+/** The broker's side: holds published messages until the test confirms or returns them. */
 class FakeOutbox extends EventEmitter {
   readonly published: Published[] = [];
   isClosed = false;
@@ -27,7 +27,6 @@ class FakeOutbox extends EventEmitter {
     this.emit('return', { properties: { messageId } });
   }
 
-  /** As the library's own; only what is used here is there. */
   asChannel(): ConfirmChannel {
     return this as unknown as ConfirmChannel;
   }
@@ -47,7 +46,7 @@ describe('commands that RabbitMQ has not confirmed', () => {
     confirms.watchReturns(outbox.asChannel());
   });
 
-  /** How the send ended, once it has. */
+  /** `ended` resolves with 'sent' or the error. */
   function send(expiresInMs = 10_000): { ended: Promise<unknown>; published: Published | undefined } {
     const ended = confirms.publish(outbox.asChannel(), 'device-1', command(), expiresInMs).then(
       () => 'sent',
@@ -56,7 +55,7 @@ describe('commands that RabbitMQ has not confirmed', () => {
     return { ended, published: outbox.published.at(-1) };
   }
 
-  it('go out transient, mandatory and with an end, to the queue of their device', async () => {
+  it('are published as transient, mandatory and expiring, to the queue of their device', async () => {
     const { ended, published } = send(1_234.5);
     expect(published?.queue).toBe('tillgate.device.device-1');
     expect(published?.options).toMatchObject({ mandatory: true, persistent: false, expiration: '1235' });
@@ -65,7 +64,7 @@ describe('commands that RabbitMQ has not confirmed', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('were not sent when the broker gives them back before it confirms', async () => {
+  it('are not sent when the broker returns them before it confirms', async () => {
     const { ended, published } = send();
     if (published) outbox.giveBack(published);
     expect(absent).toEqual([]);
@@ -74,7 +73,7 @@ describe('commands that RabbitMQ has not confirmed', () => {
     expect(absent).toEqual(['device-1']);
   });
 
-  it('are distinguished: what is returned says nothing about its neighbour', async () => {
+  it('are matched by id: a returned one does not affect another', async () => {
     const one = send();
     const other = send();
     if (one.published) outbox.giveBack(one.published);
@@ -84,7 +83,7 @@ describe('commands that RabbitMQ has not confirmed', () => {
     expect(await one.ended).toBeInstanceOf(DeviceNotOnChannel);
   });
 
-  it('are unclear when the confirm does not come, and stay so when it comes late', async () => {
+  it('are unclear when the confirm is missing, and stay so when it arrives late', async () => {
     const { ended, published } = send();
     await clock.advance(3_000);
     expect(await ended).toBeInstanceOf(SendUnclear);
@@ -102,7 +101,7 @@ describe('commands that RabbitMQ has not confirmed', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('were certainly not sent when the channel is closed already', async () => {
+  it('are definitely not sent when the channel is already closed', async () => {
     outbox.isClosed = true;
     expect(await send().ended).toBeInstanceOf(ChannelDown);
     expect(clock.pending).toBe(0);

@@ -1,4 +1,4 @@
-// The sockets of the built-in queue, one a device: replaced, pinged, paced and ended, in virtual time on sockets that only tell what was done.
+// The sockets of the built-in queue, one per device: replaced, pinged, rate-limited and closed, in virtual time on fake sockets.
 import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { WebSocket } from 'ws';
@@ -50,7 +50,7 @@ function added(deviceId = 'a'): FakeSocket {
 const say = (socket: FakeSocket, text: string) => socket.emit('message', Buffer.from(text), false);
 
 describe('a device’s socket', () => {
-  it('is writable while it is open and reads what it is sent', () => {
+  it('is writable while it is open and its send buffer is not full', () => {
     const socket = added();
     expect(sockets.writable('a')).toBe(socket);
     expect(sockets.writable('b')).toBeUndefined();
@@ -63,7 +63,7 @@ describe('a device’s socket', () => {
     expect(sockets.writable('a')).toBeUndefined();
   });
 
-  it('gives its frames, which know whether it is still the one of its device', () => {
+  it('passes on its frames, which tell whether it is still the current one of its device', () => {
     const first = added();
     say(first, 'hello');
     expect(frames).toMatchObject([{ deviceId: 'a', isBinary: false }]);
@@ -73,7 +73,7 @@ describe('a device’s socket', () => {
     expect(frames.map((frame) => frame.isFromCurrent())).toEqual([false, false]);
   });
 
-  it('is replaced by the next: reported as gone at once, closed, and ended if it stays', async () => {
+  it('is replaced by the next: reported as gone at once, closed, and terminated if it stays open', async () => {
     const first = added();
     const second = added();
     expect(told).toEqual(['gone a']);
@@ -88,7 +88,7 @@ describe('a device’s socket', () => {
     expect([told, sockets.writable('a')]).toEqual([['gone a', 'gone a'], undefined]);
   });
 
-  it('that leaves in time after being replaced is not ended once more', async () => {
+  it('that closes in time after being replaced is not terminated', async () => {
     const first = added();
     added();
     first.emit('close');
@@ -98,7 +98,7 @@ describe('a device’s socket', () => {
     expect(first.done).toHaveLength(1);
   });
 
-  it('is cut off by name: reported as gone at once, closed, and ended if it stays', async () => {
+  it('is cut off by device id: reported as gone at once, closed, and terminated if it stays open', async () => {
     const socket = added();
     sockets.cutOff('a', 4001, 'enough');
     sockets.cutOff('b', 4001, 'nobody');
@@ -112,7 +112,7 @@ describe('a device’s socket', () => {
     expect([told, clock.pending]).toEqual([['gone a'], 0]);
   });
 
-  it('that is cut off is not read any more, nor is one of the same device that was replaced before', () => {
+  it('that is cut off is no longer read, nor is a replaced one of the same device', () => {
     const [replaced, current, other] = [added(), added(), added('b')];
     const ofOther = added('b');
     sockets.cutOff('a', 4001, 'enough');
@@ -135,7 +135,7 @@ describe('a device’s socket', () => {
 });
 
 describe('pings', () => {
-  it('go out every 15 s, and who says nothing until the next is ended', async () => {
+  it('are sent every 15 s, and a socket that sends nothing until the next is terminated', async () => {
     sockets.start();
     const [silent, ponging, talking, asking] = ['a', 'b', 'c', 'd'].map((id) => added(id)) as [
       FakeSocket,
@@ -156,7 +156,7 @@ describe('pings', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('are not answered to one that reads no answers: it is ended', () => {
+  it('of a socket that does not read are not answered: it is terminated', () => {
     const socket = added();
     socket.bufferedAmount = 4 * maxMessageBytes + 1;
     socket.emit('ping', Buffer.alloc(0));
@@ -164,8 +164,8 @@ describe('pings', () => {
   });
 });
 
-describe('a socket that sends more than its share', () => {
-  it('is not read for a moment, once, and then again', async () => {
+describe('a socket above its message rate', () => {
+  it('is paused once, then resumed', async () => {
     const socket = added();
     for (let count = 0; count < 500; count += 1) say(socket, 'x');
     expect(socket.done).toEqual([]);
@@ -180,7 +180,7 @@ describe('a socket that sends more than its share', () => {
     expect(frames).toHaveLength(506);
   });
 
-  it('is not resumed after its end', async () => {
+  it('is not resumed after it closed', async () => {
     const socket = added();
     for (let count = 0; count < 510; count += 1) say(socket, 'x');
     socket.emit('close');
@@ -191,7 +191,7 @@ describe('a socket that sends more than its share', () => {
 });
 
 describe('stopping', () => {
-  it('ends all, those that were replaced or cut off too, reports none as gone, and leaves no timer', async () => {
+  it('terminates all sockets, also replaced and cut-off ones, reports none as gone, and leaves no timer', async () => {
     sockets.start();
     const replaced = added();
     const current = added();

@@ -1,4 +1,4 @@
-// The RabbitMQ channel against a connection that does only what the test says: when it is up, what a break leaves unclear, what stopping waits for.
+// The RabbitMQ channel on a fake connection: when it is up, which sends a lost connection leaves unclear, and how long a stop waits.
 import { EventEmitter } from 'node:events';
 import type { ConsumeMessage } from 'amqplib';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -27,7 +27,6 @@ class FakeChannel extends EventEmitter {
   }
 }
 
-/** One connection to the broker, of the several that a channel may see. */
 class FakeModel extends EventEmitter {
   readonly inbox = new FakeChannel();
   readonly outbox = new FakeChannel();
@@ -81,7 +80,7 @@ function create(url = 'amqp://user:pw@broker:5672/shop'): RabbitmqChannel {
   return new RabbitmqChannel({ url, gatewayId, clock, random: seededRandom(1), logger, library });
 }
 
-/** As the library does it: the channels first, then the word. */
+/** Like the library: sets up the channels, then emits connect. */
 async function connected(): Promise<FakeModel> {
   const model = new FakeModel();
   await asked[0]?.options.recovery.setup(model);
@@ -102,7 +101,7 @@ const words = () => recorder.told.map(({ what }) => what);
 const errorOf = (sent: Promise<void>) => sent.then(() => 'sent').catch(({ name }: Error) => name);
 
 describe('the RabbitMQ channel', () => {
-  it('asks for a heartbeat of ten seconds unless the address has its own, and shows who it is', async () => {
+  it('uses a heartbeat of ten seconds unless the URL sets one, and a connection name', async () => {
     const { channel } = await up();
     expect([channel.tellsAbsence, channel.isConnected, words()]).toEqual([true, true, ['up']]);
     expect(asked[0]?.url.searchParams.get('heartbeat')).toBe('10');
@@ -118,7 +117,7 @@ describe('the RabbitMQ channel', () => {
     expect(asked[1]?.url.searchParams.get('heartbeat')).toBe('3');
   });
 
-  it('starts without its broker, and is up when that comes', async () => {
+  it('starts without its broker, and is up when the broker is reachable', async () => {
     const channel = create();
     const started = channel.start(recorder);
     await clock.settle();
@@ -130,7 +129,7 @@ describe('the RabbitMQ channel', () => {
     expect([channel.isConnected, words()]).toEqual([true, ['up']]);
   });
 
-  it('is down while the broker is down or takes nothing, and says each change once', async () => {
+  it('is down while the broker is disconnected or blocked, and reports each change once', async () => {
     const { channel } = await up();
     connection.emit('blocked');
     connection.emit('blocked');
@@ -147,7 +146,7 @@ describe('the RabbitMQ channel', () => {
     expect(channel.isConnected).toBe(true);
   });
 
-  it('begins anew when the broker takes one of its channels or queues away', async () => {
+  it('reconnects when the broker closes a channel or cancels a consumer', async () => {
     const { model } = await up();
     model.inbox.emit('close');
     model.outbox.emit('close');
@@ -157,7 +156,7 @@ describe('the RabbitMQ channel', () => {
     expect(model.closes).toBe(3);
   });
 
-  it('tells the operator what troubles it', async () => {
+  it('logs each failure for the operator', async () => {
     const channel = create();
     const started = channel.start(recorder);
     await clock.settle();
@@ -181,7 +180,7 @@ describe('the RabbitMQ channel', () => {
     ]);
   });
 
-  it('says once a minute that the broker is still away', async () => {
+  it('logs once a minute that the broker is still unreachable', async () => {
     const channel = create();
     const started = channel.start(recorder);
     await clock.settle();
@@ -216,7 +215,7 @@ describe('the RabbitMQ channel', () => {
 });
 
 describe('a send over RabbitMQ', () => {
-  it('is over when the broker confirms, and tells a device that is not there', async () => {
+  it('resolves when the broker confirms, and reports a device that is not connected', async () => {
     const { channel, model } = await up();
     const sent = errorOf(channel.send(deviceId, command(), 1_000));
     model.outbox.confirms[0]?.();
@@ -235,7 +234,7 @@ describe('a send over RabbitMQ', () => {
     expect(await sent).toBe('SendUnclear');
   });
 
-  it('is not tried on channels of a connection that is gone', async () => {
+  it('fails on channels of a closed connection', async () => {
     const { channel, model } = await up();
     connection.emit('disconnect');
     connection.emit('connect');
@@ -245,7 +244,7 @@ describe('a send over RabbitMQ', () => {
 });
 
 describe('stopping', () => {
-  it('leaves what is in progress unclear, closes the connection once, and is not up any more', async () => {
+  it('leaves sends in progress unclear, closes the connection once, and is down', async () => {
     const { channel, model } = await up();
     const sent = errorOf(channel.send(deviceId, command(), 1_000));
     const returned = errorOf(channel.send(deviceId, command(), 1_000));
@@ -259,7 +258,7 @@ describe('stopping', () => {
     expect(await errorOf(channel.send(deviceId, command(), 1_000))).toBe('ChannelDown');
   });
 
-  it('waits two seconds for a broker that hangs, and not at all for one that fails', async () => {
+  it('waits two seconds for a broker that hangs, and not for one that fails', async () => {
     const { channel } = await up();
     connection.onClose = () => new Promise(() => {});
     let isStopped = false;
