@@ -1,4 +1,4 @@
-// A request from its headers to its handler, hook by hook: when it is counted, whose slot it takes, what refuses it, and when it is over.
+// A request from its headers to its handler, hook by hook: when it is counted, which slot it takes, why it is refused, and when it ends.
 import { EventEmitter } from 'node:events';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -98,13 +98,13 @@ function call(given: Given = {}) {
   const send = () => {
     let passedOn: unknown[] | undefined;
     hooks.onSend(request, reply, 'an answer', (...args) => (passedOn = args));
-    // The answer goes on as it is.
+    // The hook does not change the answer.
     expect(passedOn).toEqual([]);
   };
   return { request, raw, socket, begin, comeIn, send };
 }
 
-/** Let in as far as its handler. */
+/** Admits a request up to its handler. */
 async function admitted(given: Given = {}) {
   const one = call(given);
   expect(one.begin()).toBe(true);
@@ -121,7 +121,7 @@ const refused = async (given: Given = {}) => {
 };
 
 describe('a request', () => {
-  it('is over when its answer is out and the work has ended: then it is logged and measured with its time', async () => {
+  it('ends when its answer is sent and its handler has returned: then it is logged and measured with its duration', async () => {
     await clock.advance(5_000);
     const { request, raw } = await admitted();
     factsOf(request).errorCode = 31;
@@ -134,14 +134,14 @@ describe('a request', () => {
     expect(observed).toEqual([['POST', `${base}/Device/Pay`, 31, 300]]);
   });
 
-  it('that never came to its handler is over with its answer', () => {
+  it('that never reached its handler ends with its answer', () => {
     const { begin, raw } = call();
     begin();
     raw.emit('close');
     expect(observed).toHaveLength(1);
   });
 
-  it('that stays open for hours is no request in progress', async () => {
+  it('that is long-lived does not count as in flight', async () => {
     const { request, raw } = await admitted({ isLongLived: true });
     await admission.drained(1_000);
     admission.workEnded(request);
@@ -149,7 +149,7 @@ describe('a request', () => {
     expect([observed, clock.pending]).toEqual([[], 0]);
   });
 
-  it('is waited for when the gateway stops', async () => {
+  it('is awaited when the gateway stops', async () => {
     const { request, raw } = await admitted();
     let isDrained = false;
     const drained = admission.drained(1_000).then(() => (isDrained = true));
@@ -161,7 +161,7 @@ describe('a request', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('makes its connection busy from its body on until its answer is made, read or not', async () => {
+  it('marks its connection as busy from its body until its answer is ready, read or not', async () => {
     const { begin, comeIn, send, socket } = call();
     begin();
     expect(told).toEqual([]);
@@ -175,7 +175,7 @@ describe('a request', () => {
     ]);
   });
 
-  it('whose key was good makes its connection known, and one that is open to all does not', async () => {
+  it('with a valid key marks its connection as authenticated, and one to an open route does not', async () => {
     const keyed = await admitted({ access: keyFor('POS'), key: keys.one });
     expect(told).toContainEqual(['logged in', keyed.socket]);
     const stranger = await admitted({ ip: '192.0.2.2' });
@@ -183,8 +183,8 @@ describe('a request', () => {
   });
 });
 
-describe('what refuses a request', () => {
-  it('is a stop, for all but the probes of a supervisor', () => {
+describe('a request is refused', () => {
+  it('while the gateway stops, except for health and metrics', () => {
     refusal = new GatewayError('Too_Many_Requests', 'The gateway is stopping.');
     expect(() => call().begin()).toThrow('stopping');
     expect(() => call({ url: '/healthy' }).begin()).toThrow('stopping');
@@ -192,24 +192,24 @@ describe('what refuses a request', () => {
     for (const url of ['/health/live', '/health/ready', '/metrics']) expect(call({ url }).begin()).toBe(true);
   });
 
-  it('is a sign that no text may have, in its query or in its path', () => {
+  it('with U+0000 in its query or path', () => {
     expect(() => call({ query: { a: 'x\0' } }).begin()).toThrow('U+0000');
     expect(() => call({ params: { file: 'a', id: 'x\0' } }).begin()).toThrow('There is no such path.');
     expect(call({ params: { file: 'a', id: 7 } }).begin()).toBe(true);
     expect(call({ params: undefined }).begin()).toBe(true);
   });
 
-  it('is its key, and nothing on open routes', async () => {
+  it('without a valid key, except on open routes', async () => {
     expect(await refused({ access: keyFor('POS') })).toBe('APIKey is missing.');
     expect(await refused({ access: keyFor('POS'), is404: true })).toBe('let in');
     expect(await refused({ access: undefined })).toBe('let in');
   });
 });
 
-describe('slots', () => {
+describe('request slots', () => {
   const keyed = { access: keyFor('POS'), key: keys.one };
 
-  it('are returned when the request is over', async () => {
+  it('are released when the request has ended', async () => {
     create({ requestsInFlight: 1 });
     for (const given of [{}, keyed]) {
       const first = await admitted(given);
@@ -224,7 +224,7 @@ describe('slots', () => {
     }
   });
 
-  it('are not needed by probes and by what stays open', async () => {
+  it('are not needed by health, metrics and long-lived requests', async () => {
     create({ requestsInFlight: 0 });
     expect(await refused()).toMatch(/Too many requests/);
     for (const url of ['/health/live', '/metrics']) expect(await refused({ url })).toBe('let in');
@@ -232,7 +232,7 @@ describe('slots', () => {
     expect(await refused({ ...keyed, isLongLived: true })).toBe('let in');
   });
 
-  it('say when to come again', async () => {
+  it('are refused with Retry-After', async () => {
     create({ requestsInFlight: 0 });
     for (const given of [{}, keyed]) {
       const { begin, comeIn } = call(given);
@@ -241,7 +241,7 @@ describe('slots', () => {
     }
   });
 
-  it('are a merchant’s once its key is known: over its share it is refused, and its neighbour is not', async () => {
+  it('are charged to the merchant of the key: above its share it is refused, and another merchant is not', async () => {
     create({ requestsInFlight: 20, merchantSharePercent: 10 });
     const ask = (key: string) => refused({ access: keyFor('POS'), key, ip: `192.0.2.${(asked += 1)}` });
     let asked = 0;
@@ -252,7 +252,7 @@ describe('slots', () => {
     expect(await ask(keys.other)).toBe('let in');
   });
 
-  it('of anonymous callers are their own: with all of them taken a key is served, at the same address too, and a program that is known', async () => {
+  it('of anonymous callers are separate: when all are taken, requests with a key and known programs are still served', async () => {
     create({ requestsInFlight: 40 });
     let anonymousSlots = 0;
     while ((await refused({ ip: `192.0.2.${anonymousSlots % 4}` })) === 'let in') anonymousSlots += 1;
@@ -265,14 +265,14 @@ describe('slots', () => {
     expect(told).toContainEqual(['logged in', broker.socket]);
   });
 
-  it('of anonymous callers whose answer is made and not read go to the next one, and the connection is cut; those that are worked on stay', async () => {
+  it('of anonymous callers with unread answers are reclaimed by closing the connection; those still in progress are not', async () => {
     create({ requestsInFlight: 1 });
     const first = await admitted();
     expect(await refused({ ip: '192.0.2.2' })).toMatch(/Too many requests/);
     first.send();
     const second = await admitted({ ip: '192.0.2.2' });
     expect(told).toContainEqual(['cut', '192.0.2.1']);
-    // That the first closes now gives nothing back twice.
+    // The first request releases nothing again when it closes.
     admission.workEnded(first.request);
     first.raw.emit('close');
     expect(await refused({ ip: '192.0.2.3' })).toMatch(/Too many requests/);
@@ -280,14 +280,14 @@ describe('slots', () => {
     second.raw.emit('close');
   });
 
-  it('are not held while a credential is looked up: over the bound the one that has waited longest is turned away, once', async () => {
+  it('are not taken during a credential look-up: above the limit the longest waiting request is refused, once', async () => {
     const lookUps: (() => void)[] = [];
     const wait = new Promise<void>((resolve) => lookUps.push(resolve));
     const known: Caller = { merchantId: 'one', keyId: keys.one, modules: new Set(['POS']) };
     create({ requestsInFlight: 2 }, async (key) => (key === keys.one ? known : wait.then(() => undefined)));
     const flood = [1, 2, 3].map((number) => refused({ access: keyFor('POS'), key: keys.other, ip: `192.0.2.${number}` }));
     expect(await flood[0]).toBe('Too many credentials are being looked up.');
-    // A key that is known is judged at once, and served.
+    // A cached key is checked at once, and served.
     const till = await admitted(keyed);
     expect(await flood[1]).toBe('Too many credentials are being looked up.');
     admission.workEnded(till.request);

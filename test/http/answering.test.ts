@@ -1,4 +1,4 @@
-// What every answer has, failure and success alike, and what is written down of it: on replies that only tell what was done to them.
+// Headers, envelope and log line of every answer, failure and success alike, on fake replies.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { answerFailure, answerInEnvelope } from '../../src/http/answering.ts';
@@ -63,7 +63,7 @@ describe('a failure', () => {
     expect(logger.lines).toEqual([]);
   });
 
-  it('keeps what its route has said of caches and frames, and holds a browser to HTTPS where it came by it', () => {
+  it('keeps the cache and frame headers of its route, and has HSTS over HTTPS', () => {
     Object.assign(reply.headers, { 'cache-control': 'private', 'content-security-policy': 'mine' });
     const { headers } = fail(new GatewayError('Device_Busy', 'It is.'), requestOf({ protocol: 'https' }));
     expect(headers).toMatchObject({ 'cache-control': 'private', 'content-security-policy': 'mine' });
@@ -74,7 +74,7 @@ describe('a failure', () => {
     [429, { 'retry-after': '7' }, new GatewayError('Too_Many_Requests', 'Wait.', { retryAfterS: 7 })],
     [401, { 'www-authenticate': 'Bearer' }, new GatewayError('Invalid_API_Key', 'No.', { httpStatus: 401 })],
     [408, { connection: 'close' }, new GatewayError('Invalid_Request', 'Slow.', { httpStatus: 408 })],
-  ])('with %i says what goes with it, and no other does', (status, expected, error) => {
+  ])('with %i has its own header, and no other', (status, expected, error) => {
     const { headers } = fail(error);
     expect(reply.status).toBe(status);
     expect(headers).toMatchObject(expected);
@@ -83,16 +83,16 @@ describe('a failure', () => {
     if (status !== 408) expect(headers['connection']).toBe('keep-alive');
   });
 
-  it('with 413 does not end the connection under a client that still writes', () => {
+  it('with 413 does not close the connection while the client still writes', () => {
     expect(fail(new GatewayError('Invalid_Request', 'Large.', { httpStatus: 413 })).headers).not.toHaveProperty('connection');
   });
 
-  it('tells what this request did not do where it could be misread', () => {
+  it('says what this request did not do where the code alone is ambiguous', () => {
     fail(new GatewayError('Too_Many_Requests', 'Wait.'));
     expect(reply.body).toMatchObject({ errorMessage: expect.stringContaining('an earlier one may have') });
   });
 
-  it('names its operation for the log if it has one', () => {
+  it('records its OID for the log if it has one', () => {
     expect(fail(new GatewayError('Device_Busy', 'x', { fields: { OID: uuid('a') } })).facts.oid).toBe(uuid('a'));
     expect(fail(new GatewayError('Device_Busy', 'x', { fields: { OID: 5 } })).facts.oid).toBeUndefined();
     expect(fail(new GatewayError('Device_Busy', 'x', { fields: { other: 'x' } })).facts.oid).toBeUndefined();
@@ -127,7 +127,7 @@ describe('a success', () => {
     return sent;
   };
 
-  it('is put into the envelope once, and names its operation', () => {
+  it('is put into the envelope once, and its OID is recorded', () => {
     const request = requestOf();
     const body = run('preSerialization', request, { OID: uuid('a'), x: 1 });
     expect(body).toEqual({ errorCode: 0, errorMessage: '', OID: uuid('a'), x: 1 });
@@ -135,11 +135,11 @@ describe('a success', () => {
     expect(run('preSerialization', request, 'as it is')).toBe('as it is');
   });
 
-  it.each([null, undefined, 'text', [1]])('is no %j', (payload) => {
+  it.each([null, undefined, 'text', [1]])('cannot be %j', (payload) => {
     expect(() => run('preSerialization', requestOf(), payload)).toThrow('must return an object');
   });
 
-  it('has the headers of every answer, ends its connection only if it is the last, and counts as one without an envelope, too', () => {
+  it('has the headers of every answer, closes its connection only during a drain, and is counted even without an envelope', () => {
     const request = requestOf();
     expect(run('onSend', request, 'payload')).toBe('payload');
     expect([reply.headers['x-request-id'], reply.headers['connection'], factsOf(request).errorCode]).toEqual(['r-1', 'keep-alive', 0]);
@@ -151,14 +151,14 @@ describe('a success', () => {
   });
 });
 
-describe('the line of a request', () => {
+describe('the log line of a request', () => {
   const logged = (request: FastifyRequest, more: object = {}) => {
     Object.assign(reply.raw, more);
     logRequest(logger, request, reply.asReply(), 12.3456);
     return logger.lines.at(-1);
   };
 
-  it('tells route, outcome and time, and whether its caller left', () => {
+  it('has route, outcome and duration, and whether the client disconnected', () => {
     const request = requestOf();
     Object.assign(factsOf(request), { merchantId: 'm', errorCode: 31 });
     const fields = {
@@ -180,19 +180,19 @@ describe('the line of a request', () => {
     [1, true, 'warn'],
     [2, false, 'warn'],
     [3, true, 'info'],
-  ])('of errorCode %i, asked all the time: %s, is at %s', (errorCode, logsSuccessAtDebug, level) => {
+  ])('of errorCode %i, with logsSuccessAtDebug %s, has level %s', (errorCode, logsSuccessAtDebug, level) => {
     const request = requestOf({ routeOptions: { url: '/x', config: { logsSuccessAtDebug } } });
     factsOf(request).errorCode = errorCode;
     expect(logged(request)?.level).toBe(level);
   });
 
-  it('has a pattern for a path, never the path', () => {
+  it('has the route pattern, never the path', () => {
     expect(routeOf(requestOf())).toBe('/tillgate/Device/Pay');
     expect(routeOf(requestOf({ is404: true }))).toBe('unmatched');
     expect(routeOf(requestOf({ routeOptions: {} }))).toBe('unmatched');
   });
 
-  it('tells what the request speaks of, if that is a UUID and no secret of the caller', () => {
+  it('has device, document and operation if they are UUIDs and no secret of the caller', () => {
     const body = { DeviceID: uuid('a').toUpperCase(), documentNr: uuid('b'), OID: uuid('c') };
     expect(subjectsOf(requestOf({ body }))).toEqual({ deviceId: uuid('a'), documentNr: uuid('b'), oid: uuid('c') });
     expect(subjectsOf(requestOf({ query: body }))).toEqual({ deviceId: uuid('a'), documentNr: uuid('b'), oid: uuid('c') });
@@ -204,7 +204,7 @@ describe('the line of a request', () => {
     expect(subjectsOf(request)).toEqual({ documentNr: uuid('b'), oid: uuid('d') });
   });
 
-  it('of a crash has neither secrets nor card numbers', () => {
+  it('of a crash contains neither secrets nor card numbers', () => {
     const request = requestOf();
     factsOf(request).presentedSecrets.push('canary', 'four', 'abc', '');
     const error = new Error('four abc 4111111111111111 canary', { cause: new Error('canary below') });
@@ -238,7 +238,7 @@ describe('an unknown path', () => {
     }
   };
 
-  it('is 405 with what is allowed if another method has it, however it is spelt', () => {
+  it('is 405 with the allowed methods if another method has it, in any case and spelling', () => {
     for (const url of ['/base/things/7', '/BASE/Things/7/', '/base/things/7?a=/b']) {
       expect(refuse(url)).toEqual([405, 'The method must be DELETE or GET or HEAD.']);
       expect(reply.headers['allow']).toBe('DELETE, GET, HEAD');
@@ -255,7 +255,7 @@ describe('an unknown path', () => {
     },
   );
 
-  it('ends the connection of who wanted to upgrade', () => {
+  it('closes the connection of an upgrade request', () => {
     refuse('/nowhere', { upgrade: 'websocket' });
     expect(reply.headers['connection']).toBe('close');
   });

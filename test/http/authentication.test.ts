@@ -1,4 +1,4 @@
-// Who gets in [D8 to D11], in which order it is judged, and what guessing costs.
+// Authentication [D8 to D11]: credentials, the order of checks, and rate limits.
 import { afterEach, describe, expect, it } from 'vitest';
 import { createTokenCheck } from '../../src/http/authentication.ts';
 import type { HttpServerOptions } from '../../src/http/server.ts';
@@ -27,14 +27,14 @@ const unknownKey = (n: number) => `99999999-9999-4999-8999-${String(n).padStart(
 const good = { DeviceID: deviceId, amount: 1 };
 
 describe('a key', () => {
-  it('comes in the query of a GET, the body of a POST or the header', async () => {
+  it('is accepted in the query of a GET, the body of a POST or the header', async () => {
     const { get, post } = start();
     expect((await get(`/Device/sample/Status?DeviceID=a&APIKey=${posKey}`)).code).toBe(0);
     expect((await get('/Device/sample/Status?DeviceID=a', { 'x-api-key': posKey })).code).toBe(0);
     expect((await post('/Device/sample/Pay', { ...good, APIKey: posKey.toUpperCase() })).code).toBe(0);
     expect((await post('/Device/sample/Pay', good, { 'x-api-key': posKey })).code).toBe(0);
     expect((await post('/Device/sample/Pay', { ...good, APIKey: '' }, { 'x-api-key': posKey })).code).toBe(0);
-    // A POST's key does not belong into its URL, where logs and proxies would keep it.
+    // The key of a POST may not be in its URL, which logs and proxies store.
     expect((await post(`/Device/sample/Pay?APIKey=${posKey}`, good)).code).toBe(10);
   });
 
@@ -56,14 +56,14 @@ describe('a key', () => {
     expect((await start().get(`/Device/sample/Status?DeviceID=a&APIKey=${posKey}&APIKey=${posKey}`)).code).toBe(10);
   });
 
-  it('that opens another module is 11, and one of several modules is enough', async () => {
+  it('without access to the module is 11; access to one of several is enough', async () => {
     const { post, get } = start();
     expect((await post('/Device/sample/Pay', { ...good, APIKey: qrKey })).code).toBe(11);
     expect((await post('/Device/sample/Pay', { ...good, APIKey: posKey })).code).toBe(0);
     expect((await get(`/Device/sample/Status?DeviceID=a&APIKey=${qrKey}`)).code).toBe(11);
   });
 
-  it('is judged before the other fields', async () => {
+  it('is checked before the other fields', async () => {
     const { post, sample } = start();
     expect((await post('/Device/sample/Pay', {})).code).toBe(10);
     expect((await post('/Device/sample/Pay', { APIKey: unknownKey(1) })).code).toBe(10);
@@ -72,7 +72,7 @@ describe('a key', () => {
     expect(sample.runs['Pay']).toBeUndefined();
   });
 
-  it('cannot be looked up while the database is down: 2', async () => {
+  it('is 2 while the database is down', async () => {
     const { post } = start({
       findCaller: async () => {
         throw new GatewayError('Error_Connection_Database', 'The database is offline.');
@@ -85,7 +85,7 @@ describe('a key', () => {
 describe('an optional key', () => {
   const basic = (id: string, secret: string) => ({ authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` });
 
-  it('may be absent; present, it must be good and open the module', async () => {
+  it('may be absent; if present, it must be valid and have access to the module', async () => {
     const { get } = start();
     expect((await get('/Invoice/sample?QR=a')).body).toEqual({ errorCode: 0, errorMessage: '' });
     expect((await get(`/Invoice/sample?QR=a&APIKey=${qrKey}`)).body.merchant).toBe('merchant-qr');
@@ -94,7 +94,7 @@ describe('an optional key', () => {
     expect((await get(`/Invoice/sample?QR=a&APIKey=${posKey}`)).code).toBe(11);
   });
 
-  it("may be a device's own credential, which must be good as well", async () => {
+  it("may be a device's own credential, which must be valid as well", async () => {
     const { get } = start();
     expect((await get('/Invoice/sample?QR=a', basic(deviceId.toUpperCase(), deviceSecret))).body.device).toBe(deviceId);
     expect((await get('/Invoice/sample?QR=a', basic(deviceId, 'wrong'))).code).toBe(10);
@@ -103,7 +103,7 @@ describe('an optional key', () => {
     expect((await get('/Device/sample/Status?DeviceID=a', basic(deviceId, deviceSecret))).code).toBe(10);
   });
 
-  it('can be made necessary: a key or a device credential', async () => {
+  it('can be required: a key or a device credential', async () => {
     const { get } = start();
     expect((await get('/Invoice/guarded')).code).toBe(10);
     expect((await get(`/Invoice/guarded?APIKey=${qrKey}`)).code).toBe(0);
@@ -111,8 +111,8 @@ describe('an optional key', () => {
   });
 });
 
-describe('the admin token', () => {
-  it('needs the admin token: otherwise HTTP 401', async () => {
+describe('the cabinet API', () => {
+  it('needs the admin token, otherwise HTTP 401', async () => {
     const { post } = start();
     const things = (headers: Record<string, string>) => post('/cabinet/api/things', { name: 'a' }, headers);
     expect((await things({ authorization: `Bearer ${adminToken}` })).body).toEqual({
@@ -128,7 +128,7 @@ describe('the admin token', () => {
     expect((await post('/cabinet/api/things', { APIKey: posKey })).status).toBe(401);
   });
 
-  it('without a configured token is closed', () => {
+  it('is closed without a configured token', () => {
     expect([undefined, ''].flatMap((token) => ['', 'x'].map((candidate) => createTokenCheck(token)(candidate)))).toEqual([
       false,
       false,
@@ -140,8 +140,8 @@ describe('the admin token', () => {
   });
 });
 
-describe('limits', () => {
-  it('hold each key to its rate: 41 with HTTP 429 and Retry-After, and not its neighbour', async () => {
+describe('rate limits', () => {
+  it('apply to each key separately: 41 with HTTP 429 and Retry-After', async () => {
     const clock = createVirtualClock();
     const { get } = start({ clock, rateLimitPerS: 5 });
     const status = () => get(`/Device/sample/Status?DeviceID=a&APIKey=${posKey}`);
@@ -155,7 +155,7 @@ describe('limits', () => {
     expect([(await status()).code, (await status()).code, (await status()).code]).toEqual([0, 0, 41]);
   });
 
-  it('never refuse a right key, secret or token because of wrong ones from the same address', async () => {
+  it('never refuse a valid key, secret or token because of wrong ones from the same address', async () => {
     const { get, post } = start();
     const basic = (secret: string) => ({ authorization: `Basic ${Buffer.from(`${deviceId}:${secret}`).toString('base64')}` });
     const wrong = Array.from({ length: 500 }, (_, n) => [

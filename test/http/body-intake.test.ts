@@ -1,4 +1,4 @@
-// Bodies that are still coming, in memory and virtual time: what each may hold, who is cut for whom, and what every end leaves behind.
+// Bodies in transfer, in memory and virtual time: their limits, which one is cut for another, and that each end releases its memory.
 import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type BodyIntake, createBodyIntake, type IntakeOptions } from '../../src/http/body-intake.ts';
@@ -17,7 +17,7 @@ function create(bounds: Partial<IntakeOptions> = {}): BodyIntake {
   return createBodyIntake({ clock, bodyBytes: 1_000, bodiesPerAddress: 2, bufferedBytes: 1_000_000, ...bounds });
 }
 
-/** A body that has begun; `end` is how it ended, by now. */
+/** Starts a body; text() and status() return how it ended, if it has. */
 function begin({ address = 'a', length }: { address?: string; length?: number } = {}) {
   const payload = new PassThrough();
   let end: Buffer | undefined;
@@ -49,7 +49,7 @@ const held = () => [intake.unfinished, intake.bufferedBytes];
 const listeners = ({ payload }: Body) => ['data', 'end', 'close'].map((event) => payload.listenerCount(event));
 
 describe('a body', () => {
-  it('is whole when all of it has come, in one piece or in several, and holds nothing from then on', async () => {
+  it('is complete when all of it has arrived, in one or several chunks, and holds no memory then', async () => {
     const [one, several] = [begin({ length: 5 }), begin()];
     const before = listeners({ ...one, payload: new PassThrough() });
     await one.write('hello');
@@ -61,7 +61,7 @@ describe('a body', () => {
     expect([listeners(one), listeners(several)]).toEqual([before, before]);
   });
 
-  it('may be empty, and just as large as the bound', async () => {
+  it('may be empty, and exactly as large as the limit', async () => {
     const [empty, full] = [begin({ length: 0 }), begin({ length: 1_000 })];
     await full.write('x'.repeat(600), 'x'.repeat(400));
     await finish(empty);
@@ -69,13 +69,13 @@ describe('a body', () => {
     expect([empty.text(), full.text()?.length]).toEqual(['', 1_000]);
   });
 
-  it('that says that it will be too large is not waited for, and takes no place', async () => {
+  it('that announces too large a length is refused at once', async () => {
     const body = begin({ length: 1_001 });
     await clock.settle();
     expect([body.status(), held(), listeners(body)]).toEqual([413, [0, 0], listeners({ ...body, payload: new PassThrough() })]);
   });
 
-  it('that becomes too large ends there, and what still comes is dropped, so that its sender can read why', async () => {
+  it('that becomes too large is refused, and the rest of it is discarded, so that the client can read the answer', async () => {
     const body = begin();
     await body.write('x'.repeat(1_000));
     expect(body.status()).toBeUndefined();
@@ -86,7 +86,7 @@ describe('a body', () => {
     expect(held()).toEqual([0, 0]);
   });
 
-  it.each([4, 6])('that has another length than the %i it announced is refused', async (length) => {
+  it.each([4, 6])('that differs from its announced length of %i is refused', async (length) => {
     const body = begin({ length });
     await body.write('hello');
     await finish(body);
@@ -97,20 +97,20 @@ describe('a body', () => {
     ['closes', (payload: PassThrough) => payload.destroy()],
     ['breaks', (payload: PassThrough) => payload.destroy(new Error('ECONNRESET'))],
     ['tells an error alone', (payload: PassThrough) => payload.emit('error', new Error('aborted'))],
-  ])('whose connection %s is over', async (_how, end) => {
+  ])('whose connection %s is refused', async (_how, end) => {
     const body = begin();
     await body.write('hel');
     end(body.payload);
     await clock.settle();
     expect([body.status(), body.sentence(), held()]).toEqual([400, expect.stringContaining('connection ended'), [0, 0]]);
-    // A connection may break once more after that: it ends no process.
+    // A later error of the connection is ignored.
     body.payload.emit('error', new Error('late'));
     expect(held()).toEqual([0, 0]);
   });
 });
 
-describe('of one address', () => {
-  it('the oldest is cut for one too many, and no other address notices', async () => {
+describe('bodies of one address', () => {
+  it('above the limit: the oldest is cut, and other addresses are not affected', async () => {
     const neighbour = begin({ address: 'b' });
     const bodies = [begin(), begin(), begin()];
     await clock.settle();
@@ -119,7 +119,7 @@ describe('of one address', () => {
     expect([neighbour.status(), intake.unfinished]).toEqual([undefined, 3]);
   });
 
-  it('those that have ended no longer count', async () => {
+  it('no longer count once they have ended', async () => {
     const [first] = [begin(), begin()];
     await finish(first);
     const third = begin();
@@ -130,12 +130,12 @@ describe('of one address', () => {
   });
 });
 
-describe('of all', () => {
+describe('bodies of all addresses', () => {
   const roomFor = (bodies: number, bytes: number) => {
     intake = create({ bodyBytes: 100_000, bodiesPerAddress: 100, bufferedBytes: bodies * overheadBytes + bytes });
   };
 
-  it('none is cut at the bound, and beyond it the slowest, until there is some room', async () => {
+  it('are not cut at the limit; above it the slowest is, until there is room', async () => {
     roomFor(3, 60_000);
     const [slow, quick] = [begin({ address: 'slow' }), begin({ address: 'quick' })];
     await slow.write('x'.repeat(30_000));
@@ -150,7 +150,7 @@ describe('of all', () => {
     expect(held()).toEqual([2, 2 * overheadBytes + 30_001]);
   });
 
-  it('one that has just begun counts as quick until it has had the time to show it', async () => {
+  it('count as fast at first, until they have had time to prove it', async () => {
     roomFor(2, 44_000);
     const older = begin({ address: 'older' });
     await older.write('x'.repeat(22_000));
@@ -161,7 +161,7 @@ describe('of all', () => {
     expect([older.status(), younger.status()]).toEqual([408, undefined]);
   });
 
-  it('speed is what came lately: much of long ago is little', async () => {
+  it('are rated by recently received bytes, not by earlier ones', async () => {
     roomFor(2, 70_000);
     const [once, now] = [begin({ address: 'once' }), begin({ address: 'now' })];
     await once.write('x'.repeat(50_000));
@@ -172,7 +172,7 @@ describe('of all', () => {
     expect([once.status(), now.status()]).toEqual([408, undefined]);
   });
 
-  it('the slowest is cut, whenever it came', async () => {
+  it('are cut by speed, not by age', async () => {
     roomFor(2, 4_999);
     const [quick, slow] = [begin({ address: 'quick' }), begin({ address: 'slow' })];
     await clock.advance(2_000);
@@ -180,7 +180,7 @@ describe('of all', () => {
     expect([quick.status(), slow.status()]).toEqual([undefined, 408]);
   });
 
-  it('what came half a second ago still counts for the most part', async () => {
+  it('are rated mostly by the bytes of the last half second', async () => {
     roomFor(2, 8_000);
     const [little, much] = [begin({ address: 'little' }), begin({ address: 'much' })];
     await much.write('x'.repeat(8_000));
@@ -189,7 +189,7 @@ describe('of all', () => {
     expect([little.status(), much.status()]).toEqual([408, undefined]);
   });
 
-  it('one that came long ago and brings little is slower than one that has just begun', async () => {
+  it('that started long ago and send little are slower than one that has just started', async () => {
     roomFor(2, 5_000);
     const older = begin({ address: 'older' });
     await clock.advance(2_000);
@@ -198,7 +198,7 @@ describe('of all', () => {
     expect([older.status(), younger.status()]).toEqual([408, undefined]);
   });
 
-  it('bodies that bring nothing take room, too: beyond it two go, and a tenth is free', async () => {
+  it('use memory even if empty: above the limit two are cut, so that a tenth is free', async () => {
     roomFor(10, 0);
     const bodies = Array.from({ length: 11 }, (_, number) => begin({ address: String(number) }));
     await clock.settle();
@@ -206,7 +206,7 @@ describe('of all', () => {
     expect(intake.unfinished).toBe(9);
   });
 
-  it('as many are cut as make a tenth of the room free, not only one', async () => {
+  it('are cut until a tenth of the memory is free, not only one', async () => {
     roomFor(4, 40_000);
     const bodies = [begin({ address: '1' }), begin({ address: '2' }), begin({ address: '3' }), begin({ address: '4' })] as const;
     for (const body of bodies) {

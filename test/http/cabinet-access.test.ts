@@ -1,4 +1,4 @@
-// Who gets into the cabinet by a session cookie, from where, in which role, and when they are asked for the password once more.
+// Access to the cabinet by a session cookie: origin, role, and confirmation by password.
 import { afterEach, describe, expect, it } from 'vitest';
 import type { HttpServerOptions } from '../../src/http/server.ts';
 import type { Viewer } from '../../src/http/viewer.ts';
@@ -38,7 +38,7 @@ function start(overrides: Partial<HttpServerOptions> = {}) {
 const cookie = (token: string) => ({ cookie: `other=1; tillgate_session=${token}`, 'x-tillgate-request': '1' });
 
 describe('a session', () => {
-  it('is found by its cookie, and its user is named in what was done', async () => {
+  it('is found by its cookie, and its user is the actor', async () => {
     const { create } = start();
     expect(await create(cookie('operator'))).toMatchObject({ errorCode: 0, actor: 'operator <operator@shop.md>' });
     expect(await create(cookie('unknown'))).toMatchObject({ status: 401, errorCode: 10 });
@@ -46,13 +46,13 @@ describe('a session', () => {
     expect(await create({ 'x-tillgate-request': '1' })).toMatchObject({ status: 401, errorCode: 10 });
   });
 
-  it('does not stand in for a wrong token', async () => {
+  it('does not replace a wrong token', async () => {
     const { create, asked } = start();
     expect(await create({ ...cookie('operator'), authorization: 'Bearer wrong' })).toMatchObject({ status: 401, errorCode: 10 });
     expect(asked).toEqual([]);
   });
 
-  it('opens what its role may, and nothing else', async () => {
+  it('has access to the calls of its role only', async () => {
     const { create, call } = start();
     expect(await create(cookie('merchant'))).toMatchObject({ errorCode: 0 });
     expect(await create(cookie('viewer'))).toMatchObject({ status: 403, errorCode: 11 });
@@ -60,7 +60,7 @@ describe('a session', () => {
     expect(await call('DELETE', '/things/1', cookie('operator'))).toMatchObject({ errorCode: 0, isDeleted: true });
   });
 
-  it('must be confirmed anew for what is confirmed, once its time is over; a machine with the admin token need not', async () => {
+  it('needs a new confirmation for confirmed calls once it has expired; the admin token does not', async () => {
     const late = { ...person('operator'), confirmedUntilMs: clock.elapsed() };
     const { call, create } = start({ findSession: async () => late });
     const refused = await call('DELETE', '/things/1', cookie('operator'));
@@ -70,7 +70,7 @@ describe('a session', () => {
     expect(await call('DELETE', '/things/1', { authorization: `Bearer ${adminToken}` })).toMatchObject({ errorCode: 0 });
   });
 
-  it('has as many requests a second as a key', async () => {
+  it('has the rate limit of a key', async () => {
     const { create } = start({ rateLimitPerS: 2 });
     const answers = [];
     for (let count = 0; count < 3; count += 1) answers.push((await create(cookie('operator'))).errorCode);
@@ -82,14 +82,14 @@ describe('a session', () => {
 describe('a change from another site', () => {
   const refused = { status: 403, errorCode: 40 };
 
-  it('is refused without our header, which a foreign page cannot send', async () => {
+  it('is refused without the header X-Tillgate-Request, which a foreign page cannot send', async () => {
     const { create, call } = start();
     expect(await create({ cookie: 'tillgate_session=operator' })).toMatchObject(refused);
     expect(await create({ ...cookie('operator'), 'x-tillgate-request': '0' })).toMatchObject(refused);
     expect(await call('DELETE', '/things/1', { cookie: 'tillgate_session=operator' })).toMatchObject(refused);
   });
 
-  it('is refused when the browser names another origin than the host', async () => {
+  it('is refused when its Origin differs from the host', async () => {
     const { create } = start();
     for (const origin of ['https://evil.example', 'null', 'https://localhost:80.evil.example', 'http://localhost:81'])
       expect(await create({ ...cookie('operator'), origin }), origin).toMatchObject(refused);
@@ -97,7 +97,7 @@ describe('a change from another site', () => {
       expect(await create({ ...cookie('operator'), host: new URL(origin).host, origin }), origin).toMatchObject({ errorCode: 0 });
   });
 
-  it('is distinguished from one that comes through a proxy under the public address', async () => {
+  it('is distinguished from one of the public URL, through a proxy', async () => {
     const { create } = start({ publicUrl: 'https://pay.example.md/tillgate' });
     const operator = { ...cookie('operator'), cookie: '__Host-tillgate_session=operator' };
     expect(await create({ ...operator, origin: 'https://pay.example.md' })).toMatchObject({ errorCode: 0 });
@@ -105,7 +105,7 @@ describe('a change from another site', () => {
       expect(await create({ ...operator, origin }), origin).toMatchObject(refused);
   });
 
-  it('cannot sign a user in either: open calls ask for the same', async () => {
+  it('cannot sign a user in either: public calls have the same checks', async () => {
     const { call } = start();
     expect(await call('POST', '/door', {})).toMatchObject(refused);
     expect(await call('POST', '/door', { 'x-tillgate-request': '1' })).toEqual({ status: 200, errorCode: 0, errorMessage: '' });

@@ -1,4 +1,4 @@
-// The cabinet's files: pages, assets and what is neither, each with the headers that keep a browser safe and quick.
+// The files of the cabinet: pages, assets and unknown paths, each with its security and cache headers.
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -41,7 +41,7 @@ describe('the cabinet', () => {
     },
   );
 
-  it('lets a page load from this origin only, and run nothing that is not a file', async () => {
+  it('restricts a page to this origin, without inline scripts', async () => {
     const policy = String((await get('/cabinet')).headers['content-security-policy']);
     expect(policy).toContain("default-src 'none'");
     expect(policy).toContain("script-src 'self';");
@@ -50,7 +50,7 @@ describe('the cabinet', () => {
     expect(policy).toContain("frame-ancestors 'none'");
   });
 
-  it('keeps files with a hash in their name for good, and those without not at all', async () => {
+  it('caches files with a hash in their name for good, and others not at all', async () => {
     const hashed = await get('/cabinet/assets/index-Ab12.js');
     expect(hashed.headers['cache-control']).toBe('public, max-age=31536000, immutable');
     expect(hashed.headers['content-type']).toBe('text/javascript; charset=utf-8');
@@ -58,7 +58,7 @@ describe('the cabinet', () => {
     expect((await get('/cabinet/first-paint.js')).headers['cache-control']).toBe('no-store');
   });
 
-  it('sends a body that was compressed beforehand to those who take it', async () => {
+  it('sends a precompressed body to a client that accepts it', async () => {
     const answer = await get('/cabinet/assets/index-Ab12.js', { 'accept-encoding': 'gzip, deflate, br' });
     expect(answer.headers['content-encoding']).toBe('gzip');
     expect(answer.headers['vary']).toBe('accept-encoding');
@@ -72,13 +72,13 @@ describe('the cabinet', () => {
     '/cabinet/sources.sha256',
     '/cabinet/../package.json',
     '/cabinet/%2e%2e/package.json',
-  ])('has no page for %s', async (path) => {
+  ])('serves its page at %s, with absolute asset paths', async (path) => {
     const answer = await get(path, { accept: 'text/html' });
     expect(answer.statusCode).toBe(404);
     expect(answer.json()).toMatchObject({ errorCode: 40 });
   });
 
-  it('leaves other methods of the API what they were: 405 with the right one, or 404', async () => {
+  it('does not change other methods of the API: 405 with the allowed one, or 404', async () => {
     const wrong = await get('/cabinet/api/things');
     expect([wrong.statusCode, wrong.headers['allow']]).toEqual([405, 'POST']);
     const nowhere = await sample.server.app.inject({ method: 'POST', url: `${base}/cabinet/api/nothing` });
@@ -87,14 +87,14 @@ describe('the cabinet', () => {
 });
 
 describe('{base_url}', () => {
-  it('leads a browser to the cabinet', async () => {
+  it('redirects a browser to the cabinet', async () => {
     for (const path of ['', '/']) {
       const answer = await get(path, { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' });
       expect([answer.statusCode, answer.headers['location']]).toEqual([302, `${base}/cabinet`]);
     }
   });
 
-  it('answers all other callers that there is no such path', async () => {
+  it('is 404 for all other clients', async () => {
     for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }]) {
       const answer = await get('', headers);
       expect([answer.statusCode, answer.json().errorCode]).toEqual([404, 40]);
@@ -103,7 +103,7 @@ describe('{base_url}', () => {
 });
 
 describe('a gateway whose cabinet is not built', () => {
-  it('says so, and what to do', async () => {
+  it('serves a page that says so, and what to do', async () => {
     const bare = createSample({ cabinetDirectory: pathToFileURL(`${temporaryDirectory()}/nowhere/`) });
     const answer = await bare.server.app.inject({ url: `${base}/cabinet/payments` });
     expect(answer.body).toContain('npm run web');

@@ -1,4 +1,4 @@
-// What a request is told that breaks its schema or the rules of bodies: one sentence, with the field and the rule, and never the value.
+// Error messages for requests that violate their schema or the rules for bodies: one sentence with the field and the rule, never the value.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { checkCharset, checkQuery, parseJsonBody } from '../../src/http/json-body.ts';
 import { createValidatorCompiler } from '../../src/http/validation.ts';
@@ -22,7 +22,7 @@ const thrownBy = (work: () => unknown) => {
   }
 };
 
-describe('a schema that is broken', () => {
+describe('a schema violation', () => {
   const object = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more });
 
   it.each([
@@ -56,7 +56,7 @@ describe('a schema that is broken', () => {
     expect(complaintOf(object({ field: schema }), { field: value })).toBe(`field ${rule}.`);
   });
 
-  it('names the field wherever it lies, spelt as JSON has it and without odd signs', () => {
+  it('has the path of the field, in JSON notation and without control characters', () => {
     const list = { type: 'array', items: object({ Name: { type: 'string' } }, { required: ['Name'] }) };
     expect(complaintOf(object({ a: object({ list }) }), { a: { list: [{ Name: 'x' }, {}] } })).toBe('a.list[1].Name is required.');
     expect(complaintOf(object({ list }), { list: [{ Name: 5 }] })).toBe('list[0].Name must be a text.');
@@ -70,7 +70,7 @@ describe('a schema that is broken', () => {
     expect(complaintOf(object({ a: object({}, { additionalProperties: false }) }), { a: { odd: 1 } })).toBe('a.odd is not a known field.');
   });
 
-  it('tells of a whole that is wrong', () => {
+  it('of the whole body or query names that', () => {
     expect(complaintOf({ type: 'object' }, 'text')).toBe('The body must be a JSON object.');
     expect(complaintOf({ type: 'object' }, 'text', 'querystring')).toBe('The query must be an object.');
     expect(complaintOf({ type: 'object' }, 'text', 'params')).toBe('The path must be an object.');
@@ -79,7 +79,7 @@ describe('a schema that is broken', () => {
     expect('error' in unnamed && unnamed.error.message).toBe('The body must be a JSON object.');
   });
 
-  it('is none in headers, which their readers check; texts of a query become numbers, those of a body do not', () => {
+  it('is not reported for headers, which their readers check; strings of a query become numbers, those of a body do not', () => {
     const headers = { odd: 1 };
     expect(compile({ schema: object({}, { required: ['a'] }), httpPart: 'headers' })(headers)).toEqual({ value: headers });
     const schema = object({ n: { type: 'integer' } });
@@ -90,7 +90,7 @@ describe('a schema that is broken', () => {
     expect(compile({ schema, httpPart: 'body' })(good)).toEqual({ value: good });
   });
 
-  it('knows days and times with and without their parts', () => {
+  it('of a date-time accepts optional seconds, fractions and offsets', () => {
     const schema = object({ at: { type: 'string', format: 'date-time' } });
     const good = [
       '2030-01-31T12:00',
@@ -145,15 +145,15 @@ describe('a body', () => {
     '{"a":{"prototype":1}}',
     'null',
     '7',
-  ])('%s has nothing wrong', (text) => {
+  ])('%s is accepted', (text) => {
     expect(parseJsonBody(Buffer.from(text), caps)).toEqual(JSON.parse(text));
   });
 
-  it.each(['', ' \n', '\ufeff'])('that is empty (%j) is none', (text) => {
+  it.each(['', ' \n', '\ufeff'])('that is empty (%j) is undefined', (text) => {
     expect(parseJsonBody(Buffer.from(text), caps)).toBeUndefined();
   });
 
-  it('whose name is long is named by its beginning', () => {
+  it('with a long field name has it truncated in the message', () => {
     expect(read(`{"${'n'.repeat(100)}":"\\u0000"}`)).toBe(`${'n'.repeat(60)} must not contain the character U+0000.`);
   });
 });
@@ -168,7 +168,7 @@ describe('a query', () => {
     expect(thrownBy(() => checkQuery(query))).toEqual([400, sentence]);
   });
 
-  it.each([undefined, null, {}, { a: 'x', b: ['y'], c: 7 }])('%j has nothing wrong', (query) => {
+  it.each([undefined, null, {}, { a: 'x', b: ['y'], c: 7 }])('%j is accepted', (query) => {
     expect(thrownBy(() => checkQuery(query))).toBeUndefined();
   });
 });
@@ -176,7 +176,7 @@ describe('a query', () => {
 describe('a charset', () => {
   const told = (contentType: string | undefined) => thrownBy(() => checkCharset(contentType));
 
-  it('is UTF-8 or what is the same, however it is written, or absent', () => {
+  it('may be UTF-8 or a subset of it, in any spelling, or absent', () => {
     const good = [
       'application/json',
       'application/json; charset=utf-8',

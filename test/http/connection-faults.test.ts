@@ -1,5 +1,5 @@
-// What happens on a socket beside a request, on sockets that only tell what was done to them: who is answered, who is cut, and who is let be
-// because an answer is still due. And that ten thousand cuts at once keep nobody waiting.
+// Socket events outside a request, on fake sockets: which are answered, which close the connection, and which are ignored because an
+// answer is still due. Also: ten thousand closes at once delay no other caller.
 import { EventEmitter } from 'node:events';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -25,7 +25,7 @@ class FakeSocket extends EventEmitter {
     this.#ended = done;
   }
 
-  /** What was written is out. */
+  /** Completes the write. */
   flush(): void {
     this.#ended();
   }
@@ -63,7 +63,7 @@ beforeEach(() => {
 const fail = (code?: string, on = socket) =>
   connections.clientError(Object.assign(new Error('odd'), code === undefined ? {} : { code }), on.asSocket());
 
-/** A request whose headers have come. */
+/** Starts a request: its headers have arrived. */
 function begin(on = socket) {
   const request = { socket: on, complete: false };
   const response = Object.assign(new EventEmitter(), {
@@ -80,13 +80,13 @@ function begin(on = socket) {
   return { request, response, answered };
 }
 
-describe('what cannot be read', () => {
+describe('an unreadable request', () => {
   it.each([
     [undefined, 400],
     ['HPE_INVALID_METHOD', 400],
     ['HPE_HEADER_OVERFLOW', 431],
     ['HPE_CHUNK_EXTENSIONS_OVERFLOW', 413],
-  ])('is answered (%s: %i) and counted, and the socket closed once that is out', (code, status) => {
+  ])('is answered (%s: %i) and counted, and the socket closed after the write', (code, status) => {
     fail(code);
     expect([socket.statuses, failures, socket.destroys]).toEqual([[status], [status], 0]);
     expect(socket.written[0]).toContain('"errorCode":40');
@@ -96,7 +96,7 @@ describe('what cannot be read', () => {
     expect(socket.destroys).toBe(1);
   });
 
-  it('is not answered on a socket that is gone, or that cannot be written to', () => {
+  it('is not answered on a socket that is reset or not writable', () => {
     fail('ECONNRESET');
     expect([socket.written, socket.destroys]).toEqual([[], 1]);
     const closing = new FakeSocket();
@@ -105,7 +105,7 @@ describe('what cannot be read', () => {
     expect([closing.written, closing.destroys, failures]).toEqual([[], 1, []]);
   });
 
-  it('is answered after a request that was answered whole', () => {
+  it('is answered after a completely answered request', () => {
     const { request, answered } = begin();
     request.complete = true;
     answered();
@@ -113,15 +113,15 @@ describe('what cannot be read', () => {
     expect(socket.statuses).toEqual([400]);
   });
 
-  it('is answered in the place of a request that has not come whole', () => {
+  it('is answered in place of an incomplete request', () => {
     begin();
     fail('HPE_INVALID_CHUNK_SIZE');
     expect(socket.statuses).toEqual([400]);
   });
 });
 
-describe('garbage behind a request whose answer is due', () => {
-  it('is not answered: it would be read as the answer to a payment; that one is sent and ends the connection', () => {
+describe('garbage after a request whose answer is due', () => {
+  it('is not answered, or a client could read it as the answer to a payment; that answer closes the connection', () => {
     const { request, response } = begin();
     request.complete = true;
     fail('HPE_INVALID_METHOD');
@@ -129,14 +129,14 @@ describe('garbage behind a request whose answer is due', () => {
     expect([socket.written, socket.destroys, failures, response.shouldKeepAlive]).toEqual([[], 0, [], false]);
   });
 
-  it('cuts the connection where the answer has begun and the request never came whole', () => {
+  it('closes the connection if the answer has started and the request is incomplete', () => {
     const { response } = begin();
     response.headersSent = true;
     fail('HPE_INVALID_CHUNK_SIZE');
     expect([socket.written, socket.destroys, failures]).toEqual([[], 1, []]);
   });
 
-  it('cuts it where the answer is out and not yet closed', () => {
+  it('closes it if the answer is sent but not yet closed', () => {
     const { request, response } = begin();
     Object.assign(response, { headersSent: true, writableFinished: true });
     request.complete = true;
@@ -144,7 +144,7 @@ describe('garbage behind a request whose answer is due', () => {
     expect([socket.written, socket.destroys]).toEqual([[], 1]);
   });
 
-  it('cuts it where the request was answered early and the rest of it is in no good order', () => {
+  it('closes it if the request was answered early and its rest is malformed', () => {
     const { answered } = begin();
     answered();
     fail('HPE_INVALID_CHUNK_SIZE');
@@ -162,7 +162,7 @@ describe('a request that was too slow', () => {
     expect([socket.statuses, failures]).toEqual([[408], [408]]);
   });
 
-  it('is cut with at most fifty others in a turn, so that who is served in between does not wait for all', async () => {
+  it('is closed in batches of fifty, so that other requests are served in between', async () => {
     const sockets = Array.from({ length: 120 }, () => new FakeSocket());
     for (const each of sockets) timeOut(each);
     const answeredByTurn: number[] = [];
@@ -178,7 +178,7 @@ describe('a request that was too slow', () => {
     expect(socket.statuses).toEqual([408]);
   });
 
-  it('is answered as it should when it came in whole before its turn', async () => {
+  it('is answered normally if it is complete before its turn', async () => {
     const { request, response } = begin();
     timeOut();
     request.complete = true;
@@ -186,7 +186,7 @@ describe('a request that was too slow', () => {
     expect([socket.statuses, socket.destroys, response.shouldKeepAlive]).toEqual([[], 0, true]);
   });
 
-  it('is so too when it is the next one on its connection', async () => {
+  it('is answered normally also as the next request on its connection', async () => {
     const first = begin();
     first.request.complete = true;
     first.answered();
@@ -197,7 +197,7 @@ describe('a request that was too slow', () => {
     expect([socket.statuses, socket.destroys, response.shouldKeepAlive]).toEqual([[], 0, true]);
   });
 
-  it('is refused when only half of the next one came', async () => {
+  it('is refused if the next request is incomplete', async () => {
     const first = begin();
     first.request.complete = true;
     first.answered();
@@ -207,7 +207,7 @@ describe('a request that was too slow', () => {
     expect(socket.statuses).toEqual([408]);
   });
 
-  it('is refused when nothing came since the one before it', async () => {
+  it('is refused if nothing arrived after the previous one', async () => {
     const first = begin();
     first.request.complete = true;
     first.answered();
@@ -216,7 +216,7 @@ describe('a request that was too slow', () => {
     expect(socket.statuses).toEqual([408]);
   });
 
-  it('that has disconnected before its turn is left alone', async () => {
+  it('whose client has disconnected before its turn is ignored', async () => {
     timeOut();
     socket.writable = false;
     await clock.advance(0);
@@ -224,10 +224,10 @@ describe('a request that was too slow', () => {
   });
 });
 
-describe('a connection on which nothing moves', () => {
+describe('an idle connection', () => {
   const stall = () => server.stalled(socket.asSocket());
 
-  it('is cut when its answer is not read, or when it has had one and is idle', () => {
+  it('is closed when its answer is not read, or after its answers', () => {
     expect(server.stalledMs).toBe(30_000);
     const { answered } = begin();
     socket.writableLength = 1;
@@ -239,7 +239,7 @@ describe('a connection on which nothing moves', () => {
     expect(socket.destroys).toBe(2);
   });
 
-  it('is let be while it waits for an answer, however long, also for the second of two', () => {
+  it('is kept open while an answer is due, however long, also for the second of two requests', () => {
     const [first] = [begin(), begin()];
     stall();
     first.answered();
@@ -247,14 +247,14 @@ describe('a connection on which nothing moves', () => {
     expect(socket.destroys).toBe(0);
   });
 
-  it('is let be before its first request: that has time-outs of its own', () => {
+  it('is kept open before its first request, which has its own time-outs', () => {
     stall();
     expect(socket.destroys).toBe(0);
   });
 });
 
-describe('odd requests', () => {
-  it('with another Expect than 100-continue are answered 417, in the envelope, and counted', () => {
+describe('unsupported requests', () => {
+  it('with an Expect other than 100-continue are answered 417, in the envelope, and counted', () => {
     const headers: [string, string][] = [];
     let status = 0;
     let body = '';
@@ -273,7 +273,7 @@ describe('odd requests', () => {
     const names = headers.map(([name]) => name.toLowerCase());
     expect(names).toEqual(['content-type', 'content-length', 'cache-control', 'connection']);
     expect(headers.find(([name]) => name.toLowerCase() === 'content-length')).toEqual([expect.any(String), String(body.length)]);
-    // It is under way until its answer is out.
+    // It is in progress until its answer is closed.
     server.stalled(socket.asSocket());
     expect(socket.destroys).toBe(0);
     response.emit('close');
@@ -281,13 +281,13 @@ describe('odd requests', () => {
     expect(socket.destroys).toBe(1);
   });
 
-  it('to connect elsewhere are refused with what is allowed', () => {
+  it('with CONNECT are refused with the allowed methods', () => {
     server.emit('connect', {}, socket);
     expect([socket.statuses, failures]).toEqual([[405], [405]]);
     expect(socket.written[0]).toContain('\r\nAllow: GET, POST\r\n');
   });
 
-  it('are refused where there is only a socket, with its own headers', () => {
+  it('are refused on the bare socket, with additional headers', () => {
     connections.refuse(socket.asSocket(), protocolFailure(426, 'No.'), ['X-Own: 1']);
     expect(socket.statuses).toEqual([426]);
     expect(socket.written[0]).toContain('\r\nX-Own: 1\r\n');

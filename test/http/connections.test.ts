@@ -1,5 +1,5 @@
-// What happens on the wire around a request: every failure wears the envelope [D7], nobody can hold the server,
-// and a long answer is not cut.
+// HTTP on real sockets: every failure has the envelope [D7], no client can block the server,
+// and a slow answer is not cut off.
 
 import { request as httpRequest } from 'node:http';
 import fc from 'fast-check';
@@ -58,7 +58,7 @@ describe('malformed HTTP', () => {
     expectEnvelope(await sendRaw(port, bytes), status);
   });
 
-  it('answers any garbage with an envelope or, if it is no whole request, in time', async () => {
+  it('answers any garbage with an envelope, or closes an incomplete request in time', async () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 300 }).map((list) => Buffer.from(list)),
       fc.string({ maxLength: 200 }).map((text) => Buffer.from(`GET ${base}/${text} HTTP/1.1\r\n\r\n`)),
@@ -71,7 +71,7 @@ describe('malformed HTTP', () => {
         const connection = await openRaw(port);
         connection.socket.end(sent);
         const text = await connection.untilClosed();
-        // A half-closed connection without a whole request may end without an answer: there is nobody to read it.
+        // A half-closed connection with an incomplete request may close without an answer.
         if (text === '') return;
         // The answer to HEAD has a length and no body.
         if (sent.toString('latin1').startsWith('HEAD')) return;
@@ -82,7 +82,7 @@ describe('malformed HTTP', () => {
     expect((await fetch(`http://127.0.0.1:${port}${base}/health/live`)).status).toBe(200);
   });
 
-  it('takes an ordinary POST that also asks for h2c', async () => {
+  it('accepts an ordinary POST that also offers h2c', async () => {
     const text = await sendRaw(
       port,
       post('/test/echo', '{"a":1}', 'Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAA\r\n'),
@@ -90,7 +90,7 @@ describe('malformed HTTP', () => {
     expect(JSON.parse(parseAnswers(text)[0]?.body ?? '')).toEqual({ errorCode: 0, errorMessage: '', body: { a: 1 } });
   });
 
-  it('answers 413 to a large body, and the answer survives a client that reads only after it has written all', async () => {
+  it('answers 413 to a large body, also for a client that reads only after writing all of it', async () => {
     // On a busy machine eight megabytes may take longer than the short limits of the other tests.
     const patient = createSample();
     const connection = await openRaw((await patient.server.listen()).port);
@@ -105,7 +105,7 @@ describe('malformed HTTP', () => {
     await patient.server.stop(0);
   });
 
-  it('answers 413 to a chunked body that grows too large, and cuts it when it does not end', async () => {
+  it('answers 413 to a chunked body that grows too large, and closes it when it does not end', async () => {
     const chunk = `10000\r\n${'a'.repeat(0x10000)}\r\n`;
     const head = `POST ${base}/test/echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
     expectEnvelope(await sendRaw(port, head + chunk.repeat(20)), 413);
@@ -121,7 +121,7 @@ describe('slow clients', () => {
     expectEnvelope(await sendRaw(port, bytes), 408);
   });
 
-  it('that drip a header now and then are cut as well', async () => {
+  it('that drip headers get 408 as well', async () => {
     const connection = await openRaw(port);
     connection.socket.write(`GET ${base}/health/live HTTP/1.1\r\n`);
     const drip = setInterval(() => connection.socket.write('X-A: b\r\n'), 30);
@@ -138,15 +138,15 @@ describe('slow clients', () => {
     expect(texts.every((text) => text.startsWith('HTTP/1.1 408'))).toBe(true);
   });
 
-  it('that say nothing more after an answer are let go', async () => {
+  it('that are idle after an answer are closed', async () => {
     const text = await sendRaw(port, post('/test/nothing', '{}'));
     expect(parseAnswers(text)).toHaveLength(1);
   });
 
-  it('that do not read their answer are cut', async () => {
+  it('that do not read their answer are closed', async () => {
     const connection = await openRaw(port);
     connection.socket.pause();
-    // The reference's script is larger than the buffers between the two ends when it is asked for often enough.
+    // Twenty copies of this script exceed the socket buffers of both ends.
     connection.socket.write(`GET ${base}/docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(20));
     await expect
       .poll(() => new Promise((resolve) => sample.server.app.server.getConnections((_error, count) => resolve(count))), { timeout: 5000 })
@@ -155,8 +155,8 @@ describe('slow clients', () => {
   });
 });
 
-describe('long answers', () => {
-  it('outlast every time-out of the request', async () => {
+describe('slow answers', () => {
+  it('are not affected by the time-outs of the request', async () => {
     const answered = new Promise<string>((resolve, reject) => {
       const client = httpRequest(
         `http://127.0.0.1:${port}${base}/test/slow`,
@@ -177,7 +177,7 @@ describe('long answers', () => {
     expect(JSON.parse(await answered)).toEqual({ errorCode: 0, errorMessage: '', done: true });
   });
 
-  it('outlast the time-out for stalled readers when they follow another answer on the same connection', async () => {
+  it('are not affected by the time-out for stalled readers after another answer on the same connection', async () => {
     const connection = await openRaw(port);
     connection.socket.write(post('/test/nothing', '{}') + post('/test/slow', '{}', 'Connection: close\r\n'));
     await connection.until((text) => text.includes('}'));
@@ -185,7 +185,7 @@ describe('long answers', () => {
     expect(parseAnswers(await connection.untilClosed())).toHaveLength(2);
   });
 
-  it('are not answered by the complaint about garbage that follows on the same connection', async () => {
+  it('are not preceded by an error about garbage that follows on the same connection', async () => {
     const connection = await openRaw(port);
     connection.socket.write(post('/test/slow', '{}'));
     await expect.poll(() => sample.runs['slow']).toBe(1);

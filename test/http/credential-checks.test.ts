@@ -1,9 +1,9 @@
-// Those whose credential is being looked up: each is told its outcome once, whatever comes of its look-up afterwards.
+// Pending credential look-ups: each request is answered once, whatever its look-up returns later.
 import type { FastifyRequest } from 'fastify';
 import { expect, it } from 'vitest';
 import { createCredentialChecks } from '../../src/http/credential-checks.ts';
 
-it('turns away the one that has waited longest, and answers no call twice', async () => {
+it('refuses the request that has waited longest, and answers none twice', async () => {
   const lookUps: PromiseWithResolvers<void>[] = [];
   const line = createCredentialChecks(2);
   const told: [string, string][] = [];
@@ -26,7 +26,7 @@ it('turns away the one that has waited longest, and answers no call twice', asyn
     ['third', 'good'],
     ['fourth', 'wrong'],
   ]);
-  // Both have left room.
+  // Both have released their slots.
   come('fifth');
   come('sixth');
   expect(told).toHaveLength(4);

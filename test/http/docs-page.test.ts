@@ -1,4 +1,4 @@
-// What a look at the API reference costs: its documents are made once, and a large file is sent piece by piece.
+// Cost of the API reference: its documents are built once, and a large file is streamed.
 import { readFile } from 'node:fs/promises';
 import fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, expect, it } from 'vitest';
@@ -27,19 +27,19 @@ function create(): void {
   registerDocsPage(app, { basePath: '', describe: async () => document, demo: () => demo, access: open });
 }
 
-it.each(['/docs/openapi.json', '/docs/cabinet.json', '/openapi.json'])('%s is made once, however often it is asked for', async (url) => {
+it.each(['/docs/openapi.json', '/docs/cabinet.json', '/openapi.json'])('%s is built once, however often it is requested', async (url) => {
   create();
   const first = await app.inject(url);
   const cost = looks;
   expect(cost).toBeGreaterThan(0);
   const second = await app.inject(url);
   expect([second.statusCode, second.body, looks]).toEqual([200, first.body, cost]);
-  // A sandbox has its key a moment later.
+  // A sandbox gets its key a moment later.
   demo = { apiKey: 'the-key-of-the-sandbox' };
   expect((await app.inject(url)).body.includes('the-key-of-the-sandbox')).toBe(url !== '/openapi.json');
 });
 
-it('a file of many pieces comes whole, with its length', async () => {
+it('a streamed file arrives complete, with its length', async () => {
   create();
   const name = 'swagger-ui-bundle.js';
   const file = await readFile(new URL(`../../web/reference/${name}`, import.meta.url));
@@ -48,12 +48,12 @@ it('a file of many pieces comes whole, with its length', async () => {
   expect(answer.rawPayload.equals(file)).toBe(true);
 });
 
-it('of an unread file no more than a piece or two is taken', async () => {
+it('at most two chunks of an unread file are read', async () => {
   create();
   let taken = 0;
   app.addHook('onSend', async (_request, reply, payload) => {
     (payload as NodeJS.ReadableStream).on('data', (piece: Buffer) => (taken += piece.length));
-    // Whoever does not read takes no more than the first piece.
+    // A write that returns false pauses the stream.
     reply.raw.write = () => false;
     return payload;
   });
@@ -66,7 +66,7 @@ it('of an unread file no more than a piece or two is taken', async () => {
 it.each([
   ['public', 200],
   ['cabinet', 401],
-] as const)('of a %s reference everything is answered by %d without a credential, and by 200 with one', async (apiReference, status) => {
+] as const)('every path of a %s reference is answered %d without a credential, and 200 with one', async (apiReference, status) => {
   create();
   const sample = createSample({ apiReference });
   for (const path of ['/docs', '/docs/cabinet', '/docs/start.js', '/docs/openapi.json', '/docs/cabinet.json', '/openapi.json']) {

@@ -1,4 +1,4 @@
-// The envelope on everything that goes through a route [D4 to D7], and what bodies are refused.
+// The envelope of every route [D4 to D7], and which bodies are refused.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { failureBody } from '../../src/http/envelope.ts';
@@ -24,9 +24,9 @@ async function post(path: string, payload: unknown, headers: Record<string, stri
 const pay = (fields: object) => post('/Device/sample/Pay', { APIKey: posKey, DeviceID: deviceId, amount: 1, ...fields });
 
 describe('success', () => {
-  it('puts errorCode and errorMessage first and sends all fields as they are', async () => {
+  it('puts errorCode and errorMessage first and sends all fields unchanged', async () => {
     const response = await sample.server.app.inject(`${base}/Device/sample/Status?APIKey=${posKey}&DeviceID=a`);
-    // The schema says that Status is an integer; what is sent is neither filtered nor rounded.
+    // The schema declares Status as an integer; the value is neither filtered nor rounded.
     expect(response.body).toBe('{"errorCode":0,"errorMessage":"","Status":1.7,"ReceiptID":null}');
     expect(response.headers['cache-control']).toBe('no-store');
     expect(response.headers['x-content-type-options']).toBe('nosniff');
@@ -37,7 +37,7 @@ describe('success', () => {
     expect((await post('/test/nothing', {})).text).toBe('{"errorCode":0,"errorMessage":""}');
   });
 
-  it('ignores letter case and a slash at the end of the path, and keeps the case of parameters', async () => {
+  it('ignores case and a trailing slash in the path, and keeps the case of parameters', async () => {
     expect((await post('/DEVICE/sAmple/pAY/', { APIKey: posKey, DeviceID: deviceId, amount: '10.50' })).body.report).toBe(
       '{"amount":10.5}',
     );
@@ -104,12 +104,12 @@ describe('failures', () => {
     expect([answer.status, answer.body]).toEqual([400, { errorCode: 40, errorMessage: `Invalid_Request: ${sentence}` }]);
   });
 
-  it('knows no path with U+0000 in it', async () => {
+  it('has no path with U+0000', async () => {
     const response = await sample.server.app.inject(`${base}/pictures/a%00b.png`);
     expect([response.statusCode, response.json().errorMessage]).toEqual([404, 'Invalid_Request: There is no such path.']);
   });
 
-  it('names the base path to callers that leave it out, whether the rest exists or not', async () => {
+  it('names the base path to callers that omit it, whether the rest exists or not', async () => {
     for (const path of ['/Device/sample/Pay', '/nothing', '/']) {
       const response = await sample.server.app.inject(path);
       expect([response.statusCode, response.json().errorMessage]).toEqual([
@@ -121,7 +121,7 @@ describe('failures', () => {
     expect(inside.json().errorMessage).toBe('Invalid_Request: There is no such path.');
   });
 
-  it.each(['gzip', 'br', 'deflate'])('refuses a body that is compressed (%s), and says so', async (encoding) => {
+  it.each(['gzip', 'br', 'deflate'])('refuses a compressed body (%s), and says so', async (encoding) => {
     const headers = { 'x-api-key': posKey, 'content-encoding': encoding };
     const answer = await post('/Device/sample/Pay', '{}', headers);
     expect([answer.status, answer.body.errorMessage]).toEqual([
@@ -139,7 +139,7 @@ describe('failures', () => {
     ]);
   });
 
-  it('takes brackets and commas inside texts for what they are, and a byte order mark', async () => {
+  it('accepts brackets and commas inside strings, and a byte order mark', async () => {
     const text = `\\"${'[{,'.repeat(1_000)}`;
     const answer = await post('/test/echo', `\ufeff{"a":"${text}\\\\"}`);
     expect([answer.status, answer.body.body.a.length]).toEqual([200, 3_002]);
@@ -168,11 +168,11 @@ describe('validation', () => {
     expect([answer.status, answer.body]).toEqual([400, { errorCode: 40, errorMessage: `Invalid_Request: ${sentence}` }]);
   });
 
-  it.each([19.99, 1.15, 4.35, '0.01', 9999999999.99])('takes the amount %s', async (amount) => {
+  it.each([19.99, 1.15, 4.35, '0.01', 9999999999.99])('accepts the amount %s', async (amount) => {
     expect((await pay({ amount })).body.report).toBe(JSON.stringify({ amount: Number(amount) }));
   });
 
-  it('turns query texts into numbers, and refuses what is none or comes twice', async () => {
+  it('converts query strings to numbers, and refuses invalid and repeated ones', async () => {
     const status = (query: string) => sample.server.app.inject(`${base}/Device/sample/Status?APIKey=${posKey}&${query}`);
     expect((await status('DeviceID=a&limit=3')).json().limit).toBe(3);
     expect((await status('DeviceID=a&limit=x')).json().errorMessage).toBe('Invalid_Request: limit must be a whole number.');
@@ -181,7 +181,7 @@ describe('validation', () => {
     expect((await status('limit=3')).json().errorMessage).toBe('Invalid_Request: DeviceID is required.');
   });
 
-  it('answers any body with an envelope, and lets it reach the handler only when it obeys the schema', async () => {
+  it('answers any body with an envelope, and calls the handler only if it satisfies the schema', async () => {
     const field = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constant(deviceId), fc.double(), fc.string());
     const body = fc.oneof(
       fc.jsonValue({ maxDepth: 4 }),
@@ -197,7 +197,7 @@ describe('validation', () => {
           expect(sent.DeviceID).toMatch(/^[0-9a-f-]{36}$/i);
           expect(['number', 'string']).toContain(typeof sent.amount);
         } else {
-          // What the schema lets pass, the handler may still refuse (an amount of 0.001).
+          // The handler may still refuse a body that satisfies the schema (an amount of 0.001).
           expect([10, 40]).toContain(answer.body.errorCode);
           if ((sample.runs['Pay'] ?? 0) > before) expect(answer.body.errorMessage).toMatch(/amount must be a decimal/);
         }

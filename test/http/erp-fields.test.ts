@@ -1,5 +1,5 @@
-// What an ERP means is accepted and what it probably mistyped is refused, by one rule for all calls [D144, D145]: every field of every call
-// is taken from the API document, so that a new one is covered without a line here.
+// Field names and empty values of ERP calls, by one rule for all calls [D144, D145]: every field is read from the API document, so that
+// a new one is covered automatically.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerCardRoutes } from '../../src/cards/routes.ts';
 import { registerDeviceRoutes } from '../../src/devices/routes.ts';
@@ -32,7 +32,7 @@ interface Described {
   components: { schemas: Record<string, { properties: object; required?: string[] }> };
 }
 
-/** A room that notes what it is asked for and answers nothing. */
+/** A room that records its calls. */
 let asked: { call: string; request: Record<string, unknown> }[] = [];
 const room = new Proxy(
   {},
@@ -92,8 +92,8 @@ async function send(method: string, path: string, sent: Record<string, unknown>,
 const pay = (more: Record<string, unknown>, headers?: Record<string, string>) =>
   send('post', '/Device/payment/Pay', { APIKey: apiKey, DeviceID: deviceId, amount: '1.50', ...more }, headers);
 
-describe('a field that is spelt almost right', () => {
-  it('is refused in every call, with the right name, and nothing is begun', async () => {
+describe('a misspelt field', () => {
+  it('is refused in every call, with the right name, and nothing is started', async () => {
     expect(fields.length).toBeGreaterThan(50);
     for (const { path, method, name } of fields.filter((field) => field.name !== 'APIKey')) {
       const spellings = [name.toLowerCase(), name.toUpperCase(), name.replace(/(?<!^)([A-Z])/g, '_$1'), `${name[0]}-${name.slice(1)}`];
@@ -108,19 +108,22 @@ describe('a field that is spelt almost right', () => {
     }
   });
 
-  it.each(['apiKey', 'apikey', 'API_Key', 'api-key'])('is a missing key if it is %s, which the sentence names', async (wrong) => {
-    for (const { path, method } of fields.filter(({ name, path: of }) => name === 'APIKey' && !/Invoice\/(Status|Get|Payd)/.test(of))) {
-      expect(await send(method, path, { [wrong]: apiKey })).toEqual({
-        errorCode: 10,
-        errorMessage: `Invalid_API_Key: APIKey is missing; ${wrong} was sent.`,
-      });
-    }
-    expect(await send('get', '/Invoice/Status', { [wrong]: apiKey, QR: 'x' })).toMatchObject({ errorCode: 40 });
-    expect(await pay({ [wrong]: 'another' })).toMatchObject({ errorCode: 40 });
-    expect(await pay({ APIKey: undefined, [wrong]: apiKey }, { 'x-api-key': apiKey })).toMatchObject({ errorCode: 40 });
-  });
+  it.each(['apiKey', 'apikey', 'API_Key', 'api-key'])(
+    'is reported as a missing key if it is %s, which the message names',
+    async (wrong) => {
+      for (const { path, method } of fields.filter(({ name, path: of }) => name === 'APIKey' && !/Invoice\/(Status|Get|Payd)/.test(of))) {
+        expect(await send(method, path, { [wrong]: apiKey })).toEqual({
+          errorCode: 10,
+          errorMessage: `Invalid_API_Key: APIKey is missing; ${wrong} was sent.`,
+        });
+      }
+      expect(await send('get', '/Invoice/Status', { [wrong]: apiKey, QR: 'x' })).toMatchObject({ errorCode: 40 });
+      expect(await pay({ [wrong]: 'another' })).toMatchObject({ errorCode: 40 });
+      expect(await pay({ APIKey: undefined, [wrong]: apiKey }, { 'x-api-key': apiKey })).toMatchObject({ errorCode: 40 });
+    },
+  );
 
-  it('is accepted beside the right one with the same value, and goes no further', async () => {
+  it('is ignored beside the right one with the same value', async () => {
     expect(await pay({ amount: '1.50', Amount: '1.50', apikey: apiKey, deviceid: deviceId })).toMatchObject({ errorCode: 0 });
     expect(JSON.parse(asked.map(({ request }) => (request.origin as { request: string }).request)[0] ?? '{}').body).toEqual({
       DeviceID: deviceId,
@@ -129,7 +132,7 @@ describe('a field that is spelt almost right', () => {
     expect(await pay({ amount: '1.50', Amount: '1.5' })).toMatchObject({ errorCode: 40 });
   });
 
-  it('is no matter where nothing of that name is known', async () => {
+  it('is accepted if no field of the call resembles it', async () => {
     expect(await pay({ Till: 4, _comment: 'x', QR: 'y' })).toMatchObject({ errorCode: 0 });
   });
 });
@@ -152,7 +155,7 @@ describe('null and an empty text', () => {
     '/Invoice/Create': { Receipt: {} },
   };
 
-  it('are absent in every optional field of a body, save the names of a sale', async () => {
+  it('count as absent in every optional field of a body, except documentNr', async () => {
     const optional = fields.filter(({ method, name, isRequired }) => method === 'post' && !isRequired && name !== 'APIKey');
     expect(optional.map(({ path, name }) => `${path} ${name}`)).toHaveLength(12);
     for (const { path, name } of optional) {
@@ -166,12 +169,12 @@ describe('null and an empty text', () => {
     }
   });
 
-  it('are no value of a required field', async () => {
+  it('are no valid value of a required field', async () => {
     expect(await pay({ DeviceID: null })).toMatchObject({ errorCode: 40, errorMessage: 'Invalid_Request: DeviceID must be a text.' });
     expect(await pay({ amount: '' })).toMatchObject({ errorCode: 40 });
   });
 
-  it('are no name of an operation that is asked about', async () => {
+  it('are no valid identifier in Operation/Status', async () => {
     for (const name of ['documentNr', 'ReceiptUid', 'IdempotencyKey']) {
       expect(await send('get', '/Device/Operation/Status', { APIKey: apiKey, OID: deviceId, [name]: '' })).toEqual({
         errorCode: 40,

@@ -1,4 +1,4 @@
-// DNS rebinding [D153]: pages, the cabinet's API and the API reference answer only to names of ours; the ERP API, health and metrics to any.
+// DNS rebinding [D153]: pages, the cabinet's API and the API reference check the Host header; the ERP API, health and metrics do not.
 import { afterEach, describe, expect, it } from 'vitest';
 import type { HttpServerOptions } from '../../src/http/server.ts';
 import { adminToken, base, createSample, posKey, type Sample } from './sample-server.ts';
@@ -23,7 +23,7 @@ const browserPaths = [
 ];
 
 describe('a foreign name in the Host header', () => {
-  it.each(browserPaths)('gets nothing of %s', async (path) => {
+  it.each(browserPaths)('is refused for %s', async (path) => {
     expect(await statusOf('rebound.example:8080', path)).toBe(421);
   });
 
@@ -32,7 +32,7 @@ describe('a foreign name in the Host header', () => {
     ['/health/live', {}],
     ['/metrics', { authorization: `Bearer ${adminToken}` }],
     ['/openapi.json', {}],
-  ])('reaches %s, which programs call by any name', async (path, headers) => {
+  ])('is accepted for %s, which programs call by any name', async (path, headers) => {
     expect(await statusOf('rebound.example', path, {}, headers)).not.toBe(421);
   });
 
@@ -45,7 +45,7 @@ describe('a foreign name in the Host header', () => {
     ['/', {}],
     ['192.0.2.7', {}],
     ['pay.example.md.rebound.example', { publicUrl: 'https://pay.example.md/tillgate' }],
-    // A page can send this header to its own name, and a proxy may pass it on.
+    // A page can send this header to its own host, and a proxy may forward it.
     ['rebound.example', { trustedProxies: ['127.0.0.0/8'] }],
   ])('is refused: %s', async (host, options) => {
     expect(await statusOf(host, '/docs', options, { 'x-forwarded-host': 'localhost' })).toBe(421);
@@ -64,7 +64,7 @@ describe('a foreign name in the Host header', () => {
     ['pay.example.md', { publicUrl: 'https://pay.example.md/tillgate' }],
     ['Pay.Example.md:443', { publicUrl: 'https://pay.example.md:8443/tillgate' }],
     ['till.lan', { hosts: ['other.lan', 'till.lan'] }],
-  ])('is none: %s', async (host, options) => {
+  ])('is distinguished from the own name %s', async (host, options) => {
     expect(await statusOf(host, '/docs', options)).toBe(200);
   });
 });

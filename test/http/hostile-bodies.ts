@@ -1,4 +1,4 @@
-// Bodies that are made to cost more than their length [D62], each as large as a body may be or nearly.
+// Bodies designed to cost more than their length [D62], each close to the maximum size.
 
 const bodyLength = 400_000;
 export const fill = (part: string, length = bodyLength) => part.repeat(Math.floor(length / part.length));

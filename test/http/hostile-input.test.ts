@@ -1,4 +1,4 @@
-// Inputs made to cost more than their length [D62]: each is timed against a harmless one of the same size.
+// Input designed to cost more than its length [D62]: each is timed against a harmless one of the same size.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkTemplate, expandTemplate } from '../../src/callbacks/template.ts';
 import { parseJsonBody } from '../../src/http/json-body.ts';
@@ -9,7 +9,7 @@ import { timesAsLong } from '../support/costs.ts';
 import { fill, hostileBodies, listOf } from './hostile-bodies.ts';
 import { base, createSample, posKey, type Sample } from './sample-server.ts';
 
-/** A quadratic reading of these sizes is off by thousands. */
+/** A quadratic parser would exceed this by a factor of thousands. */
 const maxTimesAsLong = 25;
 describe('a body', () => {
   let sample: Sample;
@@ -21,7 +21,7 @@ describe('a body', () => {
     sample.server.app.inject({
       method: 'POST',
       url: `${base}/Device/sample/Pay`,
-      // With a good key: without one nothing of this size is parsed.
+      // With a valid key: without one no body of this size is parsed.
       headers: { 'content-type': 'application/json', 'idempotency-key': 'k', 'x-api-key': posKey },
       payload: body,
     });
@@ -36,7 +36,7 @@ describe('a body', () => {
     ).toBeLessThan(maxTimesAsLong);
   });
 
-  it('with a number of more than 64 characters is 40, wherever it stands; with 64 it is not', async () => {
+  it('with a number of more than 64 characters is 40, at any position; with 64 it is not', async () => {
     const caps = { deepest: 32, maxValues: 1_000 };
     const read = (text: string) => parseJsonBody(Buffer.from(text), caps);
     const number = `1.${'0'.repeat(62)}`;
@@ -45,7 +45,7 @@ describe('a body', () => {
       expect(() => read(around.replace('@', `${number}0`))).toThrow('A number in the body must not have more than 64 characters.');
     }
     expect(() => read(`{"a":-${number}}`)).toThrow('64 characters');
-    // Digits in a text, and many short numbers in a row, are no long number.
+    // Digits in a string, and many short numbers, are no long number.
     expect(read(`{"a":"${'1'.repeat(500)}","b":[${Array(60).fill('12').join(',')}]}`)).toMatchObject({ a: '1'.repeat(500) });
     const answer = await post(`{"a":1${'0'.repeat(200)}1}`);
     expect([answer.statusCode, answer.json().errorCode]).toEqual([400, 40]);
@@ -103,7 +103,7 @@ describe('a message of a device', () => {
   const device = '33333333-3333-4333-8333-333333333333';
   const envelope = (report: string) =>
     `{"v":1,"id":"${device}","device":"${device}","clock":"2030-01-01T00:00:00Z","outcome":"done","report":${report}}`;
-  // With one long exponent, so that it is read with the same care, and nearly as many values as there may be.
+  // With one long exponent, so that it takes the same path, and nearly the maximum number of values.
   const harmless = envelope(`{"factor":1e999,"counts":${listOf('12', 13_000)},"lines":${listOf('"Bread and butter"', 6_000)}}`);
   const length = 200_000;
   const read = (text: string) => {
@@ -141,7 +141,7 @@ describe('a callback template and a receipt', () => {
       try {
         work();
       } catch {
-        // Refused is fine; the question is how long it took.
+        // A refusal is fine; only the time counts.
       }
     }
   };
@@ -168,7 +168,7 @@ describe('a callback template and a receipt', () => {
     ).toBeLessThan(maxTimesAsLong);
   });
 
-  it('with the deepest and widest receipt costs no more than its length', async () => {
+  it('with the deepest and widest receipt cost no more than their length', async () => {
     const items = [{ Name: 'Bread', Quantity: 1, Price: 1 }];
     const deepest = (levels: number): unknown => (levels === 0 ? Array(200).fill(1) : { ['n'.repeat(100)]: deepest(levels - 1) });
     const check = (more: unknown) => {

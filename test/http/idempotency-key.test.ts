@@ -1,4 +1,4 @@
-// What makes a repeated POST recognisable [D13].
+// Recognition of a repeated POST [D13].
 import { EventEmitter } from 'node:events';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ async function ask(body: unknown, headers: Record<string, string> = {}, path = '
   return response.json() as { errorCode: number; errorMessage: string; hash: string; key: string | null };
 }
 
-it('hashes the same content alike, whatever the order of fields, spelling of the path and key', async () => {
+it('hashes the same content alike, whatever the field order, path spelling and key', async () => {
   const { hash } = await ask({ a: 1, b: { c: [1, 2], d: 'x' } });
   expect(hash).toMatch(/^[0-9a-f]{64}$/);
   expect((await ask('{ "b": {"d":"x","c":[1,2]}, "a": 1.0 }')).hash).toBe(hash);
@@ -42,11 +42,11 @@ it.each([
   [{ a: [1, 2] }, { a: [2, 1] }],
   [{ a: { b: 1 } }, { a: [['b', 1]] }],
   [{ a: null }, {}],
-])('tells %j from %j', async (one, other) => {
+])('hashes %j and %j differently', async (one, other) => {
   expect((await ask(one)).hash).not.toBe((await ask(other)).hash);
 });
 
-it('reads the header, and refuses one that is no key', async () => {
+it('reads the header, and refuses an invalid key', async () => {
   expect((await ask({})).key).toBeNull();
   expect((await ask({}, { 'idempotency-key': 'k'.repeat(255) })).key).toBe('k'.repeat(255));
   for (const value of ['', 'a b', 'k'.repeat(256), 'caf\u00e9']) {
@@ -56,7 +56,7 @@ it('reads the header, and refuses one that is no key', async () => {
   }
 });
 
-it('stands for a key with what was asked under it, and for nothing without one', async () => {
+it('returns the key with the request hash, or nothing without a key', async () => {
   const asked = async (headers?: Record<string, string>) =>
     (await ask({ a: 1 }, headers, '/test/idempotency')) as unknown as { of: unknown; hash: string };
   const { of, hash } = await asked({ 'idempotency-key': 'k' });
@@ -68,22 +68,22 @@ describe('a call', () => {
   const call = (body: unknown, headers: Record<string, unknown> = {}, url: string | undefined = '/Device/payment/Pay') =>
     ({ method: 'POST', body, headers, routeOptions: { url } }) as unknown as FastifyRequest;
 
-  it('has the hash that it always had: rows of earlier versions keep it', () => {
+  it('has a stable hash: rows of earlier versions store it', () => {
     expect(requestHash(call({ b: [1, 'x'], a: { d: null, c: true }, APIKey: 'k' }))).toBe(
       '809479b2fa1223d526e4093d9711bb910b6f46d915d8c0de695fc5c4cea7250d',
     );
   });
 
-  it('is distinguished from one at another path, and from one whose body is no object', () => {
+  it('has another hash at another path, and if its body is no object', () => {
     const hashes = [call({}), call({}, {}, '/Device/payment/Refund'), call(null), call('ab'), call({ 0: 'a', 1: 'b' })].map(requestHash);
     expect(new Set(hashes).size).toBe(hashes.length);
   });
 
-  it('has no key that came twice', () => {
+  it('with two keys is refused', () => {
     expect(() => idempotencyKeyOf(call({}, { 'idempotency-key': ['k', 'l'] }))).toThrow('visible ASCII');
   });
 
-  it('is recognised by its key and by what it asks, with the waiting caller', async () => {
+  it('is recognised by its key and its hash, with the waiting caller', async () => {
     const raw = Object.assign(new EventEmitter(), { destroyed: true, writableFinished: false, socket: null });
     const recognise = (headers?: Record<string, unknown>) => recognitionOf(call({ a: 1 }, headers), { raw } as unknown as FastifyReply);
     const asked = requestHash(call({ a: 1 }));
@@ -94,7 +94,7 @@ describe('a call', () => {
     expect([bare.idempotency, bare.hashRequest()]).toEqual([undefined, asked]);
   });
 
-  it('is hashed on demand, and with a key at once', () => {
+  it('is hashed on demand without a key, and at once with one', () => {
     const raw = Object.assign(new EventEmitter(), { destroyed: true, writableFinished: false, socket: null });
     let reads = 0;
     const body = {

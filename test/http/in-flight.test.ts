@@ -1,4 +1,4 @@
-// When a request is over, and how long a stop waits for those that are not: in virtual time.
+// When a request ends, and how long a stop waits for it, in virtual time.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createInFlight, type InFlight } from '../../src/http/in-flight.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
@@ -19,7 +19,7 @@ const begin = () =>
   });
 
 describe('a request', () => {
-  it('whose caller disconnects is in progress until the work on it has ended', () => {
+  it('whose caller disconnects is in progress until its handler has returned', () => {
     const flight = begin();
     flight.workStarted();
     flight.responseClosed();
@@ -28,7 +28,7 @@ describe('a request', () => {
     expect([inFlight.count, over]).toEqual([0, 1]);
   });
 
-  it('whose work has ended is in progress until its answer is out, and over once', () => {
+  it('whose handler has returned is in progress until its answer is sent, and ends once', () => {
     const flight = begin();
     flight.workStarted();
     flight.workEnded();
@@ -42,7 +42,7 @@ describe('a request', () => {
 });
 
 describe('a stop', () => {
-  it('waits for the last one, and leaves no timer behind', async () => {
+  it('waits for the last request, and leaves no timer', async () => {
     const [one, other] = [begin(), begin()];
     let isDrained = false;
     const drained = inFlight.drained(1_000).then(() => {
@@ -56,7 +56,7 @@ describe('a stop', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('waits so long and no longer', async () => {
+  it('waits no longer than its time-out', async () => {
     begin();
     let isDrained = false;
     void inFlight.drained(1_000).then(() => {
@@ -68,7 +68,7 @@ describe('a stop', () => {
     expect(isDrained).toBe(true);
   });
 
-  it('waits for nothing where nothing is in progress', async () => {
+  it('does not wait if nothing is in progress', async () => {
     await inFlight.drained(1_000);
     expect(clock.pending).toBe(0);
   });

@@ -16,11 +16,11 @@ describe('an amount as a JSON number', () => {
     '1010000000000000000000001e-23',
     '9999999999990001e-6',
     '12345678901234567.89',
-  ])('is none if it has more than two places, however near it comes to one: %s', (literal) => {
+  ])('is invalid with more than two places, however close it is to a valid one: %s', (literal) => {
     expect(amountIn(literal)).toBeUndefined();
   });
 
-  it('is none in any of several fields that are so', () => {
+  it('keeps its digits as a string in each field with too many', () => {
     const text = '{"a":10.1000000000000000001,"b":7,"c":10.2000000000000000001}';
     expect(read(text)).toEqual({ a: '10.1000000000000000001', b: 7, c: '10.2000000000000000001' });
   });
@@ -31,13 +31,13 @@ describe('an amount as a JSON number', () => {
     ['0.1e2', 1_000],
     ['101000000000000000000000e-22', 1_010],
     ['9999999999.99', 999_999_999_999],
-  ])('may be written in any way that is exact: %s', (literal, bani) => {
+  ])('may be written in any exact form: %s', (literal, bani) => {
     expect(amountIn(literal)).toBe(bani);
   });
 });
 
-describe('a long number that is no amount', () => {
-  it('is no JSON where it would be none without its quotes', () => {
+describe('a long number', () => {
+  it('that is no valid JSON stays invalid', () => {
     for (const text of [
       '{"a":01234567890123456789}',
       '{"a":12345678901234567890.}',
@@ -47,22 +47,22 @@ describe('a long number that is no amount', () => {
       expect(() => read(text), text).toThrow('The body must be valid JSON.');
   });
 
-  it('stands in at most a hundred fields', () => {
+  it('is allowed in at most a hundred fields', () => {
     const body = (fields: number) => `{${Array.from({ length: fields }, (_, n) => `"f${n}":0.10000000000000001`).join(',')}}`;
     expect(Object.values(read(body(100)))).toEqual(Array(100).fill('0.10000000000000001'));
     expect(() => read(body(101))).toThrow('more than 100 fields with such long numbers');
   });
 });
 
-describe('numbers further in', () => {
-  it('are passed on as they were computed', () => {
+describe('nested numbers', () => {
+  it('are parsed as JavaScript numbers', () => {
     const body = read(
       '{"Receipt":{"Items":[{"Price":0.30000000000000004,"Quantity":0.1000000000000000055}]},"note":"1234567890123456789012"}',
     );
     expect(body).toEqual({ Receipt: { Items: [{ Price: 0.30000000000000004, Quantity: 0.1 }] }, note: '1234567890123456789012' });
   });
 
-  it('do no harm under names of the outermost fields, nor without any', () => {
+  it('do not affect top-level fields of the same name, nor bodies without fields', () => {
     expect(read('{"a":{"amount":0.1000000000000000055},"amount":5}')).toEqual({ a: { amount: 0.1 }, amount: 5 });
     expect(read('[0.1000000000000000055]')).toEqual([0.1]);
     expect(read('0.1000000000000000055')).toBe(0.1);

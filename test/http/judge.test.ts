@@ -1,4 +1,4 @@
-// Who is let in and as whom, asked of the judge itself: which credential counts, what is remembered to be kept out of the log, and whose slot it takes.
+// The access check: which credential counts, which secrets are kept out of the log, and which owner a slot is charged to.
 import type { FastifyRequest } from 'fastify';
 import { beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -71,7 +71,7 @@ interface Given {
 const requestOf = ({ method = 'GET', query = {}, body, headers = {} }: Given = {}) =>
   ({ method, query, body, headers, ip: '2001:db8::7', host: 'gate.example', routeOptions: {} }) as unknown as FastifyRequest;
 
-/** What is thrown, or undefined: let in. */
+/** The error, or undefined if access is granted. */
 async function refusal(access: Access, given: Given | FastifyRequest = {}, judge = judgeOf()) {
   const request = 'ip' in given ? given : requestOf(given);
   return judge(request, access).then(
@@ -82,7 +82,7 @@ async function refusal(access: Access, given: Given | FastifyRequest = {}, judge
 const nameOf = async (...args: Parameters<typeof refusal>) => (await refusal(...args))?.errorName;
 
 describe('a key', () => {
-  it('notes the use of a good key, and of no other credential', async () => {
+  it('is recorded as used if it is valid, unlike any other credential', async () => {
     const used: string[] = [];
     const judge = judgeOf({ onKeyUsed: (keyId) => used.push(keyId) });
     const present = (apiKey: string) => refusal(keyFor('POS'), { query: { APIKey: apiKey } }, judge);
@@ -92,7 +92,7 @@ describe('a key', () => {
     expect(used).toEqual(['k']);
   });
 
-  it('is looked up where the method keeps its fields, and taken out of them', async () => {
+  it('is read from the fields of its method, and removed from them', async () => {
     const [get, post] = [requestOf({ query: { APIKey: key, a: 1 } }), requestOf({ method: 'POST', body: { APIKey: key, a: 1 } })];
     for (const request of [get, post]) expect(await refusal(keyFor('POS'), request)).toBeUndefined();
     expect([get.query, post.body]).toEqual([{ a: 1 }, { a: 1 }]);
@@ -100,15 +100,15 @@ describe('a key', () => {
     expect(await nameOf(keyFor('POS'), { body: { APIKey: key } })).toBe('Invalid_API_Key');
   });
 
-  it.each([undefined, null, ''])('that is %j in its field is looked for in the header', async (APIKey) => {
+  it.each([undefined, null, ''])('that is %j in its field is read from the header', async (APIKey) => {
     expect(await refusal(keyFor('POS'), { query: { APIKey }, headers: { 'x-api-key': key } })).toBeUndefined();
   });
 
-  it.each([null, undefined, 'text', 7])('is looked for in the header when the body is %j', async (body) => {
+  it.each([null, undefined, 'text', 7])('is read from the header when the body is %j', async (body) => {
     expect(await refusal(keyFor('POS'), { method: 'POST', body, headers: { 'x-api-key': key } })).toBeUndefined();
   });
 
-  it('that only the prototype has is none', async () => {
+  it('on the prototype of the query is ignored', async () => {
     expect((await refusal(keyFor('POS'), { query: Object.create({ APIKey: key }) as object }))?.message).toContain('missing');
   });
 
@@ -118,18 +118,18 @@ describe('a key', () => {
     [{ APIKey: 'x' }, 'UUID'],
     [{ APIKey: 5 }, 'UUID'],
     [{ APIKey: otherKey }, 'unknown'],
-  ])('%j is refused, and logged as %s', async (query, sentence) => {
+  ])('%j is refused with a message that contains %s', async (query, sentence) => {
     expect(await refusal(keyFor('POS'), { query })).toMatchObject({
       errorName: 'Invalid_API_Key',
       message: expect.stringContaining(sentence),
     });
   });
 
-  it('in the header that is empty is none', async () => {
+  it('in an empty header counts as missing', async () => {
     expect((await refusal(keyFor('POS'), { headers: { 'x-api-key': '' } }))?.message).toContain('missing');
   });
 
-  it('makes its merchant known, and is remembered as it was written and as it is, to be kept out of the log', async () => {
+  it('identifies its merchant, and is kept out of the log in both spellings', async () => {
     const request = requestOf({ query: { APIKey: key.toUpperCase() } });
     await refusal(keyFor('Fiscal', 'POS'), request);
     expect(factsOf(request)).toMatchObject({ presentedSecrets: [key.toUpperCase(), key], merchantId: 'm' });
@@ -144,20 +144,20 @@ describe('a key', () => {
     expect(() => callerOf(number)).toThrow('without a key');
   });
 
-  it('opens its own modules alone, and says which it does not', async () => {
+  it('has access to its own modules only, and the refusal names the module', async () => {
     expect(await refusal(keyFor('QR', 'Fiscal'), { query: { APIKey: key } })).toMatchObject({
       errorName: 'API_Key_Wrong_Product',
       message: 'APIKey does not open the module QR or Fiscal.',
     });
   });
 
-  it('has so many requests a second, and at least one', async () => {
+  it('has a rate limit, of at least one request', async () => {
     const judge = judgeOf({ rateLimitPerS: 2 });
     const ask = () => nameOf(keyFor('POS'), { query: { APIKey: key } }, judge);
     expect([await ask(), await ask(), await ask()]).toEqual([undefined, undefined, 'Too_Many_Requests']);
     await clock.advance(500);
     expect([await ask(), await ask()]).toEqual([undefined, 'Too_Many_Requests']);
-    // A call that is refused for its module counts as well.
+    // A call refused for its module counts as well.
     const wrongModule = judgeOf({ rateLimitPerS: 2 });
     const askFor = (module: 'POS' | 'QR') => nameOf(keyFor(module), { query: { APIKey: key } }, wrongModule);
     expect([await askFor('QR'), await askFor('QR'), await askFor('POS')]).toEqual([
@@ -173,7 +173,7 @@ describe('a merchant', () => {
     ...{ merchantId: apiKey === otherKey ? 'other' : 'm', keyId: apiKey, modules: new Set(['POS'] as const) },
   });
 
-  it('has so many requests a second with all its keys together, and takes none of another', async () => {
+  it('has a rate limit for all its keys together, separate from other merchants', async () => {
     const judge = judgeOf({ rateLimitPerS: 2, merchantRatePerS: 3, findCaller });
     const keys = [key, key.replace(/^./, 'a'), key.replace(/^./, 'b'), otherKey];
     const ask = (apiKey = '') => refusal(keyFor('POS'), { query: { APIKey: apiKey } }, judge);
@@ -185,7 +185,7 @@ describe('a merchant', () => {
     expect(await ask(keys[2])).toBeUndefined();
   });
 
-  it('has as many for its devices and for its users, counted separately, so that a flood of one kind does not affect the others', async () => {
+  it('has separate rate limits for its devices and its users, so that a flood of one kind does not affect the others', async () => {
     const judge = judgeOf({
       ...{ rateLimitPerS: 1, merchantRatePerS: 2, findCaller },
       findDevice: async (deviceId) => ({ deviceId, merchantId: 'm' }),
@@ -207,7 +207,7 @@ describe('a merchant', () => {
 });
 
 describe('an optional key', () => {
-  it('may be absent unless something is required', async () => {
+  it('may be absent unless a credential is required', async () => {
     const request = requestOf();
     expect(await refusal(optionalKey('POS', false), request)).toBeUndefined();
     expect([optionalCallerOf(request), deviceCallerOf(request), ownerOf(request)]).toEqual([undefined, undefined, undefined]);
@@ -220,7 +220,7 @@ describe('an optional key', () => {
     expect(asked).toEqual([key, key]);
   });
 
-  it('may be a device’s credential, which is its merchant’s and remembered with its secret', async () => {
+  it('may be a device’s credential, which is charged to its merchant and kept out of the log', async () => {
     const authorization = basic(`${deviceId.toUpperCase()}:right:one`);
     const request = requestOf({ headers: { authorization } });
     expect(await refusal(optionalKey('QR', true), request)).toBeUndefined();
@@ -236,7 +236,7 @@ describe('an optional key', () => {
     [basic(':right:one'), 0],
     ['Basic', 0],
     ['basic   !!!', 0],
-  ])('that is a wrong credential (%s) is refused, and beside a good key it is ignored [D147]', async (authorization, questions) => {
+  ])('that is a wrong credential (%s) is refused, and ignored beside a valid key [D147]', async (authorization, questions) => {
     const request = requestOf({ headers: { authorization } });
     expect(await refusal(optionalKey('POS', false), request)).toMatchObject({
       errorName: 'Invalid_API_Key',
@@ -249,16 +249,16 @@ describe('an optional key', () => {
     expect(await nameOf(optionalKey('POS', false), { query: { APIKey: otherKey }, headers: { authorization } })).toBe('Invalid_API_Key');
   });
 
-  it('is no matter of a Bearer token', async () => {
+  it('is unaffected by a Bearer token', async () => {
     expect(await refusal(optionalKey('POS', false), { headers: { authorization: 'Bearer x' } })).toBeUndefined();
   });
 });
 
-describe('a device that wants a WebSocket', () => {
+describe('the login of a device for a WebSocket', () => {
   const findDevice = async (id: string, secret: string) => (secret === 'right' ? { deviceId: id, merchantId: 'm' } : undefined);
   const logIn = createUpgradeLogin(findDevice);
 
-  it('is let in by its credential alone, and answered which of the two is missing', async () => {
+  it('needs Basic credentials, and distinguishes missing from wrong ones', async () => {
     expect(await logIn(basic(`${deviceId}:right`))).toEqual({ deviceId, merchantId: 'm' });
     for (const none of [undefined, '', 'Bearer x']) await expect(logIn(none)).rejects.toThrow('must be Basic');
     for (const wrong of [basic(`${deviceId}:wrong`), basic('x:right'), 'Basic']) await expect(logIn(wrong)).rejects.toThrow('is wrong');
@@ -269,7 +269,7 @@ describe('the cabinet', () => {
   const own = { 'x-tillgate-request': '1' };
   const cookie = { cookie: 'tillgate_session=mine' };
 
-  it('lets the admin token in, from wherever the call comes, and counts a wrong one for its network', async () => {
+  it('accepts the admin token from any origin, and counts a wrong one for its network', async () => {
     const request = requestOf({ method: 'POST', headers: { authorization: 'bearer  admin', ...cookie } });
     expect(await refusal(cabinet({ isConfirmed: true }), request)).toBeUndefined();
     expect([viewerOf(request), factsOf(request).presentedSecrets, asked]).toEqual([adminViewer, ['admin'], []]);
@@ -281,7 +281,7 @@ describe('the cabinet', () => {
     expect(await refusal(cabinet(), { headers: { authorization: 'Bearer wrong' } }, deaf)).toMatchObject({ httpStatus: 401 });
   });
 
-  it('lets a session in by its cookie, which is remembered, and names its person', async () => {
+  it('accepts a session cookie, keeps it out of the log, and names its user', async () => {
     const request = requestOf({ headers: cookie });
     expect(await refusal(cabinet(), request)).toBeUndefined();
     expect([viewerOf(request), factsOf(request).presentedSecrets]).toEqual([viewer, ['mine']]);
@@ -294,15 +294,15 @@ describe('the cabinet', () => {
     const ofMerchant = requestOf({ headers: cookie });
     await refusal(cabinet(), ofMerchant);
     expect(factsOf(ofMerchant).merchantId).toBe('shop');
-    // All people of a merchant together: two with a share each would leave nothing to anybody.
+    // All users of a merchant share one owner: with one share per user, two could take all slots.
     expect(ownerOf(ofMerchant)).toEqual({ name: 'people of shop', sharePercent: 20 });
   });
 
-  it.each([{}, { cookie: 'tillgate_session=unknown' }])('knows no caller by %j', async (headers: { cookie?: string }) => {
+  it.each([{}, { cookie: 'tillgate_session=unknown' }])('has no viewer for %j', async (headers: { cookie?: string }) => {
     const request = requestOf({ headers });
     expect(await refusal(cabinet(), request)).toMatchObject({ errorName: 'Invalid_API_Key', httpStatus: 401 });
     expect(() => viewerOf(request)).toThrow('without sign-in');
-    // Without a cookie there is nothing to ask for, and nothing to keep out of the log.
+    // Without a cookie there is no look-up, and no secret to keep out of the log.
     const token = headers.cookie?.split('=')[1];
     expect([asked, factsOf(request).presentedSecrets]).toEqual(token === undefined ? [[], []] : [[token], [token]]);
     const door = requestOf({ headers });
@@ -310,11 +310,11 @@ describe('the cabinet', () => {
     expect(optionalViewerOf(door)).toBeUndefined();
   });
 
-  it('knows no session where there are none', async () => {
+  it('refuses a session if there are no sessions', async () => {
     expect(await refusal(cabinet(), { headers: cookie }, judgeOf({ findSession: undefined }))).toMatchObject({ httpStatus: 401 });
   });
 
-  it('takes a change from its own page alone, and looks from anywhere', async () => {
+  it('accepts changes from its own page only, and reads from any', async () => {
     expect(await refusal(cabinet(), { method: 'POST', headers: cookie })).toMatchObject({ errorName: 'Invalid_Request', httpStatus: 403 });
     expect(await refusal(cabinet({ who: 'public' }), { method: 'DELETE' })).toMatchObject({ httpStatus: 403 });
     expect(await refusal(cabinet(), { method: 'POST', headers: { ...cookie, ...own } })).toBeUndefined();
@@ -330,7 +330,7 @@ describe('the cabinet', () => {
     ).toBeUndefined();
   });
 
-  it('holds a person to the role, and to a confirmation in time', async () => {
+  it('checks the role of a user, and that the confirmation has not expired', async () => {
     expect(await refusal(cabinet({ who: ['merchant', 'viewer'] }), { headers: cookie })).toMatchObject({
       errorName: 'API_Key_Wrong_Product',
       httpStatus: 403,
@@ -346,7 +346,7 @@ describe('the cabinet', () => {
     expect(await refusal(cabinet({ who: 'public', isConfirmed: true }), { headers: cookie })).toBeUndefined();
   });
 
-  it('holds a session to its rate, and a machine to none', async () => {
+  it('limits the rate of a session, but not of the admin token', async () => {
     const judge = judgeOf({ rateLimitPerS: 1 });
     expect(await nameOf(cabinet(), { headers: cookie }, judge)).toBeUndefined();
     expect(await nameOf(cabinet(), { headers: cookie }, judge)).toBe('Too_Many_Requests');
@@ -356,7 +356,7 @@ describe('the cabinet', () => {
 });
 
 describe('metrics', () => {
-  it('are for the admin token and for one of their own, which opens nothing else', async () => {
+  it('accept the admin token and their own token, which has no other access', async () => {
     const judge = judgeOf({ isMetricsToken: (token) => token === 'metrics' });
     const ask = (authorization?: string, by = judge) =>
       refusal(metricsOnly, { headers: authorization === undefined ? {} : { authorization } }, by);
@@ -383,13 +383,13 @@ it('an unchecked request has no owner', () => {
   expect([optionalCallerOf(request), deviceCallerOf(request), ownerOf(request)]).toEqual([undefined, undefined, undefined]);
 });
 
-it('a token is known by itself alone, and where there is none nothing is one', () => {
+it('a token check accepts the exact token only, and nothing if no token is configured', () => {
   const isToken = createTokenCheck('secret');
   expect(['secret', 'secre', 'Secret', ''].map(isToken)).toEqual([true, false, false, false]);
   for (const none of [undefined, '']) expect(['', 'undefined', 'x'].map(createTokenCheck(none))).toEqual([false, false, false]);
 });
 
-it('what is open asks for nothing and takes nothing', async () => {
+it('an open route neither checks nor removes a credential', async () => {
   const request = requestOf({ query: { APIKey: 'x' } });
   expect(await refusal(open, request)).toBeUndefined();
   expect([request.query, factsOf(request).presentedSecrets]).toEqual([{ APIKey: 'x' }, []]);

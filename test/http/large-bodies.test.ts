@@ -1,4 +1,4 @@
-// Nothing large is parsed before a good credential was shown [D160]: neither where no credential is needed nor where one is.
+// No large body is parsed before a valid credential was presented [D160], on open routes and on others.
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { adminToken, base, createSample, deviceId, posKey, qrKey, type Sample } from './sample-server.ts';
 
@@ -32,7 +32,7 @@ const pay = (fields: object, length = 2 * fourKib) =>
   JSON.stringify({ DeviceID: deviceId, amount: 10.5, padding: marker.padEnd(length, '.'), ...fields });
 
 describe('a body of more than 4 KiB', () => {
-  it('is refused on public calls, before it has come in', async () => {
+  it('is refused on public calls, before it is received', async () => {
     for (const path of ['/test/echo', '/cabinet/api/door']) {
       const large = await post(path, pay({}));
       expect(large, path).toMatchObject({ status: 413, errorCode: 40, isParsed: false });
@@ -56,17 +56,17 @@ describe('a body of more than 4 KiB', () => {
     expect(answer.errorMessage).toContain(sentence);
   });
 
-  it('is parsed with a good key in the header or anywhere in the body, and judged by the key that counts', async () => {
+  it('is parsed with a valid key in the header or anywhere in the body, and authorized by the right one of them', async () => {
     expect(await post('/Device/sample/Pay', pay({}), { 'x-api-key': posKey })).toMatchObject({ errorCode: 0, merchant: 'merchant-pos' });
     expect(await post('/Device/sample/Pay', pay({ APIKey: posKey.toUpperCase() }))).toMatchObject({ errorCode: 0, isParsed: true });
-    // The field of the body counts before the header [D9], and a name further in is no credential.
+    // The field of the body takes precedence over the header [D9], and a nested field is no credential.
     expect(await post('/Device/sample/Pay', pay({ APIKey: unknownKey }), { 'x-api-key': posKey })).toMatchObject({ errorCode: 10 });
     expect(await post('/Device/sample/Pay', pay({ APIKey: posKey }), { 'x-api-key': unknownKey })).toMatchObject({ errorCode: 0 });
     expect(await post('/Device/sample/Pay', pay({ inner: { APIKey: posKey } }))).toMatchObject({ errorCode: 10, isParsed: true });
     expect(await post('/Device/sample/Pay', pay({ inner: { APIKey: unknownKey }, APIKey: posKey }))).toMatchObject({ errorCode: 0 });
   });
 
-  it('looks a few keys up and no more', async () => {
+  it('causes at most three key look-ups', async () => {
     const many = JSON.stringify(Array.from({ length: 1_000 }, (_, n) => ({ APIKey: unknownKey.replace(/^9{4}/, String(1_000 + n)) })));
     await post('/Device/sample/Pay', many);
     expect(sample.lookups).toBe(3);
@@ -93,7 +93,7 @@ describe('a body of more than 4 KiB', () => {
     expect(answers[2]).toMatchObject({ isParsed: false });
   });
 
-  it('is not parsed at all where there is no such path', async () => {
+  it('is not parsed for an unknown path or method', async () => {
     expect(await post('/no/such/path', pay({}))).toMatchObject({ status: 404, isParsed: false });
     expect(await post('/Device/sample/Status', pay({}))).toMatchObject({ status: 405, isParsed: false });
   });

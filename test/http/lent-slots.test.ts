@@ -1,4 +1,4 @@
-// Slots beyond an owner's share are lent, and not while somebody else was turned away lately: in virtual time.
+// Slots beyond an owner's share are lent, unless another owner was refused recently: in virtual time.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createRequestSlots, type RequestSlots, type Slot } from '../../src/http/request-slots.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
@@ -13,7 +13,7 @@ beforeEach(() => {
   held = [];
 });
 
-/** So many in a row; says how many there were. */
+/** Takes slots in a row; returns how many it got. */
 function take(name: string, times: number): number {
   let count = 0;
   for (let time = 0; time < times; time += 1) {
@@ -24,19 +24,19 @@ function take(name: string, times: number): number {
   }
   return count;
 }
-/** The first owner gives so many back. */
+/** Releases slots of the first owner. */
 const giveBack = (times: number) => {
   for (const slot of held.splice(0, times)) slot.leave();
 };
 
 describe('an owner beyond its share', () => {
-  it('an owner that was refused itself may borrow again as soon as there is room', () => {
+  it('that was refused itself may borrow again as soon as there is room', () => {
     expect(take('one', 76)).toBe(75);
     giveBack(40);
     expect(take('one', 1)).toBe(1);
   });
 
-  it('may not for ten seconds after another was turned away, and then again', async () => {
+  it('may not borrow for ten seconds after another owner was refused', async () => {
     take('one', 75);
     expect(take('other', 11)).toBe(10);
     giveBack(40);
@@ -47,7 +47,7 @@ describe('an owner beyond its share', () => {
     expect(take('one', 1)).toBe(1);
   });
 
-  it('may not however often it was refused itself since', () => {
+  it('may still not borrow if it was refused itself since', () => {
     take('one', 75);
     take('other', 11);
     expect(take('one', 3)).toBe(0);

@@ -25,7 +25,7 @@ interface Document {
   paths: Record<string, Record<string, Operation>>;
 }
 
-/** The document as if everything stood where it is used. */
+/** The document with all references resolved. */
 function resolved<Value>(value: Value): Value {
   if (Array.isArray(value)) return value.map(resolved) as Value;
   if (typeof value !== 'object' || value === null) return value;
@@ -46,7 +46,7 @@ beforeAll(async () => {
 afterAll(() => sample.server.stop(0));
 
 describe('the document', () => {
-  it('is OAS 3.0.3 with paths relative to the base path, and is served as it is', async () => {
+  it('is OpenAPI 3.0.3 with paths relative to the base path, and is served unchanged', async () => {
     expect(document.openapi).toBe('3.0.3');
     expect(document.servers).toEqual([{ url: base }]);
     expect(Object.keys(document.paths)).toContain('/Device/sample/Pay');
@@ -54,7 +54,7 @@ describe('the document', () => {
     expect(await (await fetch(`${url}/openapi.json`)).json()).toEqual(document);
   });
 
-  it('has an example of the request and of every outcome, under the status that it comes with', () => {
+  it('has an example of the request and of every outcome, under its HTTP status', () => {
     const pay = resolved(document.paths['/Device/sample/Pay']?.['post']);
     expect(pay?.requestBody?.content['application/json'].example).toHaveProperty('amount');
     const examples = Object.entries(pay?.responses ?? {}).map(([status, { content }]) => [
@@ -82,7 +82,7 @@ describe('the document', () => {
     expect(Object.keys(errorResponses('Device_Offline', 'Invalid_Request'))).toEqual(['200', '400']);
   });
 
-  it('says how each call is let in', () => {
+  it('has the security scheme of each call', () => {
     const security = (path: string, method: string) => document.paths[path]?.[method]?.security.map((way) => Object.keys(way).join());
     expect(security('/Device/sample/Pay', 'post')).toEqual(['keyInHeader']);
     expect(security('/Device/sample/Status', 'get')).toEqual(['keyInHeader']);

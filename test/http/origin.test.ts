@@ -1,4 +1,4 @@
-// What a command remembers of its call: the call as it came, without card numbers and without what the command keeps anyway.
+// The origin of a command: its request, without card numbers and without fields that the command stores anyway.
 import type { FastifyRequest } from 'fastify';
 import { expect, it } from 'vitest';
 import { createAccessJudge, keyFor } from '../../src/http/authentication.ts';
@@ -9,7 +9,7 @@ const request = (body: unknown, headers: object = {}) =>
   ({ method: 'POST', body, headers, routeOptions: { url: '/Device/payment/Pay' } }) as unknown as FastifyRequest;
 const told = (body: unknown, headers?: object) => JSON.parse(originOfPerson(request(body, headers), 'Ana').request) as unknown;
 
-it('is the call as it came, with its Idempotency-Key', () => {
+it('records the unchanged request, with its Idempotency-Key', () => {
   const body = { DeviceID: 'd', amount: 150.5, list: [{ a: 'ț' }] };
   expect(originOfPerson(request(body), 'Ana').caller).toBe('person Ana');
   expect(told(body)).toEqual({ method: 'POST', path: '/Device/payment/Pay', body });
@@ -17,7 +17,7 @@ it('is the call as it came, with its Idempotency-Key', () => {
   for (const none of [undefined, null, 'text']) expect(told(none)).toEqual({ method: 'POST', path: '/Device/payment/Pay', body: {} });
 });
 
-it('has no card number, also not beside a sign that JSON writes with digits', () => {
+it('records no card number, even next to a control character that JSON escapes with digits', () => {
   const card = '4111111111111111';
   expect(JSON.stringify(told({ note: `\u0001${card}` }))).not.toContain(card);
   const text = JSON.stringify(told({ note: `\u0001${card}`, inner: [`card ${card}.`, Number(card)], [card]: 1 }));
@@ -25,7 +25,7 @@ it('has no card number, also not beside a sign that JSON writes with digits', ()
   expect(text.match(/411111\*{6}1111/g)).toHaveLength(4);
 });
 
-it('has no secret that the caller presented, in any field and any spelling', async () => {
+it('records no secret that the caller presented, in any field and any spelling', async () => {
   const [key, other, foreign] = ['a', 'b', 'c'].map((letter) => `${letter.repeat(8)}-1111-4111-8111-111111111111`) as [
     string,
     string,
@@ -62,7 +62,7 @@ it('has no secret that the caller presented, in any field and any spelling', asy
   });
 });
 
-it('looks a few UUIDs of unknown fields up, and none that the call has', async () => {
+it('looks up a few UUIDs of unknown fields, and none of known fields', async () => {
   let looked = 0;
   const { judge } = createAccessJudge({
     basePath: '/tillgate',
@@ -90,7 +90,7 @@ it('looks a few UUIDs of unknown fields up, and none that the call has', async (
   expect(looked).toBe(5);
 });
 
-it('names the key that it came by, and leaves out what the command keeps anyway', async () => {
+it('records the key of the request, and omits fields that the command stores anyway', async () => {
   const { judge } = createAccessJudge({
     basePath: '/tillgate',
     ...{
@@ -110,6 +110,6 @@ it('names the key that it came by, and leaves out what the command keeps anyway'
   expect(bodyOf(originOf(call, 'Receipt', 'Cash'))).toEqual({ DeviceID: 'd' });
 });
 
-it('has no caller without a key', () => {
+it('throws without a key', () => {
   expect(() => originOf(request({}))).toThrow('without a key');
 });

@@ -1,4 +1,4 @@
-// Whose X-Forwarded-For counts: that of the proxies in the list, and of nobody else.
+// X-Forwarded-For: it is read from trusted proxies only.
 import { afterEach, describe, expect, it } from 'vitest';
 import { open } from '../../src/http/authentication.ts';
 import { base, createSample, type Sample } from './sample-server.ts';

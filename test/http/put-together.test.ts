@@ -1,4 +1,4 @@
-// What the server puts together of its parts: each is really attached, and does its work on real sockets and through the app.
+// Integration of the HTTP server: each part is attached and works on real sockets and through the app.
 import { get as httpsGet } from 'node:https';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createMetrics } from '../../src/http/metrics.ts';
@@ -22,7 +22,7 @@ const post = (url: string, payload: string, headers: Record<string, string> = {}
   inject(url, { method: 'POST', payload, headers: { 'content-type': 'application/json', ...headers } });
 
 describe('a server', () => {
-  it('writes down and counts what it could not read', async () => {
+  it('logs and counts an unreadable request', async () => {
     const metrics = createMetrics();
     const logger = create({ metrics });
     const { port } = await sample.server.listen();
@@ -31,7 +31,7 @@ describe('a server', () => {
     expect(await metrics.text()).toContain('count{method="",route="unreadable",error_code="40"} 1');
   });
 
-  it('writes down why the login of a WebSocket could not be judged', async () => {
+  it('logs why the login of a WebSocket could not be checked', async () => {
     const odd = new TypeError('odd');
     const logger = create({ findDevice: () => Promise.reject(odd) });
     sample.server.onUpgrade('/queue', () => expect.unreachable());
@@ -51,32 +51,32 @@ describe('a server', () => {
     expect(logger.lines).toContainEqual(expect.objectContaining({ level: 'error', fields: { err: odd } }));
   });
 
-  it('cuts the oldest connection of an address without a credential for the next', async () => {
+  it('closes the oldest unauthenticated connection of an address for the next one', async () => {
     create({ limits: { unauthenticatedPerAddress: 1 } });
     const { port } = await sample.server.listen();
     const first = await openRaw(port);
     const second = await openRaw(port);
     await first.untilClosed();
     second.socket.write(`GET ${base}/health/live HTTP/1.1\r\nConnection: close\r\n\r\n`);
-    // And serves a request without the header Host.
+    // A request without the header Host is served.
     expect(parseAnswers(await second.untilClosed())[0]?.status).toBe(200);
   });
 
-  it('answers an odd Expect in the envelope', async () => {
+  it('answers an unsupported Expect in the envelope', async () => {
     create();
     const { port } = await sample.server.listen();
     const ask = `POST ${base}/test/echo HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
     expect(parseAnswers(await sendRaw(port, ask))[0]).toMatchObject({ status: 417, body: expect.stringContaining('"errorCode":40') });
   });
 
-  it('is called by the name that it was given, and listens where the connections are watched', async () => {
+  it('has the configured host in its URL, and listens on the watched server', async () => {
     create({ host: 'localhost' });
     const { url, port } = await sample.server.listen();
     expect(url).toBe(`http://localhost:${port}${base}`);
     expect(sample.server.app.server.address()).toMatchObject({ address: '127.0.0.1', port });
   });
 
-  it('shows a renewed certificate to new connections', async () => {
+  it('uses a renewed certificate for new connections', async () => {
     create({ tls: selfSigned });
     const { url } = await sample.server.listen();
     sample.server.renewCertificate(renewed);
@@ -90,7 +90,7 @@ describe('a server', () => {
     expect(status).toBe(200);
   });
 
-  it('that has little time to announce its end keeps connections for the second half of it', async () => {
+  it('with a short drain keeps connections alive in its second half', async () => {
     const clock = createVirtualClock();
     create({ clock });
     await sample.server.listen();
@@ -106,7 +106,7 @@ describe('a server', () => {
 });
 
 describe('a route', () => {
-  it('gets its body as JSON alone, in UTF-8, and as long as announced', async () => {
+  it('accepts a body only as JSON, in UTF-8 and of the announced length', async () => {
     create();
     expect((await post('/test/echo', '{"a":1}')).json()).toMatchObject({ errorCode: 0, body: { a: 1 } });
     expect((await post('/test/echo', '{}', { 'content-type': 'text/plain' })).statusCode).toBe(415);
@@ -120,7 +120,7 @@ describe('a route', () => {
     expect(parseAnswers(await sendRaw(port, chunked))[0]).toMatchObject({ status: 200, body: expect.stringContaining('"a":2') });
   });
 
-  it('without declared access keeps the server from starting', async () => {
+  it('without declared access prevents the start of the server', async () => {
     create();
     sample.server.routes((app) => {
       app.get('/forgotten', async () => ({}));
@@ -129,7 +129,7 @@ describe('a route', () => {
     create();
   });
 
-  it('is known by its path, and one that stands in for all others makes none of them known', async () => {
+  it('makes its path known for 405, and a fallback route does not', async () => {
     create();
     const wrongMethod = await inject('/health/live', { method: 'POST' });
     expect([wrongMethod.statusCode, wrongMethod.headers['allow']]).toEqual([405, 'GET']);
@@ -138,7 +138,7 @@ describe('a route', () => {
     expect([entrance.statusCode, entrance.headers['location']]).toEqual([302, `${base}/cabinet`]);
   });
 
-  it('of readiness that fails by a mistake is one, and says so', async () => {
+  it('for readiness that throws answers errorCode 1', async () => {
     create({ readiness: () => Promise.reject(new TypeError('odd')) });
     const answer = await inject('/health/ready');
     expect([answer.statusCode, answer.json()]).toEqual([
@@ -148,8 +148,8 @@ describe('a route', () => {
   });
 });
 
-describe('the reference', () => {
-  it('has its pages, their parts and their documents, and is in no document itself', async () => {
+describe('the API reference', () => {
+  it('serves its pages, assets and documents, and is not part of the documents', async () => {
     create();
     const paths = {
       ...{ '/docs': 'text/html', '/docs/cabinet': 'text/html', '/docs/start.js': 'text/javascript', '/docs/page.css': 'text/css' },

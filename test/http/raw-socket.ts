@@ -1,4 +1,4 @@
-// Speaks HTTP by hand, for what no client library would send.
+// HTTP over a raw socket, for requests that no client library would send.
 import { connect, type Socket } from 'node:net';
 
 export interface RawAnswer {
@@ -9,9 +9,9 @@ export interface RawAnswer {
 
 export interface RawConnection {
   socket: Socket;
-  /** Everything that came until the server closed the connection. */
+  /** Everything received until the server closed the connection. */
   untilClosed(): Promise<string>;
-  /** Waits until the text so far satisfies the test. */
+  /** Waits until the received text satisfies the test. */
   until(test: (text: string) => boolean): Promise<string>;
 }
 
@@ -30,7 +30,7 @@ export function openRaw(port: number): Promise<RawConnection> {
     });
     socket.on('close', wake);
     socket.once('error', reject);
-    // A reset while we still write is part of what is tested.
+    // Tests may provoke a reset during a write.
     socket.on('error', wake);
     const wait = (done: () => boolean) =>
       new Promise<string>((resolveText) => {
@@ -54,7 +54,7 @@ export async function sendRaw(port: number, bytes: string | Buffer): Promise<str
   return connection.untilClosed();
 }
 
-/** The responses in a text, one after the other. Throws if there is anything else in it. */
+/** The responses in a text. Throws if it contains anything else. */
 export function parseAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let rest = text;

@@ -44,7 +44,7 @@ async function ask() {
 }
 
 describe('the recipient', () => {
-  it('who waits for the whole answer has received it, and has not left when it disconnects afterwards', async () => {
+  it('that waits for the whole answer has received it, and does not count as left when it disconnects afterwards', async () => {
     const { socket, untilText, recipient } = await ask();
     let hasHungUp = false;
     recipient.onLeft(() => {
@@ -59,19 +59,22 @@ describe('the recipient', () => {
     expect([recipient.hasLeft(), hasHungUp]).toEqual([false, false]);
   });
 
-  it.each(['destroy', 'end', 'resetAndDestroy'] as const)('who hangs up before (%s) has left, and receives nothing', async (how) => {
-    const { socket, recipient } = await ask();
-    const left = new Promise<void>((resolve) => recipient.onLeft(resolve));
-    socket[how]();
-    await left;
-    expect(await recipient.received).toBe(false);
-    expect(recipient.hasLeft()).toBe(true);
-    // Told at once to whoever asks late.
-    await new Promise<void>((resolve) => recipient.onLeft(resolve));
-    answer();
-  });
+  it.each(['destroy', 'end', 'resetAndDestroy'] as const)(
+    'that disconnects before the answer (%s) has left, and receives nothing',
+    async (how) => {
+      const { socket, recipient } = await ask();
+      const left = new Promise<void>((resolve) => recipient.onLeft(resolve));
+      socket[how]();
+      await left;
+      expect(await recipient.received).toBe(false);
+      expect(recipient.hasLeft()).toBe(true);
+      // A late listener is called at once.
+      await new Promise<void>((resolve) => recipient.onLeft(resolve));
+      answer();
+    },
+  );
 
-  it('has left as soon as the end of its stream is read, before the connection is closed: a statement may be answered in between', async () => {
+  it('has left as soon as the end of its stream is read, before the connection is closed, when a query may still complete', async () => {
     const { socket, recipient } = await ask();
     const atLastWord = new Promise<boolean>((resolve) => theirSocket?.once('end', () => resolve(recipient.hasLeft())));
     socket.end();
@@ -79,7 +82,7 @@ describe('the recipient', () => {
     answer();
   });
 
-  it('who disconnects in the middle of the answer has not received it', async () => {
+  it('that disconnects during the answer has not received it', async () => {
     body = 'x'.repeat(64 * 1024 * 1024);
     const { socket, recipient } = await ask();
     socket.pause();
@@ -91,13 +94,13 @@ describe('the recipient', () => {
   });
 });
 
-describe('a recipient whose connection ended before the question', () => {
+describe('a recipient whose connection is already closed', () => {
   const over = (writableFinished: boolean) => {
     const raw = Object.assign(new EventEmitter(), { destroyed: true, writableFinished, socket: null });
     return recipientOf({ raw } as unknown as FastifyReply);
   };
 
-  it('has left, and gets nothing', async () => {
+  it('has left, and receives nothing', async () => {
     const recipient = over(false);
     let hasHungUp = false;
     recipient.onLeft(() => {
@@ -106,7 +109,7 @@ describe('a recipient whose connection ended before the question', () => {
     expect([recipient.hasLeft(), hasHungUp, await recipient.received]).toEqual([true, true, false]);
   });
 
-  it('but after the whole answer has not left', () => {
+  it('after the whole answer has not left', () => {
     expect(over(true).hasLeft()).toBe(false);
   });
 });

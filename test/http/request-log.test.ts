@@ -1,4 +1,4 @@
-// One line a request, and no secret in any of them [D9].
+// One log line per request, without secrets [D9].
 import { afterEach, expect, it } from 'vitest';
 import { createLogger } from '../../src/cli/logger.ts';
 import { openRaw, sendRaw } from './raw-socket.ts';
@@ -14,7 +14,7 @@ async function start() {
   return { lines, port, url, parsed: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
 }
 
-it('writes id, route pattern, merchant, errorCode, status and duration', async () => {
+it('logs id, route pattern, merchant, errorCode, status and duration', async () => {
   const { parsed, url } = await start();
   const response = await fetch(`${url}/device/sample/status?APIKey=${posKey}&DeviceID=a`);
   await expect.poll(() => parsed().length).toBe(1);
@@ -30,7 +30,7 @@ it('writes id, route pattern, merchant, errorCode, status and duration', async (
   expect(parsed()[0]?.['durationMs']).toBeGreaterThan(0);
 });
 
-it('names device, document and operation where they are UUIDs, and nothing else that a caller wrote', async () => {
+it('logs device, document and operation if they are UUIDs, and nothing else from the request', async () => {
   const { lines, parsed, url } = await start();
   const [documentNr, oid] = ['3B241101-E2BB-4255-8CAF-4136C566A962', 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55'];
   await fetch(`${url}/device/sample/status?APIKey=${posKey}&DeviceID=${deviceId}&documentNr=${documentNr}&OID=${oid}`);
@@ -41,13 +41,13 @@ it('names device, document and operation where they are UUIDs, and nothing else 
   for (const line of parsed().slice(1)) for (const name of ['deviceId', 'documentNr', 'oid']) expect(line).not.toHaveProperty(name);
 });
 
-it('counts a picture as a success', async () => {
+it('logs a picture as a success', async () => {
   const { parsed, url } = await start();
   await fetch(`${url}/pictures/abc.png`);
   await expect.poll(() => parsed().map(({ errorCode }) => errorCode)).toEqual([0]);
 });
 
-it('writes exactly one line for every kind of failure', async () => {
+it('logs exactly one line for every kind of failure', async () => {
   const { lines, parsed, port, url } = await start();
   const json = { method: 'POST', headers: { 'content-type': 'application/json' } };
   await fetch(`${url}/nowhere?APIKey=${posKey}`);
@@ -67,7 +67,7 @@ it('writes exactly one line for every kind of failure', async () => {
   ]);
 });
 
-it('writes the line of a request whose client left only when its handler has ended', async () => {
+it('logs a request whose client disconnected only after its handler has returned', async () => {
   const { lines, parsed, port } = await start();
   const connection = await openRaw(port);
   connection.socket.write(`POST ${base}/test/slow HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`);
@@ -80,7 +80,7 @@ it('writes the line of a request whose client left only when its handler has end
   expect(parsed()[0]).toMatchObject({ route: `${base}/test/slow`, clientLeft: true });
 });
 
-it('never holds a key, a secret or a query string, also when a handler crashes with one in its message', async () => {
+it('never logs a key, a secret or a query string, even if a handler crashes with one in its message', async () => {
   const { lines, port, url } = await start();
   const canary = 'canary-in-the-query';
   const basic = `Basic ${Buffer.from(`${deviceId}:${deviceSecret}`).toString('base64')}`;
@@ -120,14 +120,14 @@ it('never holds a key, a secret or a query string, also when a handler crashes w
   expect(await (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${adminToken}` } })).text()).not.toContain(canary);
 });
 
-it('hides fields with the names of secrets, if one is logged', async () => {
+it('masks fields with the names of secrets', async () => {
   const { lines } = await start();
   createLogger('info', { write: (line) => lines.push(line) }).info({ apiKey: 'canary', device: { secret: 'canary' } }, 'careless');
   expect(lines.join('')).toContain('[secret]');
   expect(lines.join('')).not.toContain('canary');
 });
 
-it('writes the words of an error and of its causes, and nothing that a driver hung on it', async () => {
+it('logs the messages of an error and of its causes, and no other properties of it', async () => {
   const { lines, parsed } = await start();
   const logger = createLogger('debug', { write: (line) => lines.push(line) });
   const cause = Object.assign(new Error('connection lost'), { detail: 'Failing row contains (canary-row).' });

@@ -1,4 +1,4 @@
-// Whose the slots are [D62]: in a model of pure numbers, and over HTTP while one merchant takes all that it can get.
+// Owners of request slots [D62]: as a pure function, and over HTTP while one merchant takes as many as it can.
 import { afterEach, describe, expect, it } from 'vitest';
 import { keyFor } from '../../src/http/authentication.ts';
 import type { HttpLimits } from '../../src/http/limits.ts';
@@ -10,7 +10,7 @@ import { createSample, type Sample } from './sample-server.ts';
 describe('a slot', () => {
   const asked = { mine: 0, taken: 0, count: 100, sharePercent: 50, othersWait: false };
 
-  it('is for every owner within its share as long as there is one', () => {
+  it('is granted to every owner within its share while one is free', () => {
     expect(mayTake({ ...asked, mine: 49, taken: 99 })).toBe(true);
     expect(mayTake({ ...asked, mine: 49, taken: 99, othersWait: true })).toBe(true);
     expect(mayTake({ ...asked, mine: 0, taken: 100 })).toBe(false);
@@ -22,15 +22,15 @@ describe('a slot', () => {
     expect(mayTake({ ...asked, mine: 60, taken: 60, othersWait: true })).toBe(false);
   });
 
-  it('is given to a share of next to nothing too', () => {
+  it('is granted even for a share of less than one', () => {
     expect(mayTake({ ...asked, count: 10, sharePercent: 1, taken: 9 })).toBe(true);
   });
 
-  it('is left once, and is free for others then', async () => {
+  it('is released once, and is then free for others', async () => {
     const clock = createVirtualClock();
     const slots = createRequestSlots({ clock, count: 4, defaultSharePercent: 50 });
     const mine = [slots.take({ name: 'a' }), slots.take({ name: 'a' }), slots.take({ name: 'a' })];
-    // Three of four: the share is two, one was lent, and the last is not.
+    // Three of four: its share is two, one is lent, and the last one is not.
     expect(slots.take({ name: 'a' })).toBeUndefined();
     const other = slots.take({ name: 'b' });
     expect(other).toBeDefined();
@@ -38,7 +38,7 @@ describe('a slot', () => {
     mine[0]?.leave();
     mine[0]?.leave();
     expect(slots.taken).toBe(3);
-    // b was turned away, so nothing is lent to a, and b gets what is its own.
+    // b was refused, so nothing is lent to a, and b gets its share.
     expect(slots.take({ name: 'a' })).toBeUndefined();
     const second = slots.take({ name: 'b' });
     expect(second).toBeDefined();
@@ -48,7 +48,7 @@ describe('a slot', () => {
     expect(slots.take({ name: 'a' })).toBeDefined();
   });
 
-  it('is given beyond the default share to whom more was set', () => {
+  it('is granted beyond the default share to an owner with a larger one', () => {
     const slots = createRequestSlots({ clock: createVirtualClock(), count: 4, defaultSharePercent: 25 });
     for (let time = 0; time < 3; time += 1) slots.take({ name: 'a' });
     expect(slots.take({ name: 'a' })).toBeUndefined();
@@ -56,7 +56,7 @@ describe('a slot', () => {
   });
 });
 
-describe('one merchant that asks for everything', () => {
+describe('a merchant that floods the gateway', () => {
   let sample: Sample;
   afterEach(async () => {
     sample.release();
@@ -102,7 +102,7 @@ describe('one merchant that asks for everything', () => {
     return { url, call, flood, neighbour, release: () => release() };
   }
 
-  it('gets no more than three quarters, with all its keys together, and the others notice nothing', async () => {
+  it('gets at most three quarters of the slots with all its keys, and others are served', async () => {
     const { flood, neighbour, call, release } = await start({ requestsInFlight: 40 });
     const { calls, refused } = await flood('a', 60);
     expect(refused).toBe(30);
@@ -113,18 +113,18 @@ describe('one merchant that asks for everything', () => {
     release();
     const answers = await Promise.all(calls);
     expect(answers.filter((answer) => answer === 'ok')).toHaveLength(30);
-    // All is given back.
+    // All slots are released.
     await expect.poll(() => neighbour('a')).toBe('ok');
   });
 
-  it('gets what an operator set for it', async () => {
+  it('gets the share that an operator set', async () => {
     const { flood, release } = await start({ requestsInFlight: 40 }, { a: 100 });
     const { refused } = await flood('a', 50);
     expect(refused).toBe(10);
     release();
   });
 
-  it('gives a slot back when the client has left and the work has ended', async () => {
+  it('releases a slot when the client has disconnected and the handler has returned', async () => {
     const { url, neighbour, release } = await start({ requestsInFlight: 2, merchantSharePercent: 100 });
     const leaving = new AbortController();
     const body = JSON.stringify({ APIKey: keyOf('a', 1) });

@@ -1,4 +1,4 @@
-// A server with a small made-up slice, for the tests of the http room.
+// A server with a few sample routes, for the tests of the http room.
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { callerOf, createTokenCheck, deviceCallerOf, keyFor, open, optionalCallerOf, optionalKey } from '../../src/http/authentication.ts';
@@ -36,7 +36,7 @@ const callers: Record<string, Caller> = {
 
 export interface Sample {
   server: HttpServer;
-  /** Handlers of /Device/sample/Slow end when this is called. */
+  /** Lets the handler of /test/slow return. */
   release(): void;
   /** How many times each handler ran. */
   readonly runs: Record<string, number>;

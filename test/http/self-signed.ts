@@ -1,4 +1,4 @@
-// A certificate for 127.0.0.1 that nobody trusts, good for a hundred years of tests.
+// A self-signed certificate for 127.0.0.1, valid for a hundred years.
 export const selfSigned = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgCf0WCkI0DqMLG7bE
@@ -20,7 +20,7 @@ VJsrD5RUXzQQrJ5NO4wBxcpwfVMNLqzqrk0C2Qbx1A==
 `,
 };
 
-/** Another one of the same names, as after a renewal. */
+/** Another certificate for the same names, as after a renewal. */
 export const renewed = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgnbGZaCCLNd+q7Fc/

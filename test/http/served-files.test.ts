@@ -1,4 +1,4 @@
-// The cabinet's files as they are read and sent, asked of their handlers without a server; and the figures of a gateway, as they are scraped.
+// The files of the cabinet, read and sent by their handlers without a server; and the metrics of a gateway.
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -36,7 +36,7 @@ function register(): void {
   registerCabinetFiles(app as unknown as FastifyInstance, { basePath: '/base', logger, refuseUnknown, directory: url() });
 }
 
-/** What is sent for the path below /cabinet/. */
+/** The response to a path below /cabinet/. */
 async function get(path: string | undefined, headers: Record<string, string> = {}, route = '/cabinet/*'): Promise<Sent> {
   const sent: Sent = { headers: {} };
   const reply = {
@@ -60,7 +60,7 @@ async function get(path: string | undefined, headers: Record<string, string> = {
 }
 
 describe('files', () => {
-  it('are read with what was compressed beforehand; the page is placed, and what has no type is left out', async () => {
+  it('are read with their precompressed forms; the page gets absolute paths, and files of unknown type are omitted', async () => {
     write('index.html', '<a href="./x" src="./y" data-base-path="old">');
     write('index.html.br', 'never used');
     write('a.js', 'plain');
@@ -82,20 +82,20 @@ describe('files', () => {
     expect(Object.keys(files.get('assets/b.css') ?? {})).toEqual(['type', 'plain']);
   });
 
-  it('are none where nothing was built', async () => {
+  it('are empty if nothing was built', async () => {
     expect(await readCabinetFiles(pathToFileURL(`${directory}/nowhere/`), '')).toEqual(new Map());
   });
 });
 
 describe('the cabinet', () => {
-  it('is open to all, in no document, and makes no path a known one', () => {
+  it('has public routes that are in no document and make no path known', () => {
     register();
     expect([...routes.keys()]).toEqual(['/cabinet', '/cabinet/*', '/']);
     for (const { options } of routes.values())
       expect(options).toEqual({ config: { access: { kind: 'open' }, isFallback: true, isForBrowsers: true }, schema: { hide: true } });
   });
 
-  it('sends a body in the best form that the browser takes, and says that it depends on that', async () => {
+  it('sends the best encoding that the browser accepts, with Vary', async () => {
     for (const [name, text] of [
       ['a.js', 'plain'],
       ['a.js.br', 'as br'],
@@ -118,7 +118,7 @@ describe('the cabinet', () => {
     expect(await ask('c.js', 'br, gzip')).toEqual(['c gzip', 'gzip', 'accept-encoding']);
   });
 
-  it('has every path without a file for a page, and none for a missing file or for the API', async () => {
+  it('serves the page for every path without a file, but not for a missing asset or the API', async () => {
     write('index.html', 'page');
     write('assets/a.js', 'a');
     register();
@@ -137,21 +137,21 @@ describe('the cabinet', () => {
     });
   });
 
-  it('says what to do where it was not built', async () => {
+  it('explains what to do if it was not built', async () => {
     register();
     const { body, headers } = await get('');
     expect([headers['content-type'], body]).toEqual(['text/html; charset=utf-8', expect.stringContaining('npm run web')]);
     expect([Object.keys(headers).includes('content-encoding'), logger.lines]).toEqual([false, []]);
   });
 
-  it('is where {base_url} leads a browser only', async () => {
+  it('is where {base_url} redirects, for browsers only', async () => {
     register();
     const { redirect, headers } = await get(undefined, { accept: 'text/html,*/*' }, '/');
     expect([redirect, headers['vary']]).toEqual([['/base/cabinet', 302], 'accept']);
     for (const accept of [{}, { accept: 'application/json' }]) await expect(get(undefined, accept, '/')).rejects.toThrow('no such path');
   });
 
-  it('is read once, and called stale only where a source was written after it', async () => {
+  it('is read once, and reported as stale only if a source is newer', async () => {
     const sources = `${directory}/../src`;
     mkdirSync(`${sources}/pages`, { recursive: true });
     writeFileSync(`${sources}/a.ts`, 'a');
@@ -166,7 +166,7 @@ describe('the cabinet', () => {
     };
     at(`${directory}/sources.sha256`, 1_000);
     at(`${sources}/a.ts`, 1_000);
-    // A directory is as old as what was last put into it: that is no source.
+    // A directory is newer than its files, but is no source.
     expect(await isTold()).toBe(0);
     at(`${sources}/a.ts`, 1_001);
     expect(await isTold()).toBe(1);
@@ -177,8 +177,8 @@ describe('the cabinet', () => {
   });
 });
 
-describe('figures', () => {
-  it('are seconds by method, route and errorCode, and those that a request never came to have none', async () => {
+describe('metrics', () => {
+  it('of requests are in seconds by method, route and errorCode', async () => {
     const metrics = createMetrics();
     metrics.observeRequest('GET', '/a', 31, 1_500);
     metrics.observeRequest('GET', '/b', undefined, 0);
@@ -187,7 +187,7 @@ describe('figures', () => {
     expect(lines).toContain('tillgate_http_request_duration_seconds_count{method="GET",route="/b",error_code=""} 1');
   });
 
-  it('of a source are as it tells them now: what it tells no more is gone, and what is away has no value', async () => {
+  it('of a source are its current values: missing labels disappear, and a failing source has no value', async () => {
     const metrics = createMetrics();
     let isAway = false;
     let readings = [{ labels: { state: 'a' }, value: 1 }];
@@ -205,7 +205,7 @@ describe('figures', () => {
     expect(await told()).toEqual(['g_many{state="b"} 2', 'c_total{state="b"} 2']);
   });
 
-  it('of the process are there from the first scrape on, without the gauges that are called counters', async () => {
+  it('of the process exist from the first scrape on, without gauges that are named like counters', async () => {
     const metrics = createMetrics();
     const names = (text: string) => text.split('\n').filter((line) => /^nodejs_|^process_/.test(line));
     const first = names(await metrics.text());

@@ -27,7 +27,7 @@ const slowText = `POST ${base}/test/slow HTTP/1.1\r\nHost: x\r\nContent-Type: ap
 const liveText = `POST ${base}/test/nothing HTTP/1.1\r\nHost: x\r\n\r\n`;
 
 describe('overload', () => {
-  it('is 429 with the envelope and Retry-After, while health still answers and the running calls end well', async () => {
+  it('is 429 with the envelope and Retry-After, while health still answers and running calls complete', async () => {
     const { url } = await start({ limits: { requestsInFlight: 3 } });
     const running = [slow(url), slow(url), slow(url)];
     await expect.poll(() => sample.runs['slow']).toBe(3);
@@ -46,7 +46,7 @@ describe('overload', () => {
 });
 
 describe('drain', () => {
-  it('says 503 at ready and serves all else, each answer the last on its connection; then closes the door and serves what had come in', async () => {
+  it('answers 503 at ready and serves other calls with Connection: close; then stops listening and serves accepted connections', async () => {
     const clock = createVirtualClock();
     const { url, port } = await start({ clock });
     const kept = await openRaw(port);
@@ -64,7 +64,7 @@ describe('drain', () => {
       const served = await fetch(`${url}/test/nothing`, { method: 'POST' });
       expect([served.status, served.headers.get('connection')]).toEqual([200, 'close']);
     }
-    // In the last second connections are kept, so that a proxy makes no new ones while the listener closes.
+    // In the last second connections are kept alive, so that a proxy opens no new ones while the listener closes.
     await clock.advance(1_000);
     expect((await fetch(`${url}/test/nothing`, { method: 'POST' })).headers.get('connection')).toBe('keep-alive');
     const connected = await openRaw(port);
@@ -78,7 +78,7 @@ describe('drain', () => {
     await drained;
   });
 
-  it('of no time at all changes nothing', async () => {
+  it('of zero length changes nothing', async () => {
     const { url } = await start();
     await sample.server.drain(0);
     const ready = await fetch(`${url}/health/ready`);
@@ -87,7 +87,7 @@ describe('drain', () => {
 });
 
 describe('stop', () => {
-  it('accepts nothing new, lets what runs end, and does not wait for silent connections', async () => {
+  it('accepts nothing new, completes running calls, and does not wait for idle connections', async () => {
     const { url, port } = await start();
     const silent = await openRaw(port);
     const half = await openRaw(port);
@@ -111,7 +111,7 @@ describe('stop', () => {
     await Promise.all([silent.untilClosed(), half.untilClosed()]);
   });
 
-  it('answers 503 to a request that was on its way when it began, and does not run it', async () => {
+  it('answers 503 to a request in transfer, and does not run it', async () => {
     const { url, port } = await start();
     const late = await openRaw(port);
     late.socket.write(liveText.slice(0, -2));
@@ -127,7 +127,7 @@ describe('stop', () => {
     await stopped;
   });
 
-  it('cuts what has not ended within the bound', async () => {
+  it('closes connections that are still busy after its time-out', async () => {
     const { url } = await start();
     const running = slow(url);
     await expect.poll(() => sample.runs['slow']).toBe(1);
@@ -136,7 +136,7 @@ describe('stop', () => {
     await ended;
   });
 
-  it('waits for a handler whose client has left', async () => {
+  it('waits for a handler whose client has disconnected', async () => {
     const { port } = await start();
     const connection = await openRaw(port);
     connection.socket.write(slowText);
@@ -175,7 +175,7 @@ describe('upgrades', () => {
   const ask = (path: string) =>
     `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: Basic ${login}\r\n\r\n`;
 
-  it('go to the handler of their path, whatever its case and query, and are ended by stop', async () => {
+  it('reach the handler of their path, whatever its case and query, and are closed by stop', async () => {
     const sockets: Duplex[] = [];
     sample = createSample();
     sample.server.onUpgrade('/queue', ({ socket, deviceId: whose }) => {
@@ -201,8 +201,8 @@ describe('upgrades', () => {
   });
 });
 
-describe('an upgrade whose login cannot be judged', () => {
-  it('is 503 with the code of the database, and the gateway goes on', async () => {
+describe('an upgrade whose login cannot be checked', () => {
+  it('is 503 with the code of the database, and the gateway keeps serving', async () => {
     sample = createSample({ findDevice: () => Promise.reject(new GatewayError('Error_Connection_Database', 'The database is offline.')) });
     sample.server.onUpgrade('/queue', () => expect.unreachable());
     const { port, url } = await sample.server.listen();
@@ -217,7 +217,7 @@ describe('an upgrade whose login cannot be judged', () => {
 describe('an offer of another protocol', () => {
   const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n`;
 
-  it('is passed over: the request is served as if it had none', async () => {
+  it('is ignored: the request is served without it', async () => {
     sample = createSample();
     sample.server.onUpgrade('/queue', () => expect.unreachable());
     const { port } = await sample.server.listen();
@@ -227,7 +227,7 @@ describe('an offer of another protocol', () => {
 });
 
 describe('HTTPS', () => {
-  it('is spoken when a certificate is given, and plain HTTP is not', async () => {
+  it('is used when a certificate is configured, and plain HTTP is refused', async () => {
     const { url, port } = await start({ tls: selfSigned });
     expect(url).toBe(`https://127.0.0.1:${port}${base}`);
     let headers: IncomingHttpHeaders = {};
@@ -239,7 +239,7 @@ describe('HTTPS', () => {
     });
     expect(body).toBe('{"errorCode":0,"errorMessage":""}');
     expect(headers).toMatchObject({ 'strict-transport-security': 'max-age=31536000', 'referrer-policy': 'no-referrer' });
-    // The connection that speaks plain HTTP is told why it is refused.
+    // A plain HTTP request gets the reason.
     const plain = await fetch(`http://127.0.0.1:${port}${base}/health/live`);
     expect([plain.status, await plain.json()]).toEqual([
       400,
@@ -249,7 +249,7 @@ describe('HTTPS', () => {
 });
 
 describe('a response over plain HTTP', () => {
-  it('does not ask for HTTPS, unless the proxy in front speaks it, and tells no referrer', async () => {
+  it('has no HSTS, unless the proxy in front uses HTTPS, and sends no referrer', async () => {
     const { url } = await start({ trustedProxies: ['127.0.0.0/8'] });
     const plain = await fetch(`${url}/health/live`);
     expect([plain.headers.get('strict-transport-security'), plain.headers.get('referrer-policy')]).toEqual([null, 'no-referrer']);
@@ -272,7 +272,7 @@ describe('metrics', () => {
     }
     expect((await ask('Bearer canary-metrics-token-0123456789')).status).toBe(200);
     expect((await ask(`Bearer ${adminToken}`)).status).toBe(200);
-    // And it opens nothing else.
+    // The metrics token has no other access.
     const things = await fetch(`${url}/cabinet/api/things`, {
       method: 'POST',
       headers: { authorization: 'Bearer canary-metrics-token-0123456789' },
@@ -291,7 +291,7 @@ describe('the base path', () => {
 });
 
 describe('health and metrics', () => {
-  it('ready tells each mode, and says 503 for one that is down', async () => {
+  it('ready returns the state of each mode, and 503 for one that is down', async () => {
     const ready = { modes: { POS: 'down', QR: 'up', Fiscal: 'partly' }, channels: { mqtt: false, queue: true } } as const;
     const { url } = await start({ readiness: async () => ready });
     const ask = async (query: string) => {
@@ -305,7 +305,7 @@ describe('health and metrics', () => {
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
   });
 
-  it('ready has the code of a database that is down, and still 503', async () => {
+  it('ready returns 503 with the code of a database that is down', async () => {
     const away = new GatewayError('Error_Connection_Database', 'The database cannot be reached.');
     const { url } = await start({ readiness: () => Promise.reject(away) });
     const response = await fetch(`${url}/health/ready`);
@@ -316,7 +316,7 @@ describe('health and metrics', () => {
     ]);
   });
 
-  it('counts requests by route and errorCode, and carries what other rooms add', async () => {
+  it('counts requests by route and errorCode, and includes the metrics of other rooms', async () => {
     const metrics = createMetrics();
     metrics.gauge('tillgate_pool', 'Connections.', () => 3);
     metrics.gauge('tillgate_callbacks', 'Callbacks by state.', ['state'], async () => [{ labels: { state: 'dead' }, value: 2 }]);

@@ -1,4 +1,4 @@
-// The cabinet's cookies: where they are sent, and that they never travel unencrypted where HTTPS is spoken.
+// The cookies of the cabinet: their scope, and that they are Secure wherever HTTPS is used.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { clearCookie, readCookie, requireOwnPage, setCookie } from '../../src/http/session-cookie.ts';
@@ -22,7 +22,7 @@ const read = (cookie: string | undefined, protocol = 'http', place: Place = { ba
   readCookie({ headers: { cookie }, protocol } as unknown as FastifyRequest, place, 'session');
 
 describe('the cookie', () => {
-  it('is of this host alone and Secure where HTTPS is spoken, here or at the public address', () => {
+  it('has the __Host- prefix and Secure with HTTPS, at this port or at the public URL', () => {
     expect(written('http', { basePath: '/tillgate' })).toBe('tillgate_session=abc; Path=/tillgate; Max-Age=61; HttpOnly; SameSite=Strict');
     const secure = (name: string) => `__Host-${name}_session=abc; Path=/; Max-Age=61; HttpOnly; SameSite=Strict; Secure`;
     expect(written('https', { basePath: '/tillgate' })).toBe(secure('tillgate'));
@@ -31,12 +31,12 @@ describe('the cookie', () => {
     expect(written('http', { basePath: '', publicUrl: 'http://pay.example.md' })).not.toContain('Secure');
   });
 
-  it('is taken back by an empty one at the same path', () => {
+  it('is cleared by an empty one at the same path', () => {
     expect(written('http', { basePath: '/tillgate' }, true)).toMatch(/^tillgate_session=; Path=\/tillgate; Max-Age=0;/);
     expect(written('https', { basePath: '/tillgate' }, true)).toMatch(/^__Host-tillgate_session=; Path=\/; Max-Age=0;/);
   });
 
-  it('is found among others, and is none if there are two that differ', () => {
+  it('is found among others, and ignored if there are two different ones', () => {
     expect(read('a=b; tillgate_session=one; xtillgate_session=x')).toBe('one');
     expect(read('tillgate_session=one; tillgate_session=two')).toBeUndefined();
     expect(read('tillgate_session=one; tillgate_session=one')).toBe('one');
@@ -61,7 +61,7 @@ describe('a change', () => {
     );
   const refused = expect.objectContaining({ errorName: 'Invalid_Request', httpStatus: 403 }) as Error;
 
-  it('comes from a program, from our own page, or from the one at the public address', () => {
+  it('is accepted from a program, from the own page, or from the public URL', () => {
     from({})();
     from({ origin: 'http://gate.example:8080' })();
     from({ origin: 'https://pay.example' }, 'https://pay.example/tillgate')();
@@ -74,12 +74,12 @@ describe('a change', () => {
     'http://gate.example',
     'null',
     'http://gate.example:8080.evil.example',
-  ])('comes from no page of %s', (origin) => {
+  ])('is refused from a page of %s', (origin) => {
     expect(from({ origin })).toThrow(refused);
     expect(from({ origin }, 'https://pay.example/tillgate')).toThrow(refused);
   });
 
-  it.each(['0', '', '11'])('is not accepted with %j instead of 1', (said) => {
+  it.each(['0', '', '11'])('is refused with %j instead of 1', (said) => {
     expect(from({ 'x-tillgate-request': said })).toThrow(refused);
   });
 });

@@ -1,4 +1,4 @@
-// Slow connections that are due in one moment are cut a few at a time, so that a caller in between is served in between [D62].
+// Slow connections that time out together are closed in batches, so that other requests are served in between [D62].
 
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -17,7 +17,7 @@ const clock: Clock = {
     return () => {};
   },
 };
-/** What was put off until the next turn, and not what that puts off. */
+/** Runs the actions due now, but not those that they schedule. */
 const turn = () => {
   for (const action of turns.splice(0)) action();
 };
@@ -36,7 +36,7 @@ function createSocket() {
   return { socket: socket as unknown as Socket, said: () => said };
 }
 
-it('cuts a thousand slow connections in many turns, each with its 408', () => {
+it('closes a thousand slow connections in many batches, each with its 408', () => {
   let cut = 0;
   const connections = createConnections(clock, () => {
     cut += 1;
@@ -54,7 +54,7 @@ it('cuts a thousand slow connections in many turns, each with its 408', () => {
   expect(slow.every(({ said }) => said().startsWith('HTTP/1.1 408 '))).toBe(true);
 });
 
-it('writes no 408 behind the answer of a request that came in while its connection waited for its turn', () => {
+it('writes no 408 after the answer of a request that arrived while its connection waited to be closed', () => {
   const connections = createConnections(clock, () => {});
   const server = Object.assign(new EventEmitter(), { setTimeout() {} });
   connections.attach(server as unknown as Server, 60_000);
@@ -76,11 +76,11 @@ it('writes no 408 behind the answer of a request that came in while its connecti
   expect(beganMeanwhile.said()).toBe('');
   expect(endedMeanwhile.said()).toBe('');
   expect(stillSlow.said()).toMatch(/^HTTP\/1\.1 408 /);
-  // Its head came, and nobody would wait for its body in vain: Node tells of a slow request once.
+  // Only its headers arrived: it is refused now, because Node reports a slow request only once.
   expect(halfMeanwhile.said()).toMatch(/^HTTP\/1\.1 408 /);
 });
 
-it('answers garbage at once, once, however much of it follows, and lets it keep no slow connection from its turn', () => {
+it('answers garbage once and at once, however much follows, without delaying slow connections', () => {
   const connections = createConnections(clock, () => {});
   const [rude, slow] = [createSocket(), createSocket()];
   const garbage = Object.assign(new Error('garbage'), { code: 'HPE_INVALID_METHOD' });

@@ -1,11 +1,11 @@
-// 2, 41 and 503 must not sound like "not charged" to whoever repeats a request [D59].
+// Codes 2, 41 and 503 must not be read as "not charged" by the sender of a repeated request [D59].
 import { afterEach, describe, expect, it } from 'vitest';
 import { databaseDown } from '../../src/database/errors.ts';
 import { keyFor, open, optionalKey } from '../../src/http/authentication.ts';
 import { aboutThisRequest } from '../../src/http/this-request.ts';
 import { createSample, posKey, type Sample } from './sample-server.ts';
 
-describe('what is added', () => {
+describe('the sentence about this request', () => {
   it.each([
     ['Error_Connection_Database', keyFor('POS'), /sent no operation to a device; an earlier one may have/],
     ['Error_Connection_Database', keyFor('Fiscal'), /an earlier one may have/],
@@ -15,11 +15,11 @@ describe('what is added', () => {
     ['Too_Many_Requests', keyFor('POS'), /sent no operation to a device; an earlier one may have/],
     ['Too_Many_Requests', keyFor('QR'), /changed nothing; an earlier one may have/],
     ['Too_Many_Requests', optionalKey('QR', false), /changed nothing; an earlier one may have/],
-  ] as const)('to %s on %o', (name, access, sentence) => {
+  ] as const)('is added to %s on %o', (name, access, sentence) => {
     expect(aboutThisRequest(name, access)).toMatch(sentence);
   });
 
-  it('is nothing where nothing can be misread', () => {
+  it('is omitted if the code is unambiguous', () => {
     expect(aboutThisRequest('Device_Busy', keyFor('POS'))).toBeUndefined();
     expect(aboutThisRequest('Timeout_or_no_response', keyFor('POS'))).toBeUndefined();
     expect(aboutThisRequest('Too_Many_Requests', open)).toBeUndefined();
@@ -27,7 +27,7 @@ describe('what is added', () => {
   });
 });
 
-describe('through HTTP', () => {
+describe('over HTTP', () => {
   let sample: Sample;
   afterEach(() => sample.server.stop(0));
 
@@ -40,14 +40,14 @@ describe('through HTTP', () => {
     return ((await response.json()) as { errorMessage: string }).errorMessage;
   }
 
-  it('2 says what this request did, and that an earlier one may have done more', async () => {
+  it('code 2 says what this request did, and that an earlier one may have done more', async () => {
     const errorMessage = await pay({ findCaller: () => Promise.reject(databaseDown('The database cannot be reached.')) });
     expect(errorMessage).toBe(
       'Error_Connection_Database: The database cannot be reached. This request sent no operation to a device; an earlier one may have.',
     );
   });
 
-  it('41 does so too, and nowhere says that nothing was done', async () => {
+  it('code 41 does so as well, and never says that nothing was done', async () => {
     const errorMessage = await pay({ limits: { requestsInFlight: 0 } });
     expect(errorMessage).toMatch(/^Too_Many_Requests: .*an earlier one may have\.$/);
     expect(errorMessage).not.toContain('nothing was done');

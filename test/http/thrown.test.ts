@@ -1,4 +1,4 @@
-// What a caller is told of whatever was thrown: an outcome as it is, a fault of HTTP with its status, and of anything else only where to look.
+// The answer to a thrown error: a GatewayError unchanged, an HTTP error with its status, and any other only as a reference to the log.
 import { describe, expect, it } from 'vitest';
 import { failureBody, protocolFailure, rawResponse, toGatewayError } from '../../src/http/envelope.ts';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
@@ -10,13 +10,13 @@ const told = (error: unknown) => {
 };
 const internal = ['Internal_error', 200, 'The gateway failed while handling the request; its log has the details under r-1.'];
 
-describe('of what was thrown a caller gets', () => {
-  it('an outcome as it is', () => {
+describe('the answer to a thrown error', () => {
+  it('is a GatewayError unchanged', () => {
     const error = new GatewayError('Device_Busy', 'It is.');
     expect(toGatewayError(error, 'r-1')).toBe(error);
   });
 
-  it('a fault of HTTP with its status, by a sentence of ours', () => {
+  it('has the status of an HTTP error, with a message of the gateway', () => {
     expect(told(thrown({ code: 'FST_ERR_CTP_BODY_TOO_LARGE', statusCode: 413 }))).toEqual([
       'Invalid_Request',
       413,
@@ -37,13 +37,13 @@ describe('of what was thrown a caller gets', () => {
     ['a mistake of this program', new TypeError('x is not a function')],
     ['what only looks like an error', { code: 'FST_ERR_NEW', statusCode: 400 }],
     ['nothing', undefined],
-  ])('of %s only where to look', (_name, error) => {
+  ])('is a reference to the log for %s', (_name, error) => {
     expect(told(error)).toEqual(internal);
     expect(toGatewayError(error, 'r-1').cause).toBe(error);
   });
 });
 
-it('of what a device reported with its refusal the caller gets all', () => {
+it('the answer to a refusal contains the whole report of the device', () => {
   const error = new GatewayError('Refused_By_Device', 'No.', { report: '{"a":1}', fields: { OID: 'o' } });
   expect(failureBody(error, 'And more.')).toEqual({
     errorCode: 50,
@@ -57,7 +57,7 @@ describe('a failure before there is a request', () => {
   const head = ['Content-Type: application/json; charset=utf-8'];
   const body = (sentence: string) => `{"errorCode":40,"errorMessage":"Invalid_Request: ${sentence}"}`;
 
-  it('is a whole response of its own, which ends the connection', () => {
+  it('is a complete response that closes the connection', () => {
     expect(rawResponse(protocolFailure(431, 'Too lärge.')).split('\r\n')).toEqual([
       'HTTP/1.1 431 Request Header Fields Too Large',
       ...head,
@@ -69,7 +69,7 @@ describe('a failure before there is a request', () => {
     ]);
   });
 
-  it('has headers of its own, and some reason for a status that has none', () => {
+  it('may have extra headers, and has a reason phrase even for an unknown status', () => {
     const lines = rawResponse(protocolFailure(499, 'No.'), ['Allow: GET']).split('\r\n');
     expect([lines[0], lines[4]]).toEqual(['HTTP/1.1 499 Error', 'Allow: GET']);
   });

@@ -1,4 +1,4 @@
-// Who is cut when too many come without a credential, on sockets that only tell what was done to them.
+// Which connection is closed when there are too many unauthenticated ones, on fake sockets.
 import { EventEmitter } from 'node:events';
 import type { Server, Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ class FakeSocket extends EventEmitter {
     this.remotePort = remotePort;
   }
 
-  /** It closes some turns later. */
+  /** The socket closes later. */
   destroy(): void {
     this.cuts += 1;
   }
@@ -46,8 +46,8 @@ function doorOf(options: Partial<UnauthenticatedConnectionsOptions> = {}) {
   return { unauthenticated, come };
 }
 
-describe('of one address', () => {
-  it('the oldest makes room for one too many, and a neighbour does not notice', () => {
+describe('connections of one address', () => {
+  it('above the limit: the oldest is closed, and other addresses are not affected', () => {
     const { unauthenticated, come } = doorOf();
     const neighbour = come('192.0.2.9');
     const [first, second] = [come(), come()];
@@ -58,7 +58,7 @@ describe('of one address', () => {
     expect([second.cuts, third.cuts, unauthenticated.count]).toEqual([1, 0, 3]);
   });
 
-  it('counts the network of IPv6, and an IPv4 address that came wrapped as itself', () => {
+  it('are counted by network for IPv6, and by the IPv4 address if it is mapped', () => {
     const { come } = doorOf({ perAddress: 1 });
     const six = come('2001:db8::1');
     come('2001:db8::2');
@@ -67,7 +67,7 @@ describe('of one address', () => {
     expect([six.cuts, four.cuts]).toEqual([1, 1]);
   });
 
-  it('an authenticated connection no longer counts and is never cut', () => {
+  it('no longer count once authenticated, and are never closed then', () => {
     const { unauthenticated, come } = doorOf({ perAddress: 1 });
     const device = come();
     unauthenticated.loggedIn(device.asSocket());
@@ -75,13 +75,13 @@ describe('of one address', () => {
     const stranger = come();
     come();
     expect([device.cuts, stranger.cuts]).toEqual([0, 1]);
-    // A second credential on it, or its end, changes nothing any more.
+    // A second credential or its close changes nothing.
     unauthenticated.loggedIn(device.asSocket());
     device.emit('close');
     expect(unauthenticated.count).toBe(1);
   });
 
-  it('a closed connection no longer counts, and an open one still does', () => {
+  it('no longer count once closed', () => {
     const { unauthenticated, come } = doorOf();
     const [first, second] = [come(), come()];
     first.emit('close');
@@ -92,7 +92,7 @@ describe('of one address', () => {
     expect([second.cuts, third.cuts, unauthenticated.count]).toEqual([1, 0, 2]);
   });
 
-  it('one that is being answered is passed over, until all its answers are out', () => {
+  it('are not closed while an answer is due', () => {
     const { unauthenticated, come } = doorOf();
     const [busy, idle] = [come(), come()];
     unauthenticated.busy(busy.asSocket(), true);
@@ -107,18 +107,18 @@ describe('of one address', () => {
     expect([busy.cuts, fourth.cuts]).toEqual([1, 0]);
   });
 
-  it('an answer too many that ended leaves no debt', () => {
+  it('ignore an end of an answer without a start', () => {
     const { unauthenticated, come } = doorOf({ perAddress: 1 });
     const socket = come();
     unauthenticated.busy(socket.asSocket(), false);
     unauthenticated.busy(socket.asSocket(), true);
     come();
     expect(socket.cuts).toBe(0);
-    // Nor does one on a connection that nobody counts.
+    // An answer on an uncounted connection is ignored.
     unauthenticated.busy(new FakeSocket('192.0.2.7', 7).asSocket(), true);
   });
 
-  it('all that are being answered are let be, however many there are', () => {
+  it('are kept if an answer is due on all of them, however many there are', () => {
     const { unauthenticated, come } = doorOf({ perAddress: 1 });
     const busy = come();
     unauthenticated.busy(busy.asSocket(), true);
@@ -127,21 +127,21 @@ describe('of one address', () => {
   });
 });
 
-describe('of all', () => {
-  it('the oldest without a credential makes room when nearly all connections are taken', () => {
+describe('connections of all addresses', () => {
+  it('near the limit: the oldest unauthenticated one is closed', () => {
     const { unauthenticated, come } = doorOf({ perAddress: 100, inAll: 20 });
     const device = come('192.0.2.2');
     unauthenticated.loggedIn(device.asSocket());
     const first = come('192.0.2.3');
     const others = Array.from({ length: 17 }, (_, number) => come(`192.0.2.${number + 10}`));
     expect([first.cuts, unauthenticated.count]).toEqual([0, 18]);
-    // Nineteen are open, 95 of a hundred: the next one is beyond.
+    // Nineteen of twenty are open, which is 95 percent: the next one exceeds the limit.
     come('192.0.2.4');
     expect([device.cuts, first.cuts]).toEqual([0, 1]);
     expect(others.map(({ cuts }) => cuts)).not.toContain(1);
   });
 
-  it('one that has closed leaves its place', () => {
+  it('release their slot when closed', () => {
     const { come } = doorOf({ perAddress: 100, inAll: 4 });
     for (let count = 0; count < 5; count += 1) come().emit('close');
     const sockets = [come(), come(), come()];
@@ -151,20 +151,20 @@ describe('of all', () => {
   });
 });
 
-describe('a proxy that is trusted', () => {
+describe('a trusted proxy', () => {
   it.each([
     ['10.0.0.5', '10.0.0.0/24', true],
     ['10.0.1.5', '10.0.0.0/24', false],
     ['::ffff:10.0.0.5', '10.0.0.0/24', true],
     ['fd00::5', 'fd00::/8', true],
     ['2001:db8::5', 'fd00::/8', false],
-  ])('%s of %s is counted as itself: not %s', (address, range, isTrusted) => {
+  ])('%s in %s is not counted: %s', (address, range, isTrusted) => {
     const { unauthenticated, come } = doorOf({ perAddress: 1, trustedProxies: [range] });
     const [first] = [come(address), come(address)];
     expect([first.cuts, unauthenticated.count]).toEqual(isTrusted ? [0, 0] : [1, 1]);
   });
 
-  it('and a connection that is over before it can be asked where it comes from are not counted', () => {
+  it('and a connection without a remote address are not counted', () => {
     const { unauthenticated, come } = doorOf({ perAddress: 1 });
     const [first] = [come(null), come(null)];
     expect([first.cuts, unauthenticated.count]).toEqual([0, 0]);

@@ -1,5 +1,5 @@
-// Connections and bodies that do not come to an end [D62]: while an attack of them runs, a healthy neighbour goes on, at the same
-// address too. Attackers come from 127.0.0.2 and on; all of 127.0.0.0/8 is loopback.
+// Incomplete connections and bodies [D62]: during such an attack other callers are served, even at the same address.
+// Attackers use 127.0.0.2 and up; all of 127.0.0.0/8 is loopback.
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -23,7 +23,7 @@ interface Attacker {
   closed: Promise<void>;
 }
 
-/** Opens a connection from an address of its own and says the first words. */
+/** Opens a connection from a given address and sends the first bytes. */
 function attack(port: number, localAddress: string, words: string): Promise<Attacker> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', localAddress });
@@ -60,13 +60,13 @@ const head = (length: number, more = '') =>
   `POST ${base}/Device/sample/Pay HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${more}Content-Length: ${length}\r\n\r\n`;
 
 describe('unfinished bodies', () => {
-  it('take no slot: with more of them than slots all others are served', async () => {
+  it('take no slot: all other requests are served, however many there are', async () => {
     const { port, url } = await start({ requestsInFlight: 5, bodiesPerAddress: 1_000 });
     for (let n = 0; n < 40; n += 1) await attack(port, `127.0.0.${2 + (n % 4)}`, `${head(100)}{"a"`);
     for (let time = 0; time < 10; time += 1) expect(await pay(url)).toBe(0);
   });
 
-  it('of one address beyond its bound cost it the oldest, with the envelope, and no other address anything', async () => {
+  it('above the limit of an address are refused, the oldest first, and other addresses are not affected', async () => {
     const { port, url } = await start({ bodiesPerAddress: 5 });
     const attackers: Attacker[] = [];
     for (let n = 0; n < 20; n += 1) {
@@ -79,12 +79,12 @@ describe('unfinished bodies', () => {
       expect(text()).toMatch(/"errorCode":40,.*did nothing/);
     }
     expect(attackers.slice(15).map(({ socket }) => socket.destroyed)).toEqual(Array(5).fill(false));
-    // The newest may still come to its end.
+    // The newest can still complete.
     attackers.at(-1)?.socket.write(`:1}${' '.repeat(100 - 7)}`);
     await expect.poll(() => attackers.at(-1)?.text()).toMatch(/"errorCode":10/);
   });
 
-  it('count by the forwarded address behind a trusted proxy', async () => {
+  it('are counted by the forwarded address behind a trusted proxy', async () => {
     const { port } = await start({ bodiesPerAddress: 1 }, ['127.0.0.2/32']);
     const one = await attack(port, '127.0.0.2', `${head(100, 'X-Forwarded-For: 203.0.113.1\r\n')}{`);
     const other = await attack(port, '127.0.0.2', `${head(100, 'X-Forwarded-For: 203.0.113.2\r\n')}{`);
@@ -93,7 +93,7 @@ describe('unfinished bodies', () => {
     expect(other.socket.destroyed).toBe(false);
   });
 
-  it('that fill the room in all are cut, and a healthy body comes through', async () => {
+  it('that fill the memory limit are cut, and a normal body is received', async () => {
     const { port, url } = await start({ bufferedBytes: 2_000_000 });
     const attackers: Attacker[] = [];
     for (let n = 0; n < 12; n += 1) attackers.push(await attack(port, `127.0.0.${2 + n}`, `${head(1_000_000)}${'"'.padEnd(250_000, 'a')}`));
@@ -102,14 +102,14 @@ describe('unfinished bodies', () => {
   });
 });
 
-describe('the room for bodies', () => {
+describe('the memory for bodies', () => {
   const intakeOf = (bufferedBytes: number) => {
     const clock = createVirtualClock();
     return { clock, intake: createBodyIntake({ clock, bodyBytes: 1_048_576, bodiesPerAddress: 100, bufferedBytes }) };
   };
   const body = () => new Readable({ read() {} });
 
-  it('goes to the slowest first: one that stalls or drips, and not one that is new or steady', async () => {
+  it('is taken from the slowest first: a stalled or dripping body, not a new or steady one', async () => {
     const { clock, intake } = intakeOf(500_000);
     const outcomes: Record<string, string> = {};
     const begin = (name: string) => {
@@ -143,7 +143,7 @@ describe('the room for bodies', () => {
     expect([intake.unfinished, intake.bufferedBytes]).toEqual([0, 0]);
   });
 
-  it('is returned in every case: end, error, too large, wrong length, cut', async () => {
+  it('is released in every case: end, error, too large, wrong length', async () => {
     const { intake } = intakeOf(100_000_000);
     const ended = body();
     const broken = body();
@@ -174,8 +174,8 @@ describe('the room for bodies', () => {
   });
 });
 
-describe('connections that have not logged in', () => {
-  it('above the bound of their address end its oldest, and a healthy client at that address continues', async () => {
+describe('unauthenticated connections', () => {
+  it('above the limit of their address: its oldest is closed, and a normal client at that address is served', async () => {
     const { port, url } = await start({ unauthenticatedPerAddress: 5 });
     const attackers: Attacker[] = [];
     for (let n = 0; n < 20; n += 1) {
@@ -186,7 +186,7 @@ describe('connections that have not logged in', () => {
     expect(attackers.at(-1)?.socket.destroyed).toBe(false);
   });
 
-  it('leave alone one that logged in, one whose request is being answered, and other addresses', async () => {
+  it('do not affect an authenticated one, one whose answer is due, or other addresses', async () => {
     const { port } = await start({ unauthenticatedPerAddress: 2 });
     const known = await attack(
       port,
@@ -209,7 +209,7 @@ describe('connections that have not logged in', () => {
     await expect.poll(() => waiting.text()).toMatch(/"done":true/);
   });
 
-  it('are cut, the oldest first, when there are nearly as many connections as there may be, from however many addresses', async () => {
+  it('are closed, oldest first, when the connections of all addresses are near the limit', async () => {
     const { port, url } = await start({ connections: 20 });
     const attackers: Attacker[] = [];
     for (let n = 0; n < 60; n += 1) attackers.push(await attack(port, `127.0.1.${1 + n}`, 'GET'));

@@ -1,5 +1,5 @@
-// Anonymous callers who ask for the largest public file and do not read it [D62]: a caller with a key is served all the while, at their
-// address too, and so are other anonymousSlots.
+// Anonymous callers that request the largest public file and do not read it [D62]: callers with a key and other anonymous callers are
+// still served, even at the same address.
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
@@ -41,7 +41,7 @@ async function statusOf(localAddress: string, path: string): Promise<string> {
   return text.slice(0, 12);
 }
 
-/** Each connection asks until it holds an answer: the first two or three go into the system's buffers, and are over. */
+/** Each connection sends requests until an answer is stuck: the first two or three fit into the socket buffers. */
 async function press(): Promise<void> {
   let moved = 0;
   sample.server.app.server.on('request', (_request, response) => {
@@ -52,13 +52,13 @@ async function press(): Promise<void> {
   for (let n = 0; n < places * 0.6; n += 1) for (const address of addresses) pressing.push(await ask(address, askForMuch, false));
   for (let round = 0; round < 6; round += 1) {
     let before = -1;
-    // Nothing moves any more.
+    // Wait until nothing moves any more.
     await expect.poll(() => before === (before = moved), { interval: 200, timeout: 20_000 }).toBe(true);
     for (const socket of pressing) socket.write(askForMuch);
   }
 }
 
-it('keep neither a till from its payment nor another anonymous caller from a page', async () => {
+it('unread answers prevent neither a payment of a till nor a page for another anonymous caller', async () => {
   const till = `/Device/sample/Status?APIKey=${posKey}&DeviceID=a`;
   await press();
   for (let time = 0; time < 3; time += 1)
@@ -66,6 +66,6 @@ it('keep neither a till from its payment nor another anonymous caller from a pag
       expect([address, await statusOf(address, till)]).toEqual([address, 'HTTP/1.1 200']);
       expect([address, await statusOf(address, '/docs')]).toEqual([address, 'HTTP/1.1 200']);
     }
-  // Whoever was cut is no failure of ours.
+  // A closed connection is not logged as an error.
   expect(logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
 }, 60_000);

@@ -1,4 +1,4 @@
-// WebSocket upgrades on sockets that only tell what was done to them: which are upgrades at all, who is handed over, and what the others are told.
+// WebSocket upgrades on fake sockets: which requests are upgrades, which are accepted, and how the others are answered.
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -69,7 +69,7 @@ async function knock(request = requestOf(), meanwhile: (socket: FakeSocket) => v
 }
 
 describe('a request', () => {
-  it('is an upgrade only as a GET for a WebSocket at a path that has one, however it is spelt', () => {
+  it('is an upgrade only as a GET for a WebSocket at a registered path, in any case and spelling', () => {
     const isUpgrade = (...request: Parameters<typeof requestOf>) => upgrades.shouldUpgrade(requestOf(...request));
     expect(isUpgrade()).toBe(true);
     expect(isUpgrade({ upgrade: 'WebSocket' }, '/BASE/queue/?a=/b/')).toBe(true);
@@ -83,17 +83,17 @@ describe('a request', () => {
 });
 
 describe('an upgrade', () => {
-  it('of a device that is known is handed over with its first bytes, and never timed out', async () => {
+  it('of a known device is passed on with its first bytes, and without a time-out', async () => {
     const request = requestOf();
     const socket = await knock(request);
     expect(handed).toMatchObject([{ deviceId: 'd' }]);
     expect([handed[0]?.request, handed[0]?.socket, handed[0]?.head]).toEqual([request, socket, head]);
     expect([asked, loggedIn, socket.timeouts, refused]).toEqual([['Basic x'], [socket], [0], []]);
-    // A socket that fails ends nothing.
+    // An error of the socket is handled.
     socket.emit('error', new Error('ECONNRESET'));
   });
 
-  it('of a device that is cut off while its login is judged is refused, to be retried; of any other it is not', async () => {
+  it('of a device that is cut off during its login is refused as temporary; that of another device is not', async () => {
     const cutOff = (deviceId: string) => () => {
       for (const listener of cutOffListeners) listener(deviceId);
     };
@@ -107,7 +107,7 @@ describe('an upgrade', () => {
     expect(cutOffListeners.size).toBe(0);
   });
 
-  it('may still be refused by its new owner', async () => {
+  it('may still be refused by its handler', async () => {
     const socket = await knock();
     const error = new GatewayError('Too_Many_Requests', 'Too often.');
     handed[0]?.refuse(error);
@@ -128,7 +128,7 @@ describe('an upgrade', () => {
     socket.emit('error', new Error('ECONNRESET'));
   });
 
-  it('with a wrong login is answered how to log in', async () => {
+  it('with a wrong login is answered with WWW-Authenticate', async () => {
     authenticate = () => Promise.reject(new GatewayError('Invalid_API_Key', 'Wrong.'));
     await knock();
     expect(refused).toMatchObject([{ error: { errorName: 'Invalid_API_Key', httpStatus: 401, message: 'Wrong.' } }]);
@@ -140,25 +140,25 @@ describe('an upgrade', () => {
     ['while the database is away', new GatewayError('Error_Connection_Database', 'Away.'), 'Error_Connection_Database', 503, 0],
     ['by a mistake of this program', new TypeError('odd'), 'Internal_error', 503, 1],
     ['with a status of its own', new GatewayError('Too_Many_Requests', 'Wait.'), 'Too_Many_Requests', 429, 0],
-  ])('that cannot be judged %s is no wrong login', async (_why, thrown, errorName, httpStatus, failed) => {
+  ])('that cannot be checked %s is not reported as a wrong login', async (_why, thrown, errorName, httpStatus, failed) => {
     authenticate = () => Promise.reject(thrown);
     await knock();
     expect(refused).toMatchObject([{ error: { errorName, httpStatus }, headers: [] }]);
     expect(failures).toEqual(failed === 0 ? [] : [thrown]);
   });
 
-  it('is refused when the gateway began to stop while it was judged', async () => {
+  it('is refused when the gateway has started to stop during its login', async () => {
     reason = new GatewayError('Internal_error', 'Stopping.', { httpStatus: 503 });
     await knock();
     expect([refused.map(({ error }) => error), handed, loggedIn]).toEqual([[reason], [], []]);
   });
 
-  it('whose device disconnected meanwhile has no owner', async () => {
+  it('whose device disconnected meanwhile is not passed on', async () => {
     await knock(requestOf(), (socket) => socket.destroy());
     expect([handed, loggedIn, refused]).toEqual([[], [], []]);
   });
 
-  it('ends with the gateway, and one that has ended is forgotten', async () => {
+  it('is closed with the gateway, unless it has already ended', async () => {
     const [first, second] = [await knock(), await knock()];
     first.destroy();
     first.destroyed = false;
