@@ -1,4 +1,4 @@
-// The cabinet API through HTTP: what it does, what it hides, and that every change is in the audit log.
+// The cabinet API over HTTP: its calls, the secrets it hides, and the audit log entry of every change.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { nowMs } from '../../src/database/dialect.ts';
 import { engines } from '../support/engines.ts';
@@ -16,7 +16,7 @@ describe.each(engines)('the cabinet API on %s', (engine) => {
   });
   afterEach(() => cabinet.close());
 
-  it('refuses callers without the token, and changes nothing for them', async () => {
+  it('refuses callers without the token, and changes nothing', async () => {
     for (const token of ['', 'wrong', 'canary-admin-token-of-the-offic']) {
       expect(await cabinet.post('/merchants', { name: 'Intruder' }, token)).toMatchObject({ status: 401, errorCode: 10 });
       expect(await cabinet.get('/keys', token)).toMatchObject({ status: 401, errorCode: 10 });
@@ -25,7 +25,7 @@ describe.each(engines)('the cabinet API on %s', (engine) => {
     expect(await cabinet.audit()).toEqual(['merchant.create']);
   });
 
-  it('creates keys that open their modules, and ends them', async () => {
+  it('creates, rotates and revokes keys for their modules', async () => {
     const created = await cabinet.post('/keys', { merchantId, name: 'ERP', modules: ['POS'], expiresAt: '2099-01-01T00:00:00Z' });
     expect(created).toMatchObject({ errorCode: 0, errorMessage: '', expiresAt: '2099-01-01T00:00:00.000Z' });
     const status = async (key: unknown) =>
@@ -54,7 +54,7 @@ describe.each(engines)('the cabinet API on %s', (engine) => {
     expect(JSON.stringify(cabinet.logger.lines)).not.toContain(String(created.key));
   });
 
-  it('names the field of a request that breaks a rule', async () => {
+  it('names the invalid field of a request', async () => {
     const cases: [string, object, RegExp][] = [
       ['/merchants', {}, /name/],
       ['/merchants', { name: '' }, /name/],
@@ -77,7 +77,7 @@ describe.each(engines)('the cabinet API on %s', (engine) => {
     expect(await cabinet.audit()).toEqual(['merchant.create']);
   });
 
-  it('takes a device from registration over pairing to its last day', async () => {
+  it('registers, pairs, renames, disables and enables a device', async () => {
     const created = await cabinet.post('/devices', { merchantId, kind: 'terminal', name: 'Till 1', bank: 'one' });
     const pair = async () => {
       const response = await fetch(`${cabinet.url}/pairing`, {
@@ -94,7 +94,7 @@ describe.each(engines)('the cabinet API on %s', (engine) => {
       mqtt: { clientId: created.id, topics: { answers: `tillgate/devices/${String(created.id)}/answers/{replyTo}` } },
       queue: { kind: 'rabbitmq', commandsQueue: `tillgate.device.${String(created.id)}` },
     });
-    // Until the device has come with it, the code can be exchanged again [D181].
+    // Until the device has used the credential, the code can be exchanged again [D181].
     expect(await pair()).toMatchObject({ errorCode: 0, deviceId: created.id });
 
     const device = `/devices/${String(created.id)}`;
@@ -125,7 +125,7 @@ describe.each(engines)('the cabinet API on %s', (engine) => {
     for (const hidden of [paired.secret, secret, created.pairingCode, code.pairingCode]) expect(seen).not.toContain(String(hidden));
   });
 
-  it('shows callbacks and sends dead ones again, one by one and by span', async () => {
+  it('lists callbacks and resends dead ones, one by one and by period', async () => {
     const { queries } = cabinet.database;
     const ended = { state: 'dead', next_attempt_at: null, ended_at: Date.UTC(2026, 0, 3), attempts: 6 } as const;
     const one = await seedCallback(queries, merchantId, { ...ended, created_at: Date.UTC(2026, 0, 1) });
@@ -153,7 +153,7 @@ describe.each(engines)('the cabinet API on %s', (engine) => {
     expect((await cabinet.audit()).slice(1)).toEqual(['callback.resend', 'callback.resend-range']);
   });
 
-  it('tells the whole story of a sale, cancels an unpaid one once, and shows orphans', async () => {
+  it('shows the timeline of an invoice, cancels an unpaid one once, and lists orphans', async () => {
     const { queries } = cabinet.database;
     const device = await seedDevice(queries, merchantId);
     const { oid } = await seedInvoice(queries, merchantId, { callback_uri: 'http://erp:canary-password@erp.example/?s=#State#' });
@@ -180,7 +180,7 @@ describe.each(engines)('the cabinet API on %s', (engine) => {
     expect(lines).toEqual(expect.arrayContaining(['related', 'invoiceNewItem', 'invoiceCancelled', 'callbackWaiting']));
     expect(await cabinet.get(`/invoices/${nobody}`)).toMatchObject({ errorCode: 20 });
 
-    // The ERP's login is needed to call it, and shown to nobody.
+    // The login in the callback URL is needed for the call, and never shown.
     expect(invoice).toMatchObject({ callbackUri: 'http://***@erp.example/?s=#State#' });
     const { callbacks: listed } = await cabinet.get(`/callbacks?subjectId=${oid}`);
     expect(listed).toMatchObject([{ url: 'http://***@erp.example/?s=Cancelled' }]);
@@ -189,21 +189,21 @@ describe.each(engines)('the cabinet API on %s', (engine) => {
     expect(shown).not.toContain('canary-password');
   });
 
-  it('says Expired of an overdue invoice that is cancelled before the sweep has come by', async () => {
+  it('reports Expired for an overdue invoice that is cancelled before the sweep', async () => {
     const { oid } = await seedInvoice(cabinet.database.queries, merchantId, { valid_to: 1 });
     const { errorCode, errorMessage } = await cabinet.post(`/invoices/${oid}/cancel`);
     expect(errorCode).toBe(22);
     expect(errorMessage).toContain('The invoice is Expired;');
   });
 
-  it('makes a new secret for coming QRs, and writes that down', async () => {
+  it('creates a new secret for new QRs, and records that in the audit log', async () => {
     await cabinet.invoices.start();
     expect(await cabinet.post('/qr-secrets', undefined, 'wrong')).toMatchObject({ status: 401 });
     expect(await cabinet.post('/qr-secrets')).toMatchObject({ errorCode: 0, id: 2 });
     expect((await cabinet.audit()).slice(1)).toEqual(['qr-secret.rotate']);
   });
 
-  it('refuses a moment that does not exist instead of taking another day', async () => {
+  it('refuses a date that does not exist instead of using another day', async () => {
     const key = { merchantId, name: 'ERP', modules: ['QR'], expiresAt: '2031-02-30T00:00:00Z' };
     const { errorCode, errorMessage } = await cabinet.post('/keys', key);
     expect(errorCode).toBe(40);

@@ -1,4 +1,4 @@
-// The bank's token of a payment opens a void: it stands in the device's report, and nobody who looks at the cabinet is shown it.
+// The bank's token of a payment authorizes a void: the device's report contains it, and the cabinet masks it everywhere.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { starredJson } from '../../src/cabinet/views/sale/starred.ts';
 import { nowMs } from '../../src/database/dialect.ts';
@@ -12,7 +12,7 @@ const report = { rrn: '2', operationId: '1', amount: 10, token };
 let cabinet: RunningCabinet;
 let merchantId: string;
 let id: string;
-/** A payment whose terminal has told two different ends of it, each with a token. */
+/** A payment whose terminal reported two different outcomes, each with a token. */
 beforeEach(async () => {
   cabinet = await openCabinet('sqlite');
   merchantId = String((await cabinet.post('/merchants', { name: 'Corner shop' })).id);
@@ -35,7 +35,7 @@ beforeEach(async () => {
 });
 afterEach(() => cabinet.close());
 
-it('is starred on the review list, on the page of the sale with its timeline, and nowhere in a list', async () => {
+it('is masked on the review list and on the page of the sale with its timeline, and absent from lists', async () => {
   const invited = await cabinet.post('/users', { name: 'Vera', email: 'vera@shop.md', role: 'viewer', merchantId });
   const viewer = openBrowser(cabinet.url);
   await viewer.post('/links/use', { token: String(invited.link).split('#')[1], password: 'bread and butter' });
@@ -54,12 +54,12 @@ it('is starred on the review list, on the page of the sale with its timeline, an
   expect(JSON.stringify(answers)).not.toContain(token);
 });
 
-it('is starred in the answer to a decision', async () => {
+it('is masked in the answer to a decision', async () => {
   const { command } = await cabinet.post(`/commands/${id}/decide`, { state: 'done', reason: 'Seen.', closesReview: true });
   expect(JSON.parse((command as { report: string }).report)).toEqual({ ...report, token: '***' });
 });
 
-it('is starred however deep it stands, and the rest is left to the last digit', () => {
+it('is masked at any depth, and all other values are unchanged', () => {
   const text = `{"number":12345678901234567890,"token":"","list":[{"token":"${token}"},1,null],"in":{"token":"${token}","other":"token"}}`;
   expect(starredJson(text)).toBe(text.replaceAll(token, '***'));
   expect(starredJson('a sentence')).toBe('a sentence');

@@ -1,4 +1,4 @@
-// A browser in miniature: keeps the cabinet's cookies, sends its header, and nothing else by itself.
+// A minimal browser: keeps the cookies of the cabinet and sends its header.
 export interface Answer {
   [field: string]: unknown;
   status: number;
@@ -8,9 +8,9 @@ export interface Answer {
 }
 
 export interface Browser {
-  /** Of the session. */
+  /** The session cookie. */
   cookie: string | undefined;
-  /** That somebody has signed in here before. */
+  /** The cookie of a browser in which a user has signed in before. */
   known: string | undefined;
   get(path: string): Promise<Answer>;
   post(path: string, body?: object): Promise<Answer>;

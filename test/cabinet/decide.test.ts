@@ -1,4 +1,4 @@
-// A person's decision by HTTP: it and its audit entry are one transaction, with all that was sent along; a refused one leaves nothing.
+// A person's decision over HTTP: it and its audit entry are one transaction, with all fields of the request; a refused one writes nothing.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { engines } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -28,7 +28,7 @@ describe.each(engines)('deciding a command on %s', (engine) => {
     return rows.map((row) => ({ ...row, detail: JSON.parse(row.detail) as object }));
   }
 
-  it('writes who decided what, and all that was sent with it', async () => {
+  it('records the actor, the decision and all fields of the request', async () => {
     const id = await openCommand(10 * 60_000);
     expect(await cabinet.post(`/commands/${id}/decide`, decision)).toMatchObject({
       errorCode: 0,
@@ -37,7 +37,7 @@ describe.each(engines)('deciding a command on %s', (engine) => {
     expect(await entries()).toEqual([{ action: 'command.decide', actor: 'admin token', subject: id, detail: decision }]);
   });
 
-  it('leaves no entry when it is refused: too early, settled already, unknown', async () => {
+  it('writes no entry when the decision is refused: too early, already settled, unknown', async () => {
     const running = await openCommand(-300_000);
     expect(await cabinet.post(`/commands/${running}/decide`, decision)).toMatchObject({ errorCode: 22 });
     expect(await cabinet.post('/commands/c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55/decide', decision)).toMatchObject({ errorCode: 20 });
@@ -48,7 +48,7 @@ describe.each(engines)('deciding a command on %s', (engine) => {
     expect(await entries()).toHaveLength(1);
   });
 
-  it('is not made when its entry cannot be written, and neither is the end of a review', async () => {
+  it('fails when the audit entry cannot be written, and so does closing a review', async () => {
     const id = await openCommand(10 * 60_000);
     const settled = await openCommand(10 * 60_000);
     const { queries } = cabinet.database;

@@ -1,4 +1,4 @@
-// One-time links through HTTP, where somebody else changes the invited person meanwhile: a link opens only what its maker could give.
+// One-time links over HTTP while another user changes the invited one: a link grants only rights that its creator could grant.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { useLink } from '../../src/access/people/links.ts';
 import { changeUser } from '../../src/access/people/users.ts';
@@ -42,7 +42,7 @@ describe.each(engines)('one-time links on %s', (engine) => {
     ['raised to operator', () => ({ role: 'operator' })],
     ['moved to another merchant', (other) => ({ merchantId: other })],
     ['let to see all merchants', () => ({ allMerchants: true })],
-  ])('of a user who was %s opens nothing to the one who invited them; who changed them makes a new one', async (_what, change) => {
+  ])('of a user who was %s are void; only the user who made the change can create a new one', async (_what, change) => {
     const invited = await inviteDan();
     expect(await olga.patch(`/users/${idOf(invited)}`, change(other))).toMatchObject({ errorCode: 0, user: { state: 'invited' } });
     expect(await use(invited)).toMatchObject({ errorCode: 20, setCookie: null });
@@ -50,7 +50,7 @@ describe.each(engines)('one-time links on %s', (engine) => {
     expect(await use(await olga.post(`/users/${idOf(invited)}/link`))).toMatchObject({ errorCode: 0, user: { state: 'active' } });
   });
 
-  /** Eve asks for a new link while a transaction has changed the user, which commits once her call waits for it, or is over. */
+  /** Eve requests a new link during a transaction that changes the user, which commits once her call waits for it, or has returned. */
   async function renewedDuring(id: string, work: (queries: Queries) => Promise<unknown>): Promise<Answer> {
     const [changed, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const change = cabinet.database.transaction(async (queries) => {
@@ -81,7 +81,7 @@ describe.each(engines)('one-time links on %s', (engine) => {
         await cabinet.database.queries.updateTable('users').set({ role: 'viewer' }).where('role', '=', 'operator').execute();
     });
 
-    it('are not renewed by the inviting user while the invited one uses theirs', async () => {
+    it('are not renewed by the inviting user while the invited user uses theirs', async () => {
       const invited = await inviteDan();
       const renewed = await renewedDuring(idOf(invited), (queries) =>
         useLink(engine, queries, systemRandom, { token: tokenOf(invited), passwordHash: 'chosen by Dan' }),
@@ -90,7 +90,7 @@ describe.each(engines)('one-time links on %s', (engine) => {
       expect(await linksOf(idOf(invited))).toEqual([]);
     });
 
-    it('are not renewed by the inviting user while the invited one is raised above them', async () => {
+    it('are not renewed by the inviting user while the invited user gets more rights', async () => {
       const invited = await inviteDan();
       const renewed = await renewedDuring(idOf(invited), (queries) =>
         changeUser({ engine, queries, viewer: adminViewer, maxUsers: 100 }, idOf(invited), { role: 'operator' }),

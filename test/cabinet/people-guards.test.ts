@@ -1,4 +1,4 @@
-// What keeps accounts with their owners: links and codes, raised roles, e-mails that several merchants know, and wrong tries of others.
+// Protection of accounts: links and codes, raised roles, e-mails shared by several merchants, and wrong attempts from elsewhere.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { totpCode } from '../../src/access/people/totp.ts';
 import { engines } from '../support/engines.ts';
@@ -24,7 +24,7 @@ describe.each(engines)('accounts on %s', (engine) => {
   });
   afterEach(() => cabinet.close());
 
-  /** Somebody new who has used their link and is signed in. */
+  /** A new user who has used their link and is signed in. */
   async function settle(wanted: {
     role: string;
     email: string;
@@ -42,7 +42,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     return { browser, answer: await browser.post('/session', { email, password, ...more }) };
   };
 
-  it('keeps one-time codes on when a password is set by a link, and requires one', async () => {
+  it('keeps one-time codes enabled when a password is set by a link, and requires one', async () => {
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const { secret } = (await ana.post('/me/totp')) as unknown as { secret: string };
@@ -60,7 +60,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     await clock.advance(60_000);
     expect(await thief.post('/links/use', { ...use, code: code() })).toMatchObject({ errorCode: 0, user: { hasTotp: true } });
     expect((await again('ana@shop.md', { password: use.password })).answer).toMatchObject({ needsCode: true });
-    // The app is lost: an operator turns the codes off, which ends the sessions.
+    // The app is lost: an operator disables the codes, which ends the sessions.
     expect(await olga.patch(`/users/${ana.id}`, { totp: false })).toMatchObject({ errorCode: 0, user: { hasTotp: false } });
     expect(await thief.get('/devices')).toMatchObject({ status: 401 });
     const bob = await settle({ role: 'merchant', email: 'bob@shop.md', merchantId });
@@ -94,7 +94,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     expect((await again('lower@shop.md')).answer).toMatchObject({ errorCode: 0 });
   });
 
-  it('reveals to no merchant whether an e-mail is known to another, and the password decides which account opens', async () => {
+  it('does not reveal to a merchant whether another has the same e-mail, and selects the account by the password', async () => {
     const other = String((await cabinet.post('/merchants', { name: 'Other shop' })).id);
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
@@ -105,14 +105,14 @@ describe.each(engines)('accounts on %s', (engine) => {
     const known = await invite('ana@shop.md');
     expect(shape(known)).toEqual(unknown);
     expect(shape(await invite('olga@tillgate.md'))).toEqual(unknown);
-    // Within the own merchant it is no secret.
+    // Within the own merchant the e-mail is known.
     expect(await invite('ana@shop.md')).toMatchObject({ errorCode: 22 });
     const double = openBrowser(cabinet.url);
     const hers = 'the password of the double';
     expect(await double.post('/links/use', { token: tokenOf(known), password: hers })).toMatchObject({ errorCode: 0 });
     expect((await again('ana@shop.md')).answer).toMatchObject({ user: { id: ana.id, merchantId } });
     expect((await again('ana@shop.md', { password: hers })).answer).toMatchObject({ user: { merchantId: other } });
-    // The audit log tells them apart from an operator of the same e-mail.
+    // The audit log distinguishes them from an operator with the same e-mail.
     expect(await eve.post(`/users/ana@shop.md/link`)).toMatchObject({ status: 403 });
     expect(await olga.post(`/users/ana@shop.md/link`)).toMatchObject({ errorCode: 22 });
     expect(await olga.patch(`/users/${ana.id}`, { merchantId: other })).toMatchObject({ errorCode: 22 });
@@ -122,12 +122,12 @@ describe.each(engines)('accounts on %s', (engine) => {
     expect(emails).toEqual(['ana@shop.md', 'ana@shop.md', 'eve@other.md', 'nobody@shop.md', 'olga@tillgate.md', 'olga@tillgate.md']);
   });
 
-  it.each(['A<b', 'a>', 'Ana\u202e', '\u2066Ana', 'A\u200fna'])('takes no name like %j', async (name) => {
+  it.each(['A<b', 'a>', 'Ana\u202e', '\u2066Ana', 'A\u200fna'])('refuses the name %j', async (name) => {
     const answer = await cabinet.post('/users', { email: 'ana@shop.md', name, role: 'viewer', merchantId });
     expect(answer).toMatchObject({ errorCode: 40, errorMessage: expect.stringContaining('name must not contain') });
   });
 
-  it('writes confirmations down', async () => {
+  it('records confirmations in the audit log', async () => {
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     await ana.post('/session/confirm', { password });
     expect(await cabinet.audit()).toContain('session.confirm');
@@ -142,7 +142,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     expect(await cabinet.audit()).toContain('session.end-all');
   });
 
-  it('does not block a known browser because of wrong attempts from elsewhere, and a new one only until it has used a link', async () => {
+  it('does not block a known browser because of wrong attempts from elsewhere, and a new one only until it uses a link', async () => {
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     await ana.delete('/session');
@@ -150,13 +150,13 @@ describe.each(engines)('accounts on %s', (engine) => {
     for (let count = 0; count < 11; count += 1) await guess();
     expect(await guess()).toMatchObject({ errorCode: 41 });
     expect(await ana.post('/session', { email: 'ana@shop.md', password })).toMatchObject({ errorCode: 0 });
-    // Somebody else's cookie, or one that was made up, is none.
+    // The cookie of another user, or a forged one, does not count.
     const stranger = openBrowser(cabinet.url);
     for (const known of [olga.known, `${ana.known?.slice(0, -2)}xx`, 'nonsense']) {
       stranger.known = known;
       expect(await stranger.post('/session', { email: 'ana@shop.md', password })).toMatchObject({ errorCode: 41 });
     }
-    // A known browser guesses ten times, too, and its own tries are counted on every gateway's own.
+    // A known browser has ten attempts as well, counted separately.
     const codes = [];
     for (let count = 0; count < 12; count += 1)
       codes.push((await ana.post('/session', { email: 'ana@shop.md', password: `wrong wrong ${count}` })).errorCode);
@@ -166,7 +166,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     expect(await fresh.post('/links/use', { token: tokenOf(reset), password })).toMatchObject({ errorCode: 0 });
   });
 
-  it('knows a browser again on another gateway and after a restart', async () => {
+  it('recognises a browser on another gateway and after a restart', async () => {
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const second = await openCabinet(engine, { clock, database: cabinet.database });
     const guess = () => openBrowser(second.url).post('/session', { email: 'ana@shop.md', password: 'wrong wrong wrong' });
@@ -181,7 +181,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     second.devices.stop();
   });
 
-  it('ends a session that was not used for two hours, whatever an untouched page reads by itself', async () => {
+  it('ends a session that was not used for two hours, even if an idle page keeps polling', async () => {
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     await clock.advance(119 * 60_000);
     expect(await ana.get('/devices')).toMatchObject({ errorCode: 0 });
@@ -199,7 +199,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     expect((await browser.get('/sessions'))['sessions']).toHaveLength(1);
   });
 
-  it('lets a user have twenty sessions, and ends the oldest for the next', async () => {
+  it('allows a user twenty sessions, and ends the oldest for the next', async () => {
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     for (let count = 0; count < 20; count += 1) {
       await clock.advance(1_000);

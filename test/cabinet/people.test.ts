@@ -1,4 +1,4 @@
-// People in the cabinet through HTTP: how they come in, what ends their sessions, who may make whom what.
+// Users of the cabinet over HTTP: sign-in, the end of sessions, and which roles a user may grant.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { totpCode } from '../../src/access/people/totp.ts';
 import { engines } from '../support/engines.ts';
@@ -13,7 +13,7 @@ const userOf = (answer: Answer) => answer['user'] as { id: string; email: string
 
 useQuickPasswords();
 
-describe.each(engines)('people on %s', (engine) => {
+describe.each(engines)('users on %s', (engine) => {
   let clock: VirtualClock;
   let cabinet: RunningCabinet;
   let merchantId: string;
@@ -24,7 +24,7 @@ describe.each(engines)('people on %s', (engine) => {
   });
   afterEach(() => cabinet.close());
 
-  /** Somebody new who has used their link and is signed in. */
+  /** A new user who has used their link and is signed in. */
   async function settle(wanted: {
     role: string;
     email: string;
@@ -42,7 +42,7 @@ describe.each(engines)('people on %s', (engine) => {
     return { browser, answer: await browser.post('/session', { email, password, ...more }) };
   };
 
-  it('lets the first operator in by a link that says who they are, once and within an hour', async () => {
+  it('admits the first operator by a link, with name and e-mail, once and within an hour', async () => {
     const first = await cabinet.post('/users/first-operator');
     expect(first.link).toMatch(/\/tillgate\/cabinet\/link#[\w-]{43}$/);
     const second = await cabinet.post('/users/first-operator');
@@ -63,7 +63,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect(await browser.get('/users')).toMatchObject({ users: [{ email: 'olga@tillgate.md' }] });
   });
 
-  it('keeps the first operator from coming late, and a link of the table from being read', async () => {
+  it('refuses an expired link of the first operator, and stores only a hash of it', async () => {
     const { link } = await cabinet.post('/users/first-operator');
     const rows = await cabinet.database.queries.selectFrom('user_links').selectAll().execute();
     expect(JSON.stringify(rows)).not.toContain(tokenOf({ link }));
@@ -72,7 +72,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect(await openBrowser(cabinet.url).post('/links/use', late)).toMatchObject({ errorCode: 20 });
   });
 
-  it('closes the way of the first operator once there is one, however they became it', async () => {
+  it('refuses the link of the first operator once there is an operator, however that happened', async () => {
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const use = (answer: Record<string, unknown>) =>
       openBrowser(cabinet.url).post('/links/use', { token: tokenOf(answer), password, name: 'Eve', email: 'eve@evil.example' });
@@ -87,7 +87,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect((await cabinet.get('/users')).users).toHaveLength(2);
   });
 
-  it('signs in by password, does not reveal which part was wrong, and keeps only hashes', async () => {
+  it('signs in by password, does not reveal which part was wrong, and stores only hashes', async () => {
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const good = await again('ANA@shop.md ');
     expect(good.answer).toMatchObject({ errorCode: 0, user: { email: 'ana@shop.md', merchantId, merchantName: 'Corner shop' } });
@@ -109,7 +109,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect(stored).toContain('$argon2id$');
   });
 
-  it('limits wrong attempts, also when the next one is right', async () => {
+  it('limits wrong attempts, even if the next one is right', async () => {
     await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const browser = openBrowser(cabinet.url);
     const codes = [];
@@ -122,7 +122,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect(await browser.post('/session', { email: 'ana@shop.md', password })).toMatchObject({ errorCode: 0 });
   });
 
-  it('ends a session after 12 hours, at signing out and when another signs in over it', async () => {
+  it('ends a session after 12 hours, at sign-out and at the next sign-in in the same browser', async () => {
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const before = ana.cookie;
     expect(await ana.post('/session', { email: 'ana@shop.md', password })).toMatchObject({ errorCode: 0 });
@@ -135,7 +135,7 @@ describe.each(engines)('people on %s', (engine) => {
     const { browser } = await again('ana@shop.md');
     for (let hour = 0; hour < 11; hour += 1) {
       await clock.advance(3_600_000);
-      // To confirm who one is does not make the session longer.
+      // A confirmation does not extend the session.
       expect(await browser.post('/session/confirm', { password })).toMatchObject({ errorCode: 0 });
     }
     await clock.advance(3_600_000 - 10_000);
@@ -145,7 +145,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect(await browser.delete('/session')).toMatchObject({ errorCode: 0 });
   });
 
-  it('ends sessions at once with their user, role, merchant and password', async () => {
+  it('ends sessions at once when the user, role, merchant or password changes', async () => {
     const other = String((await cabinet.post('/merchants', { name: 'Other shop' })).id);
     await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
@@ -190,7 +190,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect((await again('ana@shop.md', { password: 'a better one!' })).answer).toMatchObject({ errorCode: 0 });
   });
 
-  it('asks for the password again after 15 minutes, and gives another cookie for it', async () => {
+  it('asks for the password again after 15 minutes, and then replaces the cookie', async () => {
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const makeKey = () => ana.post('/keys', { merchantId, name: 'ERP', modules: ['QR'] });
     expect(await makeKey()).toMatchObject({ errorCode: 0 });
@@ -203,7 +203,7 @@ describe.each(engines)('people on %s', (engine) => {
     stolen.cookie = ana.cookie;
     expect(await ana.post('/session/confirm', { password })).toMatchObject({ errorCode: 0, confirmedUntil: '2026-01-15T09:30:00.000Z' });
     expect(await makeKey()).toMatchObject({ errorCode: 0 });
-    // What was under way with the old cookie is still served for a moment, but not as a confirmed one.
+    // Requests in progress with the old cookie are still served for a moment, but not as confirmed.
     expect(await stolen.get('/keys')).toMatchObject({ errorCode: 0 });
     expect(await stolen.post('/keys', { merchantId, name: 'thief', modules: ['QR'] })).toMatchObject({ needsConfirmation: true });
     await clock.advance(10_001);
@@ -211,7 +211,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect(await ana.get('/keys')).toMatchObject({ errorCode: 0 });
   });
 
-  it('takes one-time codes, each once, for signing in and for confirming', async () => {
+  it('accepts one-time codes, each once, for sign-in and for confirmation', async () => {
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const { secret, uri } = (await ana.post('/me/totp')) as unknown as { secret: string; uri: string };
     expect(uri).toContain(secret);
@@ -233,7 +233,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect((await again('ana@shop.md')).answer).toMatchObject({ errorCode: 0, user: { hasTotp: false } });
   });
 
-  it('lets an operator give a forgotten password back, which ends the old one', async () => {
+  it('lets an operator reset a forgotten password, which invalidates the old one', async () => {
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const bob = await settle({ role: 'merchant', email: 'bob@shop.md', merchantId });
@@ -248,7 +248,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect(twice.map(({ errorCode }) => errorCode).toSorted((one, other) => one - other)).toEqual([0, 20]);
     expect(await ana.get('/devices')).toMatchObject({ status: 401 });
     expect((await again('ana@shop.md')).answer).toMatchObject({ status: 401 });
-    // A lost invitation is renewed by whoever could have made it.
+    // A lost invitation is renewed by a user who could have created it.
     const invited = await bob.post('/users', { email: 'new@shop.md', name: 'New', role: 'viewer' });
     const renewed = await bob.post(`/users/${userOf(invited).id}/link`);
     expect(renewed).toMatchObject({ errorCode: 0 });
@@ -256,7 +256,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect(await browser.post('/links/read', { token: tokenOf(renewed) })).toMatchObject({ purpose: 'invitation' });
   });
 
-  it('lets no user grant a role above their own or outside their merchant', async () => {
+  it('refuses to grant a role above the own one or outside the own merchant', async () => {
     const other = String((await cabinet.post('/merchants', { name: 'Other shop' })).id);
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
@@ -291,12 +291,12 @@ describe.each(engines)('people on %s', (engine) => {
     expect(await olga.post('/users', { ...user, email: 'ANA@shop.md', role: 'viewer', merchantId })).toMatchObject({ errorCode: 22 });
   });
 
-  it('keeps the last operator, also when two remove each other at once', async () => {
+  it('keeps the last operator, even if two remove each other at once', async () => {
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     expect(await olga.patch(`/users/${olga.id}`, { isActive: false })).toMatchObject({ errorCode: 22 });
     expect(await olga.patch(`/users/${olga.id}`, { role: 'viewer', allMerchants: true })).toMatchObject({ errorCode: 22 });
     expect(await olga.delete(`/users/${olga.id}`)).toMatchObject({ errorCode: 22 });
-    // Somebody who was invited and never came is no operator yet.
+    // An invited operator who has not set a password does not count.
     await olga.post('/users', { email: 'later@tillgate.md', name: 'Later', role: 'operator' });
     expect(await olga.delete(`/users/${olga.id}`)).toMatchObject({ errorCode: 22 });
     const oleg = await settle({ role: 'operator', email: 'oleg@tillgate.md' });
@@ -312,7 +312,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect(operators).toHaveLength(1);
   });
 
-  it('lists sessions, and ends them by hand', async () => {
+  it('lists sessions, and ends them individually', async () => {
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const { browser: second } = await again('ana@shop.md');
@@ -332,7 +332,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect(await olga.get('/devices')).toMatchObject({ errorCode: 0 });
   });
 
-  it('writes every change down, with a unique name', async () => {
+  it('records every change in the audit log, with an unambiguous actor', async () => {
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     await olga.patch(`/users/${ana.id}`, { name: 'admin token' });
@@ -355,7 +355,7 @@ describe.each(engines)('people on %s', (engine) => {
     ]);
   });
 
-  it('shows users in pages', async () => {
+  it('lists users in pages', async () => {
     for (const name of ['a', 'b', 'c']) await cabinet.post('/users', { email: `${name}@shop.md`, name, role: 'viewer', merchantId });
     const first = await cabinet.get('/users?limit=2');
     expect(first).toMatchObject({
@@ -367,7 +367,7 @@ describe.each(engines)('people on %s', (engine) => {
     expect(second).not.toHaveProperty('next');
   });
 
-  it('has the sandbox button only in the sandbox, and its user nowhere else', async () => {
+  it('has the sandbox sign-in only in the sandbox, and its user nowhere else', async () => {
     const visitor = openBrowser(cabinet.url);
     expect(await visitor.post('/session/sandbox')).toMatchObject({ status: 404, errorCode: 40 });
     const sandbox = await openCabinet(engine, { clock, isSandbox: true, database: cabinet.database });

@@ -1,4 +1,4 @@
-// Who may play: everybody of the demo merchant reads, owners change, others see nothing of it; and where there is no playground, no path.
+// Access to the playground: users of the demo merchant read, owners change, other merchants get 20; outside the sandbox it is 404.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { insertSession } from '../../src/access/people/sessions.ts';
 import { insertRow } from '../../src/access/people/users.ts';
@@ -56,7 +56,7 @@ async function call(who: string | undefined, method: string, path: string, body?
 }
 
 describe('the playground', () => {
-  it('is read by all of its merchant, changed by owners, and another merchant sees nothing of it', async () => {
+  it('is readable by its merchant, writable by owners, and hidden from another merchant', async () => {
     for (const who of ['operator', 'merchant', 'viewer']) {
       expect(await call(who, 'GET', ''), who).toMatchObject({ status: 200, errorCode: 0, stories: expect.any(Array) });
     }
@@ -85,7 +85,7 @@ describe('the playground', () => {
     expect(done).toHaveLength(before);
   });
 
-  it('is no path at all where there is none, whatever is sent', async () => {
+  it('is 404 outside the sandbox, whatever the request', async () => {
     isThere = false;
     expect(await call('operator', 'GET', '')).toMatchObject({ status: 404 });
     expect(await call('operator', 'POST', '/till/sale', { deviceId: 'x' })).toMatchObject({ status: 404 });

@@ -1,4 +1,4 @@
-// The role matrix at the API: each role and each call that is registered, its own rows and another merchant's, with a fresh confirmation
+// The role matrix at the API: each role and each registered call, on its own rows and another merchant's, with a fresh confirmation
 // and without. A call without a row in roles.ts fails here, and so does a row without a call.
 import type { RouteOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,11 +19,11 @@ interface Asked {
 }
 
 const nobody = '3b241101-e2bb-4255-8caf-4136c566a962';
-/** Judged inside, because the id is a session of whoever, or may be an e-mail. */
+/** Authorized by their handlers, because the id is a session of any user, or may be an e-mail. */
 const judgedInside = ['endSession', 'renewUserLink'];
-/** They would end the session that asks; people.test.ts has them. */
+/** They would end the session of the test; people.test.ts covers them. */
 const endThemselves = ['signOut', 'endAllSessions'];
-/** What a field of a query or a body may name, by its name; a new field needs a line here. `name`: words that are looked for. */
+/** The kind of row that a field of a query or body names; a new field needs a line here. `name`: search text. */
 const rowsInFields: Record<string, RowKind | 'close' | 'name' | undefined> = {
   merchantId: 'merchant',
   deviceId: 'device',
@@ -58,19 +58,19 @@ const rowIn = (call: string, field: string) => {
   return rowsInFields[field];
 };
 const fieldsOf = (schema: unknown) => Object.keys((schema as { properties?: object } | undefined)?.properties ?? {});
-/** Texts without a fixed form. */
+/** String fields without a fixed format. */
 const freeTextOf = (schema: unknown) =>
   Object.entries(
     (schema as { properties?: Record<string, { type?: string; enum?: unknown; format?: string }> } | undefined)?.properties ?? {},
   )
     .filter(([, { type, enum: choices, format }]) => type === 'string' && choices === undefined && format === undefined)
     .map(([field]) => field);
-/** Lists without a row of a merchant, only about oneself, or sums without a name. */
+/** Lists without rows of a merchant: only the own user, or totals. */
 const showsNoRow = [
-  // Figures only; commands-list.test.ts has whose.
+  // Totals only; commands-list.test.ts covers their scope.
   'totalCommands',
   'listSessions',
-  // Belong to no merchant.
+  // Without a merchant.
   'listInstances',
   'readDevelopers',
   'streamEvents',
@@ -146,7 +146,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
     },
   };
 
-  /** A device of another merchant has paid by QR too late: the row is the own merchant's, the device and its name are not. */
+  /** A device of another merchant paid by QR too late: the row belongs to the own merchant, the device and its name do not. */
   async function seedPointers(): Promise<void> {
     const { queries } = cabinet.database;
     const device_id = await seeds.device(foreign);
@@ -157,7 +157,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       .execute();
   }
 
-  /** A day of a shop. */
+  /** The day close of a shop. */
   async function seedClose(merchantId: string): Promise<string> {
     const device = await seedDevice(cabinet.database.queries, merchantId, {
       ...marked(merchantId),
@@ -213,11 +213,11 @@ describe.each(engines)('the role matrix on %s', (engine) => {
     expect(routes.map(callOf).sort()).toEqual(Object.keys(calls).sort());
   });
 
-  it('lets an anonymous caller do only what is public', async () => {
+  it('allows an anonymous caller public calls only', async () => {
     for (const route of cabinetRoutes()) {
       const { status } = await ask(route, undefined);
       const isOpen = ruleOf(callOf(route))?.who === 'public';
-      // A wrong login is 401 as well; an empty one breaks a rule before that.
+      // A wrong login is 401 as well; an empty one is refused as invalid before that.
       expect(status === 401, callOf(route)).toBe(!isOpen);
     }
   });
@@ -230,7 +230,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
     };
     const token = () => fresh[name];
 
-    it('refuses what the role may not, whatever it is about', async () => {
+    it('refuses calls that the role may not use, on any row', async () => {
       for (const route of cabinetRoutes().filter((one) => !mayCall(callOf(one)))) {
         const kind = ruleOf(callOf(route))?.row;
         for (const merchantId of [own, foreign]) {
@@ -240,7 +240,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       }
     });
 
-    it('lets in what the role may, about its own rows', async () => {
+    it('accepts calls that the role may use, on its own rows', async () => {
       for (const route of cabinetRoutes().filter((one) => mayCall(callOf(one)) && !endThemselves.includes(callOf(one)))) {
         const kind = ruleOf(callOf(route))?.row;
         const { status, errorCode, text } = await ask(route, token(), kind === undefined ? {} : { id: await seeds[kind](own) });
@@ -249,7 +249,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       }
     });
 
-    it("shows another merchant's rows to those who see all, and to no other user", async () => {
+    it("shows another merchant's rows only to roles that see all merchants", async () => {
       for (const route of cabinetRoutes().filter((one) => mayCall(callOf(one)))) {
         const kind = ruleOf(callOf(route))?.row;
         if (kind === undefined) continue;
@@ -259,7 +259,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       }
     });
 
-    it("shows nothing of another merchant in lists, and answers to that merchant's name as to none", async () => {
+    it("lists no rows of another merchant, and treats that merchant's id as unknown", async () => {
       for (const route of cabinetRoutes().filter((one) => one.method === 'GET' && !/:(id|oid)/.test(one.url) && mayCall(callOf(one)))) {
         if (ruleOf(callOf(route))?.who === 'public') continue;
         const { text } = await ask(route, token());
@@ -278,7 +278,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       return ask(route, token());
     };
 
-    it("shows nothing of another merchant's row that is named in a query", async () => {
+    it("shows nothing of another merchant's row named in a query", async () => {
       for (const route of cabinetRoutes().filter((one) => one.method === 'GET' && mayCall(callOf(one)))) {
         for (const field of fieldsOf(route.schema?.querystring)) {
           const kind = rowIn(callOf(route), field);
@@ -294,7 +294,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       }
     });
 
-    it("finds nothing by another merchant's ids, whole or begun, in any field of free text", async () => {
+    it("finds nothing by another merchant's ids, complete or partial, in any text field", async () => {
       if (!isBound) return;
       const ids = await Promise.all((Object.keys(seeds) as RowKind[]).map(async (kind) => [kind, await seeds[kind](foreign)] as const));
       for (const route of cabinetRoutes().filter((one) => one.method === 'GET' && !/:(id|oid)/.test(one.url) && mayCall(callOf(one)))) {
@@ -304,7 +304,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
               const { text } = await ask(route, token(), { query: `?${field}=${encodeURIComponent(typed)}` });
               const asked = `${callOf(route)} ${field}=${typed}, a ${kind}`;
               expect(text, asked).not.toContain('FOREIGN');
-              // The answer may repeat what was typed, and nothing more of it.
+              // The answer may repeat the search text, and nothing more of it.
               if (typed !== id) expect(text, asked).not.toContain(id);
               if (kind !== 'merchant') expect(text, asked).not.toContain(foreign);
               else if (typed === id) expect(text.replaceAll(`"${id}"`, ''), asked).not.toContain(foreign);
@@ -314,7 +314,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       }
     });
 
-    it('shows rows of both merchants in every list to those who see all, or the list proves nothing', async () => {
+    it('lists rows of both merchants in every list for roles that see all, so that the other tests prove something', async () => {
       if (isBound) return;
       for (const route of cabinetRoutes().filter((one) => one.method === 'GET' && !/:(id|oid)/.test(one.url) && mayCall(callOf(one)))) {
         const call = callOf(route);
@@ -328,7 +328,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       }
     });
 
-    it('acts for no other merchant that is named in a body', async () => {
+    it('refuses another merchant named in a body', async () => {
       if (!isBound) return;
       for (const route of cabinetRoutes().filter(
         (one) => mayCall(callOf(one)) && one.method !== 'GET' && !endThemselves.includes(callOf(one)),
@@ -338,7 +338,7 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       }
     });
 
-    it('asks for a fresh confirmation where the row says so, and nowhere else', async () => {
+    it('requires a fresh confirmation exactly for the calls that declare it', async () => {
       for (const route of cabinetRoutes().filter((one) => mayCall(callOf(one)) && !endThemselves.includes(callOf(one)))) {
         const rule = ruleOf(callOf(route));
         const answer = await ask(route, stale[name], rule?.row === undefined ? {} : { id: await seeds[rule.row](own) });

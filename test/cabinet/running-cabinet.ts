@@ -1,4 +1,4 @@
-// The whole admin side on one database behind a real HTTP server, with devices played by a fake link.
+// The complete cabinet API on one database behind a real HTTP server, with devices played by a fake link.
 import type { RouteOptions } from 'fastify';
 import type { Access } from '../../src/access/access.ts';
 import { createAccess } from '../../src/access/access.ts';
@@ -38,7 +38,7 @@ export interface RunningCabinet {
   database: TestDatabase;
   access: Access;
   people: People;
-  /** Every route that was registered, in order. */
+  /** Every registered route, in order. */
   routes: RouteOptions[];
   devices: Devices;
   callbacks: Callbacks;
@@ -58,14 +58,14 @@ export interface OfficeOptions {
   clock?: Clock;
   isSandbox?: boolean;
   requiresTotp?: boolean;
-  /** Ranges that callbacks may dial. */
+  /** Address ranges that callbacks may connect to. */
   allow?: string[];
   playground?: () => PlaygroundPort | undefined;
-  /** Instead of a new one. */
+  /** Used instead of a new database. */
   database?: TestDatabase;
 }
 
-// Card payments have tests of their own; here there are none.
+// Card payments have their own tests.
 const notPlayed = () => Promise.reject(new Error('The cabinet plays no terminals.'));
 const cards = {
   closeDocumentByHand: notPlayed,
@@ -105,7 +105,7 @@ export async function openCabinet(engine: Engine, options: OfficeOptions = {}): 
     addresses: () => ({ mqttUrl: 'mqtt://broker.example:1883', queueUrl: 'amqp://broker.example:5672' }),
   });
   const callbacks = createCallbacks({ database, clock, logger, instanceId: 'cabinet', delaysS: [60], allow: options.allow ?? [] });
-  // Not started, and without devices: only what the cabinet does to commands.
+  // Not started and without devices: only what the cabinet changes on commands.
   const ledger = createLedger({ database, link: link as unknown as Link, clock, random, logger, instanceId: 'cabinet' });
   ledger.define({ Pay: {} });
   const invoices = createInvoices({ database, callbacks, clock, random, logger, scanGraceS: 0, timeZone: 'Europe/Chisinau' });

@@ -1,4 +1,4 @@
-// The merchant's signing secret: replaced with an overlap in which every callback carries both signatures, and tried by a test callback.
+// The signing secret of a merchant: rotated with an overlap in which every callback has both signatures, and checked by a test callback.
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimDue } from '../../src/callbacks/store.ts';
@@ -28,7 +28,7 @@ describe.each(engines)('signing on %s', (engine) => {
 
   const rotate = (body?: object) => cabinet.post(`/merchants/${merchantId}/secret`, body);
   const test = (url = `${erp.base}/cb?oid=#OID#&state=#State#`) => cabinet.post(`/merchants/${merchantId}/test-callback`, { url });
-  /** The secrets that claimed callbacks are signed with. */
+  /** The secrets with which a claimed callback is signed. */
   async function claimed(): Promise<string[]> {
     await seedCallback(cabinet.database.queries, merchantId);
     const claim = { engine, host: 'erp.example', instanceId: 'cabinet', leaseMs: 60_000, limit: 1 };
@@ -46,7 +46,7 @@ describe.each(engines)('signing on %s', (engine) => {
       .join(' ');
   }
 
-  it('signs with the new secret and with the old one until the overlap is over', async () => {
+  it('signs with the new secret and with the old one until the overlap ends', async () => {
     const answer = await rotate();
     const second = String(answer.secret);
     expect(second).toMatch(/^whsec_/);
@@ -60,7 +60,7 @@ describe.each(engines)('signing on %s', (engine) => {
     expect(erp.heard.at(-1)?.headers['webhook-signature']).toBe(signaturesBy([second]));
   });
 
-  it('keeps the secret that the ERP has when the answer to a rotation was lost and it is made again', async () => {
+  it('keeps the secret of the ERP when a rotation is repeated because its answer was lost', async () => {
     await rotate();
     const { secret: third } = await rotate();
     const signing = await claimed();
@@ -69,7 +69,7 @@ describe.each(engines)('signing on %s', (engine) => {
     expect(signing[2]).toBe(first);
   });
 
-  it('ends all earlier ones at once if that is wanted, and has no more than four of them', async () => {
+  it('ends all earlier secrets at once with overlapS 0, and keeps no more than four of them', async () => {
     for (let count = 0; count < 4; count += 1) expect(await rotate({ overlapS: 600 })).toMatchObject({ errorCode: 0 });
     const before = await claimed();
     expect(before).toHaveLength(5);
@@ -82,7 +82,7 @@ describe.each(engines)('signing on %s', (engine) => {
     expect(await rotate({ overlapS: 600 })).toMatchObject({ errorCode: 0 });
   });
 
-  it('does not lengthen the time of an earlier one', async () => {
+  it('does not extend the overlap of an earlier secret', async () => {
     await rotate({ overlapS: 600 });
     await rotate({ overlapS: 3_600 });
     cabinet.database.shiftClock(601_000);
@@ -90,7 +90,7 @@ describe.each(engines)('signing on %s', (engine) => {
     expect(await claimed()).not.toContain(first);
   });
 
-  it('loses none of two that are made at once', async () => {
+  it('keeps both secrets of two concurrent rotations', async () => {
     const both = await Promise.all([rotate(), rotate()]);
     const signing = await claimed();
     expect(signing).toHaveLength(3);
@@ -98,7 +98,7 @@ describe.each(engines)('signing on %s', (engine) => {
     expect(signing).toContain(first);
   });
 
-  it('shows no secret anywhere else, and writes down that one was made and tried', async () => {
+  it('shows no secret anywhere else, and records rotation and test in the audit log', async () => {
     const { secret } = await rotate();
     await test(`${erp.base.replace('http://', 'http://erp:canary-password@')}/cb`);
     expect((await cabinet.audit()).slice(1)).toEqual(['merchant.secret', 'callback.test']);
@@ -107,7 +107,7 @@ describe.each(engines)('signing on %s', (engine) => {
     expect(await cabinet.post('/merchants/3b241101-e2bb-4255-8caf-4136c566a962/secret')).toMatchObject({ errorCode: 20 });
   });
 
-  it('sends one test callback, with words that no invoice has, and tells what came back', async () => {
+  it('sends one test callback with placeholder values, and returns the response', async () => {
     const answer = await test();
     expect(answer).toMatchObject({ isDelivered: true, status: 200, responseHead: 'ok' });
     expect(erp.heard.at(-1)?.url).toBe('/cb?oid=00000000-0000-0000-0000-000000000000&state=Test');
@@ -125,7 +125,7 @@ describe.each(engines)('signing on %s', (engine) => {
     }
   });
 
-  it('bounds test callbacks, one at a time and a few a minute', async () => {
+  it('limits test callbacks: one at a time and a few a minute', async () => {
     const many = await Promise.all([test(), test(), test()]);
     expect(many.filter(({ errorCode }) => errorCode === 0).length).toBeGreaterThanOrEqual(1);
     let refused = 0;

@@ -1,4 +1,4 @@
-// The event stream: everybody hears of his own and of nothing else, within bounds, and nobody looks when nobody listens.
+// The event stream: each user gets the events of their merchant only, within limits, and the hub polls only while there are streams.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createEventHub, type EventHub } from '../../../src/cabinet/events/event-hub.ts';
 import type { Hint } from '../../../src/cabinet/events/hints.ts';
@@ -62,7 +62,7 @@ describe('the event hub', () => {
   };
   const kinds = ({ heard }: Ear) => heard.map(({ kind, id }) => [kind, id]);
 
-  it('notifies each user of the own merchant, and those who see all of all', async () => {
+  it('notifies a user of the own merchant, and a user who sees all merchants of all', async () => {
     const [one, other] = merchants;
     const own = listen(one?.id);
     const everything = listen(undefined, 'operator');
@@ -78,7 +78,7 @@ describe('the event hub', () => {
     expect(JSON.stringify(own.heard)).not.toContain(other?.commandId);
   });
 
-  it('looks soon after a wake-up, four times a second at most', async () => {
+  it('polls soon after a wake-up, at most four times a second', async () => {
     const ear = listen();
     await clock.advance(10);
     await settle(0);
@@ -87,7 +87,7 @@ describe('the event hub', () => {
     expect(kinds(ear)).toContainEqual(['command', merchants[0]?.commandId]);
   });
 
-  it('tells that a device came or went, to its merchant', async () => {
+  it('notifies the merchant when a device connects or disconnects', async () => {
     const [one, other] = merchants;
     const own = listen(one?.id);
     const foreign = listen(other?.id, 'ben');
@@ -103,12 +103,12 @@ describe('the event hub', () => {
     expect(foreign.heard).toEqual([]);
   });
 
-  it('has a bound for the users of one merchant, and takes no room from others or from who looks at it from above', () => {
+  it('limits the streams of one merchant, without affecting other merchants or operators', () => {
     const [one, other] = merchants;
     const own = Array.from({ length: 6 }, () => listen(one?.id, 'ana'));
     listen(one?.id, 'ben');
     expect(() => listen(one?.id, 'cor')).toThrow(/The merchant has too many pages open; the page continues without live updates/);
-    // Whose oldest makes room is let in.
+    // A user at the limit replaces their own oldest stream.
     listen(one?.id, 'ana');
     expect(own.map(({ isEnded }) => isEnded)).toEqual([true, false, false, false, false, false]);
     listen(other?.id, 'dan');
@@ -125,7 +125,7 @@ describe('the event hub', () => {
     expect(() => listen(one?.id, 'eve')).toThrow(/The merchant/);
   });
 
-  it('has a bound for all, and whose oldest makes room is let in', () => {
+  it('limits all streams; a user with several replaces their own oldest one', () => {
     const own = Array.from({ length: 6 }, () => listen(undefined, 'ana'));
     for (let count = 0; count < 4; count += 1) listen(undefined, `other ${count}`);
     expect(() => listen(undefined, 'one more')).toThrow(/Too many pages are open/);
@@ -133,14 +133,14 @@ describe('the event hub', () => {
     expect(own[0]?.isEnded).toBe(true);
   });
 
-  it('gives a user six streams, and the oldest makes room; others keep theirs', () => {
+  it('allows six streams per user, closes the oldest for the next, and keeps those of others', () => {
     const other = listen(undefined, 'ben');
     const own = Array.from({ length: 8 }, () => listen());
     expect(own.map(({ isEnded }) => isEnded)).toEqual([true, true, false, false, false, false, false, false]);
     expect(other.isEnded).toBe(false);
   });
 
-  it('ends a stream that does not take what it is given, and goes on with the rest', async () => {
+  it('closes a stream that does not accept an event, and continues with the others', async () => {
     const slow = listen(undefined, 'slow', () => false);
     const quick = listen(undefined, 'quick');
     await clock.advance(10);
@@ -153,7 +153,7 @@ describe('the event hub', () => {
     expect(quick.heard.filter(({ kind }) => kind === 'command')).toHaveLength(2);
   });
 
-  it('rests when the last one has left, and begins anew with the next', async () => {
+  it('stops polling when the last stream has closed, and starts over with the next', async () => {
     const ear = listen();
     await clock.advance(10);
     ear.leave();

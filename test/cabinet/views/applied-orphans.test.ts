@@ -1,5 +1,5 @@
-// A payment that its invoice refused and took later is no orphan: the money was taken once and has its sale. Who was told to give it back
-// would refund a sale that was paid once. Everything that tells of orphans is asked, on both engines.
+// A payment that its invoice first refused and later accepted is no orphan: the money was taken once for this sale, and a refund would
+// be wrong. Every view of orphans is checked, on both engines.
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { listOrphans } from '../../../src/cabinet/sales/stored-invoice.ts';
@@ -15,7 +15,7 @@ import { firstPlan } from './plans.ts';
 
 const all = { merchantId: undefined };
 
-describe.each(engines)('a payment that was refused first and applied later, on %s', (engine) => {
+describe.each(engines)('a payment that was first refused and later applied, on %s', (engine) => {
   let database: TestDatabase;
   let shop: Shop;
   beforeEach(async () => {
@@ -31,7 +31,7 @@ describe.each(engines)('a payment that was refused first and applied later, on %
     database.queries.updateTable('devices').set({ disabled_at: disabledAt }).where('id', '=', shop.deviceId).execute();
   const attention = async () => (await readAttention(database.queries, all, 0, createMismatches())).items;
 
-  /** What each reader has to say about refused payments. */
+  /** The refused payments in each view. */
   async function told(oid: string) {
     const page = await readInvoicePage(database.queries, { merchantId: shop.merchantId }, oid, 0);
     const ofMerchant = await listOrphans(database.queries, 10, shop.merchantId);
@@ -56,13 +56,13 @@ describe.each(engines)('a payment that was refused first and applied later, on %
   });
   const settled = { ...orphaned(), outcome: 'outcome.invoice.Payed', advice: 'advice.callbackWaits' };
 
-  it('because the register named it before it had fetched the invoice, needs no person', async () => {
+  it('because the register reported it before it had fetched the invoice, needs no person', async () => {
     const { oid, qr } = await create();
     expect(await pay(qr)).toBe(22);
     expect(await told(oid)).toEqual(orphaned('F-1'));
     expect([await scan(qr), await told(oid)]).toEqual([0, orphaned('F-1')]);
     expect([await pay(qr), await told(oid)]).toEqual([0, settled]);
-    // What happened stays in the history.
+    // The history keeps both events.
     expect((await eventRows(database, oid)).map(({ event }) => event)).toEqual(['payment-refused', 'Scanned', 'Payed']);
     expect(await orphanRows(database, oid)).toMatchObject([{ reason: 'never-scanned' }]);
   });
@@ -76,7 +76,7 @@ describe.each(engines)('a payment that was refused first and applied later, on %
     expect([await pay(qr), await told(oid)]).toEqual([0, settled]);
   });
 
-  it('leaves on the board what else was taken for the invoice: by another receipt, or by the same one on another device', async () => {
+  it('leaves other payments for the invoice listed: by another receipt, or by the same one on another device', async () => {
     const { oid, qr } = await create();
     expect([await pay(qr), await pay(qr, 'F-2'), await scan(qr), await pay(qr)]).toEqual([22, 22, 0, 0]);
     expect(await told(oid)).toEqual(orphaned('F-2'));
@@ -84,13 +84,13 @@ describe.each(engines)('a payment that was refused first and applied later, on %
     expect(await told(oid)).toEqual(orphaned('F-2', 'F-1'));
   });
 
-  it('is no matter of another invoice under the same receipt', async () => {
+  it('does not affect another invoice with the same receipt', async () => {
     const [one, other] = [await create(), await create()];
     expect([await pay(one.qr), await scan(other.qr), await pay(other.qr)]).toEqual([22, 0, 0]);
     expect(await told(one.oid)).toEqual(orphaned('F-1'));
   });
 
-  it('takes no note: a person who would settle it by giving the money back is answered that the invoice has it', async () => {
+  it('accepts no note: recording a refund is refused, because the invoice has accepted the payment', async () => {
     const { qr } = await create();
     await pay(qr);
     const [seen] = await attention();
@@ -105,7 +105,7 @@ describe.each(engines)('a payment that was refused first and applied later, on %
     expect(await database.queries.selectFrom('audit_log').select('id').where('action', '=', 'attention.note').execute()).toEqual([]);
   });
 
-  it('is distinguished from the others by a look at its own invoice, however many there are', async () => {
+  it('is identified by a look-up of its own invoice, however many there are', async () => {
     await fillMany();
     const byKey =
       engine === 'postgres' ? /Index Scan using invoices_pkey on invoices paid/ : /SEARCH paid USING INDEX sqlite_autoindex_invoices_1/;
@@ -123,7 +123,7 @@ describe.each(engines)('a payment that was refused first and applied later, on %
     }
   });
 
-  /** Paid invoices, every tenth of which refused its payment first. */
+  /** Paid invoices, every tenth of which first refused its payment. */
   async function fillMany(): Promise<void> {
     const { queries } = database;
     const secret = await seedQrSecret(queries);

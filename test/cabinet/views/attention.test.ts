@@ -1,4 +1,4 @@
-// The list of what needs a person: everything that does, nothing that does not, nothing of others; and a note settles it once.
+// The Attention list: every case that needs a person, no other, none of another merchant; and a note settles it once.
 import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ import { recordSeeded, seedCallback, seedCommand, seedDevice, seedInvoice, seedM
 const nowMs = Date.UTC(2026, 0, 20, 12);
 const all = { merchantId: undefined };
 
-describe.each(engines)('what needs attention on %s', (engine) => {
+describe.each(engines)('Attention on %s', (engine) => {
   let database: TestDatabase;
   let merchantId: string;
   let otherId: string;
@@ -34,14 +34,14 @@ describe.each(engines)('what needs attention on %s', (engine) => {
   const note = (kind: Parameters<typeof writeNote>[2]['kind'], subjectId: string, scope: { merchantId: string | undefined } = all) =>
     writeNote(database, scope, { kind, subjectId, reason: 'seen', actor: 'Ana' });
 
-  it('is empty where all is well', async () => {
+  it('is empty without problems', async () => {
     await seed(await device(), { ...settled(60), state: 'done', document_state: 'closed' });
     await seed(await device(), { ...settled(1), state: 'done', document_state: 'open' });
     await seed(await device(), { ...settled(60), state: 'refused' });
     expect((await read()).items).toEqual([]);
   });
 
-  it('has unclear ones, contradictions and open documents, each with its step, sum and since when', async () => {
+  it('lists unclear operations, contradictions and open documents, each with its next step, amount and time', async () => {
     const unclear = await seed(await device(), { ...at(3), state: 'unknown', amount_bani: 8_900 });
     const overdue = await seed(await device(), { ...at(30), state: 'unknown', review_since: nowMs - 60_000, review_reason: 'Silent.' });
     const contradicted = await seed(await device(), {
@@ -67,7 +67,7 @@ describe.each(engines)('what needs attention on %s', (engine) => {
     expect(sumsBani).toMatchObject({ notClosed: 18_620 });
   });
 
-  it('counts a sale once that is listed twice, and its money', async () => {
+  it('counts a sale that is listed twice once, with its amount', async () => {
     const documentNr = randomUUID();
     const [terminal, register] = [await device(), await device('register')];
     const open = { state: 'done' as const, document_state: 'open' as const, amount_bani: 5_000 };
@@ -85,7 +85,7 @@ describe.each(engines)('what needs attention on %s', (engine) => {
     expect(sales).toEqual({ count: 2, bani: 5_700 });
   });
 
-  it('has money that an invoice could not take, and an ERP that was not notified of money, until a person notes why', async () => {
+  it('lists refused payments of invoices, and dead callbacks about money, until a person notes them', async () => {
     const deviceId = await device();
     const { oid } = await seedInvoice(database.queries, merchantId, { state: 3, ended_at: nowMs, valid_to: nowMs, amount_bani: 31_250 });
     await database.queries
@@ -134,7 +134,7 @@ describe.each(engines)('what needs attention on %s', (engine) => {
     ]);
   });
 
-  it('has the half of a sale whose other half failed, where one document links them', async () => {
+  it('lists a payment or receipt whose counterpart failed, if one document links them', async () => {
     const terminal = await device();
     const register = await device('register');
     const print = { name: 'PrintReceipt', document_nr: null, amount_bani: null } as const;
@@ -143,11 +143,11 @@ describe.each(engines)('what needs attention on %s', (engine) => {
     await seed(register, { ...settled(59), ...print, state: 'refused', receipt_uid: unprinted });
     await seed(terminal, { ...settled(50), state: 'refused', document_nr: unpaid });
     const printed = await seed(register, { ...settled(49), ...print, state: 'done', receipt_uid: unpaid });
-    // Voided, it needs no receipt.
+    // A voided payment needs no receipt.
     const taken = randomUUID();
     await seed(terminal, { ...settled(45), state: 'done', document_state: 'voided', document_nr: taken });
     await seed(register, { ...settled(44), ...print, state: 'refused', receipt_uid: taken });
-    // The second try came through, and a payment alone says nothing.
+    // The second attempt succeeded, and a payment alone needs none.
     await seed(terminal, { ...settled(40), state: 'done', document_state: 'closed', document_nr: retried });
     await seed(register, { ...settled(39), ...print, state: 'refused', receipt_uid: retried });
     await seed(register, { ...settled(38), ...print, state: 'done', receipt_uid: retried });
@@ -177,7 +177,7 @@ describe.each(engines)('what needs attention on %s', (engine) => {
     expect(await kinds()).toEqual([]);
   });
 
-  it('links a receipt and its payment also when the ERP writes the Uid in capitals', async () => {
+  it('links a receipt and its payment even if the ERP writes the Uid in capitals', async () => {
     const [terminal, register] = [await device(), await device()];
     const print = { name: 'PrintReceipt', amount_bani: 1_000 } as const;
     const [unpaid, paidLater] = ['3b241101-e2bb-4255-8caf-4136c566a962', '8f241101-e2bb-4255-8caf-4136c566a9cd'];
@@ -196,9 +196,9 @@ describe.each(engines)('what needs attention on %s', (engine) => {
     expect((await read({ merchantId: otherId })).items).toEqual([]);
   });
 
-  describe('with more payments without a receipt than are read', () => {
+  describe('with more payments without a receipt than one read returns', () => {
     const found = 2_000;
-    /** All in one statement each, a second apart, the newest an hour ago. */
+    /** One statement each, one second apart, the newest an hour ago. */
     beforeEach(async () => {
       const [terminal, register] = [await device(), await device('register')];
       const insert = (name: OperationName, deviceId: string, columns: RawBuilder<unknown>) => sql`
@@ -232,7 +232,7 @@ describe.each(engines)('what needs attention on %s', (engine) => {
       return id;
     };
 
-    it('shows another merchant its own, and says to a user who sees all that there may be more', async () => {
+    it('lists those of another merchant, and tells a user who sees all that the list is cut', async () => {
       const older = await mismatch(otherId, 180);
       const mismatches = createMismatches();
       const look = (scope: { merchantId: string | undefined }) => readAttention(database.queries, scope, nowMs, mismatches);
@@ -241,7 +241,7 @@ describe.each(engines)('what needs attention on %s', (engine) => {
       expect([everything.items.length, everything.isCut]).toEqual([200, true]);
     });
 
-    it('shows a new one at once, and the oldest once the others are noted', async () => {
+    it('lists a new one at once, and the oldest once the others are noted', async () => {
       const mismatches = createMismatches();
       const look = async (agoMs = 0) => {
         const { items, isCut } = await readAttention(database.queries, { merchantId }, nowMs - agoMs, mismatches);

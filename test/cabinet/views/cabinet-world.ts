@@ -1,4 +1,4 @@
-// A shop in virtual time with the whole HTTP side in front of it: ERPs call with a key, people look with the admin token.
+// A shop in virtual time with the HTTP API in front of it: ERPs call with a key, people read with the admin token.
 import type { InjectOptions } from 'fastify';
 import { createAccess } from '../../../src/access/access.ts';
 import { createPeople } from '../../../src/access/people/people.ts';
@@ -82,7 +82,7 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
     registerInvoiceRoutes(app, { invoices, invoiceAuth: 'open' });
   });
 
-  /** Lets time pass until it is answered. */
+  /** Advances the time until the call is answered. */
   async function call(request: InjectOptions): Promise<Answered> {
     let answer: Answered | undefined;
     let failure: unknown;
@@ -107,10 +107,10 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
     devices,
     events,
     server,
-    /** What an ERP does. */
+    /** A call of an ERP. */
     erp: (path: string, body: object, headers: Record<string, string> = {}) =>
       call({ method: 'POST', url: path, payload: { APIKey: key, ...body }, headers }),
-    /** What a person does in the cabinet. */
+    /** A call of a person in the cabinet. */
     look: (path: string) => call({ method: 'GET', url: `/cabinet/api${path}`, headers: person }),
     act: (path: string, body: object = {}, headers: Record<string, string> = {}) =>
       call({ method: 'POST', url: `/cabinet/api${path}`, payload: body, headers: { ...person, ...headers } }),

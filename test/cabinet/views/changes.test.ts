@@ -1,4 +1,4 @@
-// The cursor behind the event stream: each change once, in order, and none skipped because its transaction committed late.
+// The cursor of the event stream: each change once, in order, and none skipped because its transaction committed late.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ChangeReader, createChangeReader } from '../../../src/cabinet/views/changes.ts';
 import { listCommands } from '../../../src/cabinet/views/lists/commands-list.ts';
@@ -46,7 +46,7 @@ describe.each(engines)('changes on %s', (engine) => {
     expect(await ids(60_000)).toEqual([['command', commandId]]);
   });
 
-  it('include an invoice that was only created, once, also among many of the same moment', async () => {
+  it('include a newly created invoice, once, even among many of the same moment', async () => {
     await seedInvoice(database.queries, merchantId);
     expect(await ids()).toEqual([]);
     const made = [await seedInvoice(database.queries, merchantId), await seedInvoice(database.queries, merchantId)];
@@ -55,7 +55,7 @@ describe.each(engines)('changes on %s', (engine) => {
     expect(await ids(60_000)).toEqual([]);
   });
 
-  it('include invoices and tries to tell, with what they are about', async () => {
+  it('include invoices and callback attempts, with their subjects', async () => {
     await read();
     const { oid } = await seedInvoice(database.queries, merchantId);
     await database.queries.insertInto('invoice_events').values({ oid, at: nowMs, event: 'Scanned', detail: '{}' }).execute();
@@ -72,7 +72,7 @@ describe.each(engines)('changes on %s', (engine) => {
     ]);
   });
 
-  it('are reported in full when there are more than one reading takes', async () => {
+  it('are complete even if there are more than one read returns', async () => {
     await read();
     for (let count = 0; count < 2; count += 1) {
       const rows = Array.from({ length: 1_100 }, () => ({ command_id: commandId, at: 1, step: 'sent', channel: null, detail: null }));
@@ -89,7 +89,7 @@ describe.each(engines)('changes on %s', (engine) => {
 
   // On SQLite one transaction waits for the other, so none of them commits late.
   const onlyWhereItCanHappen = engine === 'postgres' ? it : () => undefined;
-  onlyWhereItCanHappen('of a transaction that commits late are told when it has', async () => {
+  onlyWhereItCanHappen('of a transaction that commits late are reported after its commit', async () => {
     await read();
     const started = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
@@ -108,39 +108,33 @@ describe.each(engines)('changes on %s', (engine) => {
     expect(await read(100)).toHaveLength(0);
   });
 
-  onlyWhereItCanHappen(
-    'of a command that becomes visible after a page with later ones was read are reported, and the page read again has it',
-    async () => {
-      await read();
-      const scope = { merchantId };
-      const add = async (queries: typeof database.queries, issuedAtMs: number) => {
-        const device = await seedDevice(queries, merchantId);
-        const { id } = await seedCommand(queries, merchantId, device.id, { issued_at: issuedAtMs });
-        await queries
-          .insertInto('command_events')
-          .values({ command_id: id, at: nowMs, step: 'sent', channel: null, detail: null })
-          .execute();
-        return id;
-      };
-      const started = Promise.withResolvers<string>();
-      const release = Promise.withResolvers<void>();
-      const futureMs = Date.UTC(2100, 0, 1);
-      const late = database.transaction(async (queries) => {
-        started.resolve(await add(queries, futureMs));
-        await release.promise;
-      });
-      const lateId = await started.promise;
-      const laterId = await add(database.queries, futureMs + 1_000);
-      const page = await listCommands(database.queries, scope, {}, { limit: 2 });
-      expect(page.commands.map(({ id }) => id)).toEqual([laterId, commandId]);
-      expect(await ids()).toEqual([['command', laterId]]);
-      release.resolve();
-      await late;
-      expect(await ids()).toEqual([['command', lateId]]);
-      const again = await listCommands(database.queries, scope, {}, { limit: 2 });
-      expect(again.commands.map(({ id }) => id)).toEqual([laterId, lateId]);
-      const rest = await listCommands(database.queries, scope, {}, { limit: 2, after: again.next });
-      expect(rest.commands.map(({ id }) => id)).toEqual([commandId]);
-    },
-  );
+  onlyWhereItCanHappen('of a command that becomes visible after later ones are reported, and the page has it when read again', async () => {
+    await read();
+    const scope = { merchantId };
+    const add = async (queries: typeof database.queries, issuedAtMs: number) => {
+      const device = await seedDevice(queries, merchantId);
+      const { id } = await seedCommand(queries, merchantId, device.id, { issued_at: issuedAtMs });
+      await queries.insertInto('command_events').values({ command_id: id, at: nowMs, step: 'sent', channel: null, detail: null }).execute();
+      return id;
+    };
+    const started = Promise.withResolvers<string>();
+    const release = Promise.withResolvers<void>();
+    const futureMs = Date.UTC(2100, 0, 1);
+    const late = database.transaction(async (queries) => {
+      started.resolve(await add(queries, futureMs));
+      await release.promise;
+    });
+    const lateId = await started.promise;
+    const laterId = await add(database.queries, futureMs + 1_000);
+    const page = await listCommands(database.queries, scope, {}, { limit: 2 });
+    expect(page.commands.map(({ id }) => id)).toEqual([laterId, commandId]);
+    expect(await ids()).toEqual([['command', laterId]]);
+    release.resolve();
+    await late;
+    expect(await ids()).toEqual([['command', lateId]]);
+    const again = await listCommands(database.queries, scope, {}, { limit: 2 });
+    expect(again.commands.map(({ id }) => id)).toEqual([laterId, lateId]);
+    const rest = await listCommands(database.queries, scope, {}, { limit: 2, after: again.next });
+    expect(rest.commands.map(({ id }) => id)).toEqual([commandId]);
+  });
 });

@@ -1,4 +1,4 @@
-// A list must stay quick at a million commands: each filter finds its rows by an index, in the order of the list or among few.
+// A list must stay fast with a million commands: each filter uses an index, in the order of the list or for few rows.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readAttention } from '../../../src/cabinet/views/figures/attention.ts';
 import { createMismatches } from '../../../src/cabinet/views/figures/mismatches.ts';
@@ -11,13 +11,13 @@ import { seedMerchant } from '../../support/fixtures.ts';
 import { fillMany, firstPlan } from './plans.ts';
 
 const one = '0d4f3c52-7a33-4b56-9d0e-6a2f6c1f8a11';
-/** Of a merchant with little to do beside one with much. */
+/** A merchant with few commands beside one with many. */
 const two = '1d4f3c52-7a33-4b56-9d0e-6a2f6c1f8a22';
-/** One of the devices that are filled. */
+/** One of the devices with many commands. */
 const busiest = '2d4f3c52-7a33-4b56-9d0e-6a2f6c1f8a33';
 const after = { atMs: 1_700_015_000_000, id: one };
 
-describe.each(engines)('the plans of the list of commands on %s', (engine) => {
+describe.each(engines)('query plans of the list of commands on %s', (engine) => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await openNewDatabase(engine);
@@ -27,7 +27,7 @@ describe.each(engines)('the plans of the list of commands on %s', (engine) => {
   }, 60_000);
   afterAll(() => database.close());
 
-  /** The devices' locks are read, and then commands by their ids. */
+  /** Reads the device locks, then commands by id. */
   const byLock =
     engine === 'sqlite'
       ? /SEARCH c USING INDEX sqlite_autoindex_commands_1 \(id=\?\).*SCAN lock/s
@@ -56,7 +56,7 @@ describe.each(engines)('the plans of the list of commands on %s', (engine) => {
     expect(plan).not.toMatch(/Seq Scan on commands|SCAN c(?! USING INDEX)/);
   });
 
-  it('reads rows by their ids, and never walks a merchant for the order', async () => {
+  it('reads rows by id, and never scans a merchant for the order', async () => {
     const scope = { merchantId: one };
     const byId = engine === 'sqlite' ? /SEARCH c USING INDEX sqlite_autoindex_commands_1 \(id=\?\)/ : /commands_pkey/;
     expect(await firstPlan(database, (queries) => readListed(queries, scope, ['id-1', 'id-2']))).toMatch(byId);
@@ -75,7 +75,7 @@ describe.each(engines)('the plans of the list of commands on %s', (engine) => {
     expect(told).not.toMatch(/callbacks_by_merchant/);
   });
 
-  it('finds rare rows far back, a bounded walk at a time', async () => {
+  it('finds rare old rows in several bounded scans', async () => {
     const found: string[][] = [];
     let place: Place | undefined;
     do {
@@ -88,7 +88,7 @@ describe.each(engines)('the plans of the list of commands on %s', (engine) => {
     expect(found.length, 'a page walks some thousand rows, and not ten').toBeGreaterThan(1);
   });
 
-  it('a search looks into one index for each reading of the text, and walks nothing', async () => {
+  it('a search uses one index per interpretation of the text, and scans nothing', async () => {
     for (const scope of [{ merchantId: undefined }, { merchantId: one }]) {
       const plan = await firstPlan(database, (queries) => listCommands(queries, scope, { q: '123456' }, { limit: 50 }));
       for (const index of [/commands_by_document/, /commands_by_receipt\b/, /commands_by_amount/]) expect(plan).toMatch(index);

@@ -1,4 +1,4 @@
-// Lists show each row once and in order, let through exactly what the filter names, and never a row of another merchant.
+// Lists return each row once and in order, exactly the rows of the filter, and never a row of another merchant.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fillTerms } from '../../../src/cabinet/sales/search-keeper.ts';
 import type { CommandFilter } from '../../../src/cabinet/views/lists/command-filter.ts';
@@ -28,7 +28,7 @@ describe.each(engines)('the list of commands on %s', (engine) => {
   });
   afterAll(() => database.close());
 
-  /** All pages, one after the other. */
+  /** All pages in order. */
   async function read(filter: CommandFilter, limit: number, scope: { merchantId: string | undefined } = all): Promise<ListedCommand[]> {
     const rows: ListedCommand[] = [];
     let after: Place | undefined;
@@ -43,20 +43,20 @@ describe.each(engines)('the list of commands on %s', (engine) => {
   }
   const ids = (rows: ListedCommand[]) => rows.map(({ id }) => id);
 
-  it('shows every command once, newest first, also where many share a millisecond', async () => {
+  it('returns every command once, newest first, even if many share a millisecond', async () => {
     expect(everything).toHaveLength(work.count);
     const sorted = [...everything].sort((a, b) => b.issuedAtMs - a.issuedAtMs || (a.id < b.id ? 1 : -1));
     expect(ids(everything)).toEqual(ids(sorted));
     for (const limit of [1, 7, 50]) expect(ids(await read({}, limit))).toEqual(ids(everything));
   });
 
-  it.each(shownStates)('lets through exactly what is %s', async (state) => {
+  it.each(shownStates)('returns exactly the commands in state %s', async (state) => {
     const expected = everything.filter((command) => stateOf(command) === state);
     expect(expected.length, 'the ledger has some').toBeGreaterThan(0);
     expect(ids(await read({ states: [state] }, 5))).toEqual(ids(expected));
   });
 
-  it('lets through exactly what the other filters name, together too', async () => {
+  it('returns exactly the commands of the other filters, also combined', async () => {
     const [first = ''] = work.terminals;
     const fromMs = startMs + 20 * 60_000;
     const toMs = startMs + 50 * 60_000;
@@ -82,14 +82,14 @@ describe.each(engines)('the list of commands on %s', (engine) => {
       expect(await totalOfCommands(database.queries, all, filter)).toEqual({
         count: expected.length,
         doneCount: done.length,
-        // As the rows show it: money that goes back or out has a minus.
+        // As in the rows: refunds and withdrawals are negative.
         doneBani: done.reduce((sum, { amountBani, name }) => sum + (goesOut.has(name) ? -1 : 1) * (amountBani ?? 0), 0),
         isCut: false,
       });
     }
   });
 
-  it('finds by every number that stands on a receipt', async () => {
+  it('finds commands by every number on a receipt', async () => {
     const paid = everything.find((command) => stateOf(command) === 'paid');
     const print = everything.find((command) => command.receiptId !== null);
     if (!paid || !print) throw new Error('The ledger lacks something.');
@@ -112,7 +112,7 @@ describe.each(engines)('the list of commands on %s', (engine) => {
     const [one, other] = work.merchants;
     const own = everything.filter(({ merchantId }) => merchantId === other);
     expect(ids(await read({}, 9, { merchantId: other }))).toEqual(ids(own));
-    // Also not by the length of a page, or by where the next one begins.
+    // Not even by the length of a page or the start of the next one.
     const first = await listCommands(database.queries, { merchantId: other }, {}, { limit: 9 });
     expect(ids(first.commands)).toEqual(ids(own).slice(0, 9));
     expect(first.next?.id).toBe(own[8]?.id);

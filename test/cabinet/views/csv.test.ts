@@ -1,4 +1,4 @@
-// A spreadsheet must take every cell for what it is, whoever wrote it; and an export must not hold more than a page.
+// CSV cells are safe against formula injection, and an export holds no more than one page in memory.
 import type { Readable } from 'node:stream';
 import { buffer, text as readText } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
@@ -8,15 +8,15 @@ import type { Viewer } from '../../../src/http/viewer.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 describe('a line of CSV', () => {
-  it('makes text of what a spreadsheet would calculate', () => {
+  it('escapes formulas', () => {
     expect(csvLine(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1'])).toBe(`"'=1+1","'+1","'-1","'@SUM(A1)","'\t=1","'\r=1"\r\n`);
   });
-  it('quotes it after a semicolon or a new line too, where other settings of a spreadsheet begin a cell', () => {
+  it('escapes formulas after a semicolon or line break as well, where some spreadsheet settings start a cell', () => {
     expect(csvLine(['a;=1+1', 'a;"=1+1"', 'a\n@b', ' =1', '\uff1d1'])).toBe(`"a;'=1+1","a;'""=1+1""","a\n'@b","' =1","'\uff1d1"\r\n`);
-    // Neither loses anything: no spreadsheet begins a cell there.
+    // These are unchanged, because no spreadsheet starts a cell there.
     expect(csvLine(['2 - 1', 'a, -b', 'a;b'])).toBe('2 - 1,"a, -b","a;b"\r\n');
   });
-  it('leaves numbers numbers, and quotes what would break the line', () => {
+  it('leaves numbers unchanged, and quotes cells that would break the line', () => {
     expect(csvLine([-412.5, '150.50', null, undefined, 'a,b', 'say "no"', 'two\nlines', 'Pâine'])).toBe(
       '-412.5,150.50,,,"a,b","say ""no""","two\nlines",Pâine\r\n',
     );
@@ -30,7 +30,7 @@ describe('an export', () => {
     ...{ name: userId, actor: userId, role: 'viewer', confirmedUntilMs: 0 },
     ...{ userId, merchantId, sessionId: `session of ${userId}` },
   });
-  /** Exports with a clock and sessions of their own. */
+  /** Exports with their own clock and sessions. */
   function open(bounds: Partial<ExportBounds> = {}) {
     const clock = createVirtualClock();
     const watched = new Map<string, () => void>();
@@ -49,7 +49,7 @@ describe('an export', () => {
   /** Pages without an end. */
   const endless: Pages = async (after) => page(Array(20_000).fill(1), (after?.atMs ?? 0) + 1);
 
-  it('reads page after page, also past an empty one, and ends', async () => {
+  it('reads page after page, even past an empty one, and ends', async () => {
     const pages = [page([1, 2], 1), page([], 2), page([3])];
     const asked: unknown[] = [];
     const { start, watched } = open();
@@ -62,7 +62,7 @@ describe('an export', () => {
     expect([...watched]).toEqual([]);
   });
 
-  it('runs beside three others and no more, and makes room when a reader leaves', async () => {
+  it('is refused beside four others, and accepted when one of them is closed', async () => {
     const { start } = open({ maxAtOnce: 4 });
     const running = ['ana', 'bob', 'eve', 'dan'].map((name) => start(viewer(name)));
     expect(() => start(viewer('olga'))).toThrow(/Other exports are running/);
@@ -76,7 +76,7 @@ describe('an export', () => {
     [1, 1, 1],
     [4, 1, 2],
     [8, 2, 4],
-  ])('of %i is one of %i that a user may have, and of %i that a merchant may', (maxAtOnce, ofUser, ofMerchant) => {
+  ])('with a limit of %i is limited to %i per user and %i per merchant', (maxAtOnce, ofUser, ofMerchant) => {
     const { start } = open({ maxAtOnce });
     const startMany = (count: number, who: (n: number) => Viewer) => {
       for (let n = 0; n < count; n += 1) start(who(n));
@@ -89,7 +89,7 @@ describe('an export', () => {
     expect(() => start(viewer('bob', 'bakery'))).toThrow(/Other exports are running/);
   });
 
-  it('ends with the session of its reader, and makes room', async () => {
+  it('ends with the session of its user, and releases its slot', async () => {
     const { start, watched } = open({ maxRows: 1e9 });
     const stream = start(viewer('ana'), endless);
     const chunks = stream[Symbol.asyncIterator]();
@@ -99,14 +99,14 @@ describe('an export', () => {
     expect(await readText(start(viewer('bob')))).toContain('1');
   });
 
-  it('ends when its reader takes no further page for three minutes, however long it reads otherwise', async () => {
+  it('ends when no further page is read for three minutes, however long it runs otherwise', async () => {
     const { start, clock } = open({ maxRows: 1e9 });
     const stream = start(viewer('ana'), endless);
     const ended = closed(stream);
     const chunks = stream[Symbol.asyncIterator]();
     for (let n = 0; n < 5; n += 1) {
       expect((await chunks.next()).done).toBe(false);
-      // What was read ahead is there by now.
+      // The next page has been read ahead by now.
       await new Promise((resolve) => setImmediate(resolve));
       await clock.advance(120_000);
       expect(stream.destroyed).toBe(false);
@@ -116,7 +116,7 @@ describe('an export', () => {
     expect(await readText(start(viewer('bob')))).toContain('1');
   });
 
-  it('ends at its bound and says so, and says nothing where it just fits', async () => {
+  it('ends at its row limit with a notice, and without one if all rows fit', async () => {
     const write = async (maxRows: number, pages: ReturnType<typeof page>[]) => {
       let asked = 0;
       const read = async () => pages[(asked += 1) - 1] ?? page([]);

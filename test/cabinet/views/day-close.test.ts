@@ -1,4 +1,4 @@
-// The day of a shop in three books: by devices that really closed it, and by hand for every difference.
+// The day of a shop in three books: closed by real devices, and constructed for every kind of difference.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readShopDay } from '../../../src/cabinet/views/figures/day-close.ts';
 import { compareDay, type DayOperation, type DaySource } from '../../../src/cabinet/views/figures/day-compare.ts';
@@ -38,7 +38,7 @@ const print = (id: string, lei: number, receiptUid: string | null = id) =>
 const lineOf = (result: ReturnType<typeof compareDay>, name: string) => result.lines.find(({ line }) => line === name);
 
 describe('a day in three books', () => {
-  it('counts cash that was put in and taken out, each on its line, and both in the drawer', () => {
+  it('counts deposits and withdrawals, each on its line, and both in the drawer', () => {
     const moved = [operation({ name: 'MoneyIn', amountBani: 5_000 }), operation({ name: 'MoneyOut', amountBani: 2_000 })];
     const { lines } = compareDay([source('z', { totals: { card: 0, cash: 0, cashIn: 50, cashOut: 20 } }, moved)]);
     expect(lines.slice(4).map(({ line, ledgerBani, differenceBani }) => [line, ledgerBani, differenceBani])).toEqual([
@@ -48,7 +48,7 @@ describe('a day in three books', () => {
     ]);
   });
 
-  it('agrees where all was charged, printed and closed', () => {
+  it('agrees if everything was charged, printed and closed', () => {
     const result = compareDay([
       source('bank', { amount: 70, totals: { sales: 100, refunds: 30 } }, [
         pay('a', 40),
@@ -61,7 +61,7 @@ describe('a day in three books', () => {
     expect(result).toMatchObject({ groups: [], unexplained: { bankBani: 0, zBani: 0 }, canCompare: { bank: true, z: true } });
   });
 
-  it('agrees where receipts name the payments of terminals, two of them on one receipt [D146]', () => {
+  it('agrees if receipts name the payments of terminals, two of them on one receipt [D146]', () => {
     const split = operation({
       id: 'p',
       name: 'PrintReceipt',
@@ -79,7 +79,7 @@ describe('a day in three books', () => {
     expect(result).toMatchObject({ groups: [], unexplained: { bankBani: 0, zBani: 0 } });
   });
 
-  it('tells no receipt, another register and another payment code apart, and they add up to the difference', () => {
+  it('distinguishes a missing receipt, another register and another payment code, which add up to the difference', () => {
     const otherCode = operation({ id: 'p-c', name: 'PrintReceipt', amountBani: 3_000, receiptUid: 'C' });
     const sources = [
       source('bank', { amount: 100, totals: { sales: 100, refunds: 0 } }, [pay('a', 40), pay('b', 20), pay('c', 30), pay('d', 10)]),
@@ -92,11 +92,11 @@ describe('a day in three books', () => {
       ['otherCode', 3_000, ['c']],
       ['byRegister', -500, ['p-own']],
     ]);
-    // 100 − 47 = 10 + 20 + 30 − 5 − 2, and the last is in nobody's operations.
+    // 100 − 47 = 10 + 20 + 30 − 5 − 2, and the last is in no operation.
     expect(result.equation).toEqual({ bankBani: 10_000, zBani: 4_700, restBani: -200 });
   });
 
-  it('shows the net as differing where the sales differ', () => {
+  it('shows a difference in the net if the sales differ', () => {
     const result = compareDay([
       source('bank', { amount: 189, totals: { sales: 189, refunds: 0 } }, [pay('a', 100), pay('b', 89)]),
       source('z', { totals: { card: 100, cash: 0, cashIn: 0, cashOut: 0 } }, [print('a', 100)]),
@@ -104,7 +104,7 @@ describe('a day in three books', () => {
     expect(lineOf(result, 'cardNet')?.differenceBani).toBe(8_900);
   });
 
-  it('finds the sale without a receipt that makes the whole difference', () => {
+  it('finds the sale without a receipt that explains the whole difference', () => {
     const result = compareDay([
       source('bank', { amount: 189, totals: { sales: 189, refunds: 0 } }, [pay('a', 100), pay('b', 89)]),
       source('z', { totals: { card: 100, cash: 0, cashIn: 0, cashOut: 0 } }, [print('a', 100)]),
@@ -120,7 +120,7 @@ describe('a day in three books', () => {
     expect(result.unexplained).toEqual({ bankBani: 0, zBani: 0 });
   });
 
-  it('calls no receipt missing where none is linked, and knows cards that the register charged', () => {
+  it('reports no missing receipt if none is linked, and counts cards charged by the register', () => {
     const result = compareDay([
       source('bank', { amount: 100 }, [pay('a', 100, null)]),
       source('z', { totals: { card: 50, cash: 0, cashIn: 0, cashOut: 0 } }, [print('own', 50)]),
@@ -132,7 +132,7 @@ describe('a day in three books', () => {
     expect(result.unexplained).toEqual({ bankBani: 0, zBani: 0 });
   });
 
-  it('leaves a voided payment out, and tells what no operation explains', () => {
+  it('excludes a voided payment, and reports a difference without an operation', () => {
     const voided = [pay('a', 100), pay('b', 20), operation({ id: 'v', name: 'CancelTransaction', targetId: 'b', amountBani: 2_000 })];
     expect(compareDay([source('bank', { amount: 100, totals: { sales: 100, refunds: 0 } }, voided)]).unexplained.bankBani).toBe(0);
     const more = compareDay([
@@ -142,18 +142,18 @@ describe('a day in three books', () => {
     expect(more.groups).toContainEqual({ kind: 'suspect', sumBani: 10_000, effectBani: 0, operationIds: ['a'] });
   });
 
-  it('says that it cannot compare without totals', () => {
+  it('cannot compare without totals', () => {
     const result = compareDay([source('z', { number: 1, totals: { total: 5 } }, [print('a', 5)]), source('bank', { count: 1 }, [])]);
     expect(result.canCompare).toEqual({ bank: false, z: false });
     expect(result.lines.every(({ differenceBani }) => differenceBani === undefined)).toBe(true);
     expect(result.unexplained).toEqual({ bankBani: undefined, zBani: undefined });
-    // One of two registers that does not tell spoils the sum.
+    // One of two registers without totals makes the sum unknown.
     const half = compareDay([source('z', { totals: { cash: 5 } }, []), source('z', { totals: {} }, [])]);
     expect(half.canCompare.z).toBe(false);
   });
 });
 
-describe('a Z that was removed after its time', () => {
+describe('a Z report that was removed by retention', () => {
   const dayOf = async (which: 'first' | 'second', isRemoved: boolean) => {
     const world = await createSaleWorld();
     const register = await world.register();
@@ -172,13 +172,13 @@ describe('a Z that was removed after its time', () => {
     return compareDay(day?.sources ?? expect.fail());
   };
 
-  it.each([false, true])('is where the next day begins: its sales are no difference of that one (removed: %s)', async (isRemoved) => {
+  it.each([false, true])('still starts the next day: its sales are no difference of that day (removed: %s)', async (isRemoved) => {
     const day = await dayOf('second', isRemoved);
     expect(lineOf(day, 'cashSales')).toEqual({ line: 'cashSales', zBani: 700, ledgerBani: 700, differenceBani: 0 });
     expect(day.unexplained.zBani).toBe(0);
   });
 
-  it('is shown and not compared: its totals went with it', async () => {
+  it('is shown but not compared, because its totals are removed', async () => {
     const day = await dayOf('first', true);
     expect(day.canCompare.z).toBe(false);
     expect(lineOf(day, 'cashSales')).toEqual({ line: 'cashSales', ledgerBani: 10_000 });
@@ -209,7 +209,7 @@ describe('the day of a shop over HTTP', () => {
     await sale(500, true);
     expect((await order(terminal.id, 'closeDay')).errorCode).toBe(0);
     expect((await order(register.id, 'zReport')).errorCode).toBe(0);
-    // That was yesterday.
+    // Move that to the day before.
     const dayMs = 24 * 3_600_000;
     await world.database.queries
       .updateTable('commands')
@@ -243,7 +243,7 @@ describe('the day of a shop over HTTP', () => {
       ]);
       expect(day['groups']).toMatchObject([
         { kind: 'noReceipt', sum: 89, effect: 89, operations: [{ id: unprinted }] },
-        // Receipts of this till say "paid otherwise", because the terminal has charged the card.
+        // Receipts of this till have the code "paid otherwise", because the terminal has charged the card.
         { kind: 'otherCode', sum: 130, effect: 130 },
       ]);
       expect(day['equation']).toEqual({ bank: 219, z: 0, rest: 0 });
@@ -252,13 +252,13 @@ describe('the day of a shop over HTTP', () => {
     expect((await world.look(`/day-close.csv?close=${String(z['OID'])}`)).text).toContain('noReceipt');
     expect(await world.look(`/day-close?close=${unprinted}`)).toMatchObject({ errorCode: 20 });
     await world.act('/attention/note', { kind: 'dayClose', subjectId: String(z['OID']), reason: 'Printed the next day.' });
-    // Of the day, whichever of its closes is open on the page.
+    // The note belongs to the day, whichever of its closes is shown.
     for (const close of [z, closed]) {
       expect(await world.look(`/day-close?close=${String(close['OID'])}`)).toMatchObject({ note: { reason: 'Printed the next day.' } });
     }
   });
 
-  it('shows devices as they are, with what they did last', async () => {
+  it('shows the state of devices, with their last operation', async () => {
     const terminal = await world.terminal();
     await world.erp('/Device/payment/Pay', { DeviceID: terminal.id, amount: 10 });
     const { devices } = (await world.look('/devices')) as unknown as { devices: { id: string; channels: object[] }[] };

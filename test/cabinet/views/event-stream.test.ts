@@ -1,4 +1,4 @@
-// The event stream over a real socket: it begins, tells, and ends at once with its session.
+// The event stream over a real socket: it starts, sends events, and ends at once with its session.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { nowMs } from '../../../src/database/dialect.ts';
 import { seedCommand, seedDevice } from '../../support/fixtures.ts';
@@ -26,7 +26,7 @@ async function stream(headers: Record<string, string>): Promise<{ status: number
   return { status: response.status, text: () => text, ended };
 }
 
-it('sends what happens, and nothing to a client without a login', async () => {
+it('sends events, and nothing to a client without a login', async () => {
   expect((await stream({})).status).toBe(401);
   const merchantId = String((await cabinet.post('/merchants', { name: 'Corner shop' })).id);
   const device = await seedDevice(cabinet.database.queries, merchantId);

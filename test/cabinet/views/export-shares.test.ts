@@ -1,4 +1,4 @@
-// Exports over real sockets: one that is not read takes no place of others, and ends with the person who began it.
+// Exports over real sockets: an unread one takes no slot of other users, and ends when its user is removed.
 import { connect, type Socket } from 'node:net';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { until } from '../../support/until.ts';
 import { openBrowser } from '../browser.ts';
 import { openCabinet, type RunningCabinet } from '../running-cabinet.ts';
 
-/** More than the buffers of two sockets take. */
+/** More than the buffers of both sockets hold. */
 const rows = 120_000;
 
 async function seedRows({ database }: RunningCabinet, merchantId: string, deviceId: string): Promise<void> {
@@ -26,7 +26,7 @@ async function settle(cabinet: RunningCabinet, wanted: { email: string; merchant
   return Object.assign(browser, { id: (used['user'] as { id: string }).id });
 }
 
-/** An export that is begun and then not read. */
+/** Starts an export and does not read it. */
 async function beginUnread(url: string, cookie: string | undefined): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.write(`GET /tillgate/cabinet/api/commands.csv HTTP/1.1\r\nHost: localhost\r\nCookie: tillgate_session=${cookie}\r\n\r\n`);
@@ -34,7 +34,7 @@ async function beginUnread(url: string, cookie: string | undefined): Promise<Soc
   return socket.pause();
 }
 
-it('leaves places to others while it is not read, and reads nothing more for a user who was removed', async () => {
+it('an unread export leaves slots for others, and reads no more rows for a removed user', async () => {
   const cabinet = await openCabinet('sqlite');
   const { queries } = cabinet.database;
   const [shop, bakery] = [await cabinet.post('/merchants', { name: 'Shop' }), await cabinet.post('/merchants', { name: 'Bakery' })];
@@ -60,7 +60,7 @@ it('leaves places to others while it is not read, and reads nothing more for a u
   socket.on('data', (chunk) => {
     text += chunk.toString('latin1');
   });
-  // What was on its way is cut as well.
+  // Rows in transfer are lost as well.
   socket.once('error', () => {});
   socket.once('close', () => {
     isClosed = true;

@@ -1,4 +1,4 @@
-// Sales as the books would have them, for tests of what is made of them: one payment of 150.50 at second 0 unless told otherwise.
+// Sales for tests of their views: by default one payment of 150.50 at second 0.
 import type { Sale, StoryCallback, StoryCommand, StoryEvent } from '../../../src/cabinet/views/sale/sale-model.ts';
 
 export const startMs = Date.UTC(2026, 10, 12, 12, 2, 7);
@@ -129,7 +129,7 @@ export const smooth: Note[] = [
   [12, 'settled', 'done by answer'],
 ];
 
-/** The drawn one: Wi-Fi dropped at the PIN, six Recalls into the dark, found in the journal 31 s later. */
+/** The Wi-Fi fails at the PIN, six Recalls are unanswered, and the journal has the payment 31 s later. */
 export const lostAndFound: Note[] = [
   [0.006, 'sent', 'mqtt'],
   [0.092, 'accepted', 'mqtt'],

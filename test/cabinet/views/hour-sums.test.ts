@@ -1,4 +1,4 @@
-// Hours that are over are summed once and kept; what changes one of them afterwards is seen all the same.
+// Past hours are summed once and stored; later changes of an hour are still included.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createHourKeeper } from '../../../src/cabinet/overview/hour-keeper.ts';
 import { addUp, readFigures } from '../../../src/cabinet/views/figures/hour-figures.ts';
@@ -11,7 +11,7 @@ import { createVirtualClock, type VirtualClock } from '../../support/virtual-clo
 import { fillLedger, startMs as monthStartMs } from './ledger-of-a-month.ts';
 
 const noonMs = Date.UTC(2026, 10, 12, 12);
-/** The hour that the tests are about: long over at noon. */
+/** The hour under test: three hours before noon. */
 const hour = noonMs - 3 * hourMs;
 
 describe.each(engines)('sums of hours on %s', (engine) => {
@@ -51,7 +51,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
       .set({ figures: JSON.stringify(addUp([])) })
       .execute();
 
-  it('are kept: a second look reads no commands, in any scope and any process', async () => {
+  it('are stored: a second read reads no commands, in any scope and any process', async () => {
     await pay();
     expect(await cards()).toEqual({ count: 1, amount: 10 });
     await spoil();
@@ -60,7 +60,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     expect((await read(merchantId, createHourSums())).card.count, 'by another process too').toBe(0);
   });
 
-  it('of an hour that is not over, or only just, are read anew each time', async () => {
+  it('of the current or just ended hour are computed each time', async () => {
     const thisHour = noonMs + hourMs / 2;
     await clock.advance(hourMs / 2 + 10 * 60_000);
     const live = async () => modesOf(await sums.read(database, { merchantId }, noonMs, clock.now(), clock.now())).card.count;
@@ -70,7 +70,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     expect(await database.queries.selectFrom('hour_sums').select('start_ms').execute()).toEqual([]);
   });
 
-  it('say nothing of merchants that did nothing, and nothing of others', async () => {
+  it('are zero for merchants without operations, and separate from others', async () => {
     await pay();
     const other = (await seedMerchant(database.queries)).id;
     expect(await cards(other)).toEqual({ count: 0, amount: 0 });
@@ -78,7 +78,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     expect(await cards(other)).toEqual({ count: 0, amount: 0 });
   });
 
-  it('see a payment that is settled long after its hour was summed', async () => {
+  it('include a payment that is settled long after its hour was summed', async () => {
     const { id } = await pay({ state: 'unknown', document_state: null, settled_at: null, settled_by: null });
     expect((await cards()).count).toBe(0);
     await clock.advance(5 * 60_000);
@@ -86,14 +86,14 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     await database.queries.updateTable('commands').set(late).where('id', '=', id).execute();
     await recordSeeded(database.queries);
     expect(await cards()).toEqual({ count: 1, amount: 10 });
-    // Kept again, and for good.
+    // Stored again, finally.
     await clock.advance(5 * 60_000);
     expect((await cards()).count).toBe(1);
     await spoil();
     expect((await cards()).count).toBe(0);
   });
 
-  it('see one that was settled before the sum and became visible after it', async () => {
+  it('include a payment that was settled before the sum and became visible after it', async () => {
     const { id } = await pay({ state: 'unknown', document_state: null, settled_at: null, settled_by: null });
     expect((await cards()).count).toBe(0);
     await clock.advance(1_000);
@@ -103,7 +103,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     expect((await cards()).count).toBe(1);
   });
 
-  it('see a void that comes hours later, and tell it to other processes too', async () => {
+  it('include a void hours later, in other processes too', async () => {
     const { id } = await pay();
     expect((await cards()).count).toBe(1);
     const other = createHourSums();
@@ -121,7 +121,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     expect((await read(merchantId, other)).card.count).toBe(0);
   });
 
-  it('of a process that was frozen are not kept, because others have looked past what it missed', async () => {
+  it('of a process that was frozen are not stored, because others no longer check for changes that it missed', async () => {
     const { id } = await pay({ state: 'unknown', document_state: null, settled_at: null, settled_by: null });
     const other = createHourSums();
     const standsStill = {
@@ -141,7 +141,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     expect((await read(merchantId, other)).card.count).toBe(1);
   });
 
-  it.each([true, false])('see what is settled after the clock was set back (by the process that looked before it: %s)', async (isSame) => {
+  it.each([true, false])('include a settlement after the clock was set back (in the process that read before: %s)', async (isSame) => {
     const { id } = await pay({ state: 'unknown', document_state: null, settled_at: null, settled_by: null });
     clock.setWallClock(noonMs + 2 * hourMs);
     expect((await cards()).count).toBe(0);
@@ -152,7 +152,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     expect((await read(merchantId, isSame ? sums : createHourSums())).card.count).toBe(1);
   });
 
-  it('count a receipt and an invoice no more when their payment turns out to be done', async () => {
+  it('no longer count a receipt and an invoice when their payment turns out to be done', async () => {
     const { oid } = await seedInvoice(database.queries, merchantId, {
       state: 2,
       created_at: hour,
@@ -163,7 +163,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     });
     const print = { name: 'PrintReceipt', state: 'done', amount_bani: 1_000, cash_bani: 0, card_bani: 1_000 } as const;
     await seedCommand(database.queries, merchantId, register, { ...print, receipt_uid: oid, ...answered(hour + 120_000) });
-    // The payment itself is of the hour before.
+    // The payment itself is in the hour before.
     const open = { state: 'unknown', document_state: null, settled_at: null, settled_by: null, document_nr: oid } as const;
     const { id } = await pay({ ...open, issued_at: hour - 60_000 });
     expect(await read()).toMatchObject({ card: { count: 1 }, qr: { count: 1 } });
@@ -174,7 +174,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     expect(await read()).toMatchObject({ card: { count: 0 }, qr: { count: 0 } });
   });
 
-  it('count a receipt no more when its payment turns out to be done, also when the ERP writes its Uid in capitals', async () => {
+  it('no longer count a receipt when its payment turns out to be done, even if the ERP writes its Uid in capitals', async () => {
     const name = '3b241101-e2bb-4255-8caf-4136c566a962';
     const print = { name: 'PrintReceipt', state: 'done', amount_bani: 1_000, cash_bani: 0, card_bani: 1_000 } as const;
     await seedCommand(database.queries, merchantId, register, { ...print, receipt_uid: name.toUpperCase(), ...answered(hour + 120_000) });
@@ -188,7 +188,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     expect((await cards()).count).toBe(0);
   });
 
-  it('are the same as the sums of the commands, for all scopes and at every beginning of an hour', async () => {
+  it('equal the sums of the commands, for all scopes and any start of an hour', async () => {
     const { merchants } = await fillLedger(database.queries);
     for (const fromMs of [monthStartMs, monthStartMs + hourMs / 2]) {
       for (const scope of [undefined, ...merchants]) {
@@ -209,8 +209,8 @@ describe.each(engines)('sums of hours on %s', (engine) => {
   });
 });
 
-describe('the keeper of hours', () => {
-  it.each(engines)('on %s keeps those before the first operation of any kind at once, as empty, and no other', async (engine) => {
+describe('the background job for hour sums', () => {
+  it.each(engines)('on %s stores empty sums for all hours before the first operation at once, and for no other', async (engine) => {
     const clock = createVirtualClock(noonMs);
     const database = await openQuickDatabase(engine, clock);
     const { id: merchantId } = await seedMerchant(database.queries);
@@ -235,7 +235,7 @@ describe('the keeper of hours', () => {
     await database.close();
   });
 
-  it('drops what a clock that was ahead for a while has summed', async () => {
+  it('replaces sums made while the clock was ahead', async () => {
     const clock = createVirtualClock(noonMs, { settle: 'microtasks' });
     const database = await memoryDatabase(clock);
     const ahead = { merchant_id: '', start_ms: noonMs - 2 * hourMs, made_at: noonMs + 72 * hourMs, figures: 'of the future' };
@@ -249,7 +249,7 @@ describe('the keeper of hours', () => {
     await database.close();
   });
 
-  it('has weeks without a sale ready at once', async () => {
+  it('stores weeks without a sale at once', async () => {
     const clock = createVirtualClock(noonMs, { settle: 'microtasks' });
     const database = await memoryDatabase(clock);
     const keeper = createHourKeeper({ database, clock, logger: quietLogger, instanceId: 'one' });
@@ -260,7 +260,7 @@ describe('the keeper of hours', () => {
     await database.close();
   });
 
-  it('sums what is over, the last day again every hour, and forgets what no page shows', async () => {
+  it('sums past hours, the last day again every hour, and deletes sums that no page shows', async () => {
     const clock = createVirtualClock(noonMs + 20 * 60_000, { settle: 'microtasks' });
     const database = await memoryDatabase(clock);
     const keeper = createHourKeeper({ database, clock, logger: quietLogger, instanceId: 'one' });
@@ -273,7 +273,7 @@ describe('the keeper of hours', () => {
     const first = await kept();
     expect(first.count).toBe(16 * 24 - 1);
     expect(first.newest?.start_ms).toBe(noonMs - hourMs);
-    // A second round finds nothing to do.
+    // A second run finds nothing to do.
     await clock.advance(3 * 60_000);
     expect(await kept()).toEqual(first);
     await clock.advance(2 * hourMs);

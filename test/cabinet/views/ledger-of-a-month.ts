@@ -1,4 +1,4 @@
-// A ledger with something of everything: two merchants, several devices, every state, several commands in one millisecond.
+// A ledger with every case: two merchants, several devices, every state, several commands in one millisecond.
 import type { Insertable } from 'kysely';
 import type { Queries } from '../../../src/database/database.ts';
 import type { Schema } from '../../../src/database/schema.ts';
@@ -39,7 +39,7 @@ export async function fillLedger(queries: Queries, count = 240): Promise<MonthOf
     const base: Row = { id: random.uuid(), issued_at: atMs, answer_by: atMs + 300_000, amount_bani: 100 + (index % 40) };
     await seedCommand(queries, merchantId, deviceId, isFiscal ? fiscalRow(base, index, atMs) : cardRow(base, index, atMs, count));
   }
-  // One payment of each device of the first merchant was refunded, the first in part.
+  // One payment of each device of the first merchant was refunded, the first partly.
   for (const [index, deviceId] of terminals.slice(0, 2).entries()) {
     const paid = await queries
       .selectFrom('commands')
@@ -66,7 +66,7 @@ function fiscalRow(base: Row, index: number, atMs: number): Row {
 function cardRow(base: Row, index: number, atMs: number, count: number): Row {
   const pay: Row = { ...base, name: 'Pay', document_nr: `doc-${index}` };
   const done: Row = { ...pay, state: 'done', rrn: `rrn${index}`, operation_id: String(index % 50).padStart(6, '0'), ...settled(atMs) };
-  // A device has one open command or one open document at most: the last row of each.
+  // A device has at most one open command or document: the last row of each.
   if (index === count - 1) return { ...pay, state: 'unknown' };
   if (index === count - 2) return { ...pay, state: 'sent' };
   if (index === count - 3) return { ...done, document_state: 'open' };

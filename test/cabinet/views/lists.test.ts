@@ -1,4 +1,4 @@
-// The lists over HTTP: what an ERP did is there as a person reads it, pages follow one another, and the call is kept without its key.
+// The lists over HTTP: calls of an ERP are listed in pages, and the request is stored without its key.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CabinetWorld, createCabinetWorld } from './cabinet-world.ts';
 
@@ -15,7 +15,7 @@ describe('the lists of the cabinet', () => {
     Payments: [{ PaymentCode: 0 }],
   });
 
-  it('show payments and fiscal operations apart, page by page', async () => {
+  it('show payments and fiscal operations separately, in pages', async () => {
     const terminal = await world.terminal();
     const register = await world.register();
     for (const amount of [10, 20, 30]) {
@@ -52,7 +52,7 @@ describe('the lists of the cabinet', () => {
     expect((await world.look('/search?q=12.50'))['results']).toMatchObject([{ kind: 'command', amount: 12.5 }]);
   });
 
-  it('keep the call as it came, without its key and with card numbers masked', async () => {
+  it('store the request without its key and with card numbers masked', async () => {
     const terminal = await world.terminal();
     const register = await world.register();
     await world.erp('/Device/payment/Pay', { DeviceID: terminal.id, amount: '10.50' }, { 'idempotency-key': 'k-1' });
@@ -68,12 +68,12 @@ describe('the lists of the cabinet', () => {
       body: { DeviceID: terminal.id, amount: '10.50' },
     });
     expect(cash?.body).toMatchObject({ Reason: 'card 4111 11** **** 1111' });
-    // The receipt is in the command's own arguments already.
+    // The arguments of the command already have the receipt.
     expect(print?.body).toEqual({ DeviceID: register.id });
     expect(JSON.stringify(rows)).not.toContain(world.key);
   });
 
-  it('find a print by any receipt number that can be kept, and settle it whatever the register calls it', async () => {
+  it('find a receipt by any valid number, and settle it whatever number the register reports', async () => {
     const register = await world.register();
     const numbers: [unknown, string | null][] = [
       [4127, '4127'],

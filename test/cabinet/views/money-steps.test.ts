@@ -1,8 +1,8 @@
-// A person's step about a sale is one command however often the button is pressed, goes no further than an ERP's, and bears a name.
+// Money steps of a person: one command however often the button is pressed, with the limits of an ERP call, and with the person's name.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Answered, type CabinetWorld, createCabinetWorld } from './cabinet-world.ts';
 
-describe('the steps of a person', () => {
+describe('money steps of a person', () => {
   let world: CabinetWorld;
   let terminal: Awaited<ReturnType<CabinetWorld['terminal']>>;
   beforeEach(async () => {
@@ -19,7 +19,7 @@ describe('the steps of a person', () => {
     (await world.look(`/commands/${id}`)) as Answered & { timeline: { text: { key: string; params: object } }[] };
   const audit = async () => (await world.look('/audit'))['audit'] as { action: string; actor: string }[];
 
-  it('close, refund in parts and no further, under one key once', async () => {
+  it('close, refund in parts up to the amount, once per key', async () => {
     const id = await pay(100);
     expect(await step(id, 'refund', 'r-0', { amount: 10 }), 'the document is open').toMatchObject({ errorCode: 31 });
     expect((await step(id, 'close', 'c-1')).errorCode).toBe(0);
@@ -43,11 +43,11 @@ describe('the steps of a person', () => {
       'step.related.Refund.done',
       'step.related.Refund.done',
     ]);
-    // One entry for each that was tried, none for the double click.
+    // One entry per attempt, none for the double click.
     expect((await audit()).filter(({ action }) => action === 'command.refund')).toHaveLength(4);
   });
 
-  it('void a payment, also one without a document, and never another one with the same number', async () => {
+  it('void a payment, even without a document, and never another one with the same number', async () => {
     const id = await pay(20, null);
     expect((await step(id, 'close', 'c-1')).errorCode).toBe(0);
     expect((await step(id, 'void', 'v-1')).errorCode).toBe(0);
@@ -55,7 +55,7 @@ describe('the steps of a person', () => {
     expect(await step(id, 'void', 'v-2')).toMatchObject({ errorCode: 22 });
     expect((await page(id))['outcome']).toMatchObject({ key: 'outcome.voided' });
 
-    // The bank's numbers began anew: a later payment bears those of an earlier one, and neither has a document.
+    // The numbers of the bank started over: a later payment has those of an earlier one, and neither has a document.
     const old = await pay(30, null);
     await step(old, 'close', 'c-2');
     const young = await pay(30, null);
@@ -71,7 +71,7 @@ describe('the steps of a person', () => {
     expect((await page(young))['outcome']).not.toMatchObject({ key: 'outcome.voided' });
   });
 
-  it('need a key of their dialog, and an approved payment', async () => {
+  it('need an Idempotency-Key and an approved payment', async () => {
     const id = await pay(10);
     expect(await world.act(`/commands/${id}/close`)).toMatchObject({
       errorCode: 40,
@@ -83,7 +83,7 @@ describe('the steps of a person', () => {
     expect(await step(world.random.uuid(), 'refund', 'y', { amount: 1 })).toMatchObject({ errorCode: 20 });
   });
 
-  it('ask a device again, which changes nothing of what is settled and settles what was open', async () => {
+  it('ask a device again, which does not change a settled operation', async () => {
     const id = await pay(10);
     expect(await world.act(`/commands/${id}/ask`)).toMatchObject({ errorCode: 0, state: 'done' });
     const keys = (await page(id)).timeline.map(({ text }) => text.key);
@@ -91,7 +91,7 @@ describe('the steps of a person', () => {
     expect((await page(id))['command']).toMatchObject({ shownState: 'notClosed' });
   });
 
-  it('show a person a journal that says something else', async () => {
+  it('show a contradicting journal to a person', async () => {
     const declined = String((await world.erp('/Device/payment/Pay', { DeviceID: terminal.id, amount: 10.61 }))['OID']);
     world.onAnswer = (answer) =>
       answer.report?.['state'] === 'final'
@@ -103,7 +103,7 @@ describe('the steps of a person', () => {
     expect(items).toMatchObject([{ kind: 'contradiction', commandId: declined, nextStep: { action: 'decide' } }]);
   });
 
-  it('close a document by hand with a name in the timeline', async () => {
+  it('close a document by hand with the name in the timeline', async () => {
     const id = await pay(10);
     expect((await world.act(`/commands/${id}/close-document`, { reason: 'the terminal broke' })).errorCode).toBe(0);
     const closed = (await page(id)).timeline.find(({ text }) => text.key === 'step.closedByHand');

@@ -1,5 +1,5 @@
-// Every page says the same about an operation, because all of it follows from its standing: over every state that a row can have, the word of
-// a list is the word of its filter, and what Attention lists has a page that asks for something.
+// Every page shows the same state of an operation, because all derive it from its standing: for every state of a row, the state in
+// a list matches its filter, and the page of every Attention item has an advice.
 import { randomUUID } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { sql } from 'kysely';
@@ -47,7 +47,7 @@ describe.each(engines)('every state of an operation on %s', (engine) => {
       await database.queries.insertInto('command_events').values({ command_id: commandId, at: nowMs, step }).execute();
   };
 
-  /** Each state alone, with and without a review that is open or closed. */
+  /** Each state alone, with and without an open or closed review. */
   async function seedStates(name: string): Promise<void> {
     const documents = name === 'Pay' ? (['open', 'closed', 'voided'] as const) : ([null] as const);
     const reviews: Row[] = [
@@ -69,7 +69,7 @@ describe.each(engines)('every state of an operation on %s', (engine) => {
     database = await openQuickDatabase(engine);
     merchantId = (await seedMerchant(database.queries)).id;
     for (const name of ['Pay', 'Refund', 'CancelTransaction', 'CloseDoc', 'PrintReceipt', 'MoneyIn']) await seedStates(name);
-    // Payments with what refers to them, in each state that this can have.
+    // Payments with refunds, voids and closes, each in every possible state.
     for (const name of ['Refund', 'CancelTransaction', 'CloseDoc']) {
       for (const amount_bani of [4_000, 10_000]) {
         for (const document_state of ['open', 'closed'] as const) {
@@ -81,7 +81,7 @@ describe.each(engines)('every state of an operation on %s', (engine) => {
         }
       }
     }
-    // Contact with the device: lost, lost and found again, and lost once more.
+    // Contact with the device: lost, lost and restored, and lost once more.
     for (const lost of contactLostSteps) {
       await note(await seed({ name: 'Pay', state: 'sent' }), 'sent', lost);
       await note(await seed({ name: 'Pay', state: 'done', document_state: 'closed', ...settled() }), 'sent', lost);
@@ -95,7 +95,7 @@ describe.each(engines)('every state of an operation on %s', (engine) => {
   }, 120_000);
   afterAll(() => database.close());
 
-  /** What Attention lists beyond the state: a receipt, an invoice or a callback that is missing. */
+  /** Attention items beyond the state: a missing receipt, invoice or callback. */
   async function seedListed(): Promise<void> {
     const done = { state: 'done' as const, ...settled() };
     const [paid, printed, oid, voided] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
@@ -134,7 +134,7 @@ describe.each(engines)('every state of an operation on %s', (engine) => {
     return commands;
   }
 
-  it('has one word, and the filter of each word finds exactly its rows', async () => {
+  it('has one shown state, and the filter of each state finds exactly its rows', async () => {
     expect(new Set(rows.map(({ shownState }) => shownState))).toEqual(new Set(shownStates));
     for (const state of shownStates) {
       const found = await listAll({ states: [state] });
@@ -143,7 +143,7 @@ describe.each(engines)('every state of an operation on %s', (engine) => {
     }
   });
 
-  it('is judged alike by SQL and by the ledger', async () => {
+  it('is derived equally by SQL and by the ledger', async () => {
     const is = standingConditions('c');
     const bit = (condition: typeof is.done) => sql<number>`case when ${condition} then 1 else 0 end`;
     const judged = await database.queries
@@ -165,7 +165,7 @@ describe.each(engines)('every state of an operation on %s', (engine) => {
     }
   });
 
-  it('never has "Nothing to do" on the page of what Attention lists', async () => {
+  it('never has "Nothing to do" on the page of an Attention item', async () => {
     const { items } = await readAttention(database.queries, all, nowMs, createMismatches());
     expect(new Set(items.map(({ kind }) => kind)).size, 'there is one of every kind').toBe(9);
     for (const item of items) {
@@ -176,7 +176,7 @@ describe.each(engines)('every state of an operation on %s', (engine) => {
     }
   });
 
-  it('gives one reason in the timeline and in Attention', async () => {
+  it('has the same reason in the timeline and in Attention', async () => {
     const { items } = await readAttention(database.queries, all, nowMs, createMismatches());
     const contradicted = items.filter(({ kind }) => kind === 'contradiction');
     expect(contradicted.length).toBeGreaterThan(2);
@@ -189,7 +189,7 @@ describe.each(engines)('every state of an operation on %s', (engine) => {
     }
   });
 
-  it('has an unknown outcome once contact with the device is lost, on the page as in the list', async () => {
+  it('is unknown once contact with the device is lost, on the page as in the list', async () => {
     const lost = rows.filter(({ isOutOfContact, state }) => isOutOfContact && state === 'sent');
     expect(lost).toHaveLength(contactLostSteps.length * (1 + deviceSpokeSteps.length));
     for (const { id, shownState } of lost) {
@@ -205,14 +205,14 @@ describe.each(engines)('every state of an operation on %s', (engine) => {
   }
 });
 
-describe('the columns of a state', () => {
+describe('the state columns', () => {
   const root = new URL('../../../', import.meta.url).pathname;
-  /** `sent`, `done` and the like compared with a row's state, and the document's; not those of callbacks, invoices and devices. */
+  /** Comparisons of `state` and `document_state` of commands; not those of callbacks, invoices and devices. */
   const reading =
     /\b(?:command|payment|each|follower|[cpox])\.(?:state|document_state|documentState)\s*(?:===?|!==?|<>|in\b)|state\s*(?:===?|!==?|in)\s*\(?'(?:sent|unknown|refused|never|disputed)'|document_?[sS]tate\s*(?:===?|!==?|<>)/;
   const own = /views\/shown-state\.ts$|^web\/src\/pages\/playground\//;
 
-  it('are read by the ledger and by the one word for a state, and by nothing else in the cabinet', () => {
+  it('are read by the ledger and by shown-state.ts only', () => {
     const files = [...globSync('src/cabinet/**/*.ts', { cwd: root }), ...globSync('web/src/**/*.{ts,tsx}', { cwd: root })];
     const found = files
       .filter((path) => !own.test(path))

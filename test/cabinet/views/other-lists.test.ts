@@ -1,4 +1,4 @@
-// Invoices and callbacks as lists: each row once, exactly what the filter names, nothing of others, and by an index.
+// Lists of invoices and callbacks: each row once, exactly the rows of the filter, none of another merchant, and by an index.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallbackFilter, listCallbackPage } from '../../../src/cabinet/views/lists/callbacks-list.ts';
 import type { Place } from '../../../src/cabinet/views/lists/cursor.ts';
@@ -78,7 +78,7 @@ describe.each(engines)('other lists on %s', (engine) => {
   const oids = (matches: (invoice: (typeof invoices)[number]) => boolean) => newest(invoices.filter(matches), ({ oid }) => oid);
   const ids = (matches: (callback: (typeof callbacks)[number]) => boolean) => newest(callbacks.filter(matches), ({ id }) => id);
 
-  it('show invoices', async () => {
+  it('return invoices by filter, in pages', async () => {
     const [one = '', other = ''] = merchants;
     expect(await readInvoices({})).toEqual(oids(() => true));
     expect(await readInvoices({}, one, 1)).toEqual(oids(({ merchantId }) => merchantId === one));
@@ -93,7 +93,7 @@ describe.each(engines)('other lists on %s', (engine) => {
     for (const q of [paid?.receiptId, paid?.oid]) expect(await readInvoices({ q: q ?? '' }, other)).toEqual([]);
   });
 
-  it('show callbacks', async () => {
+  it('return callbacks by filter, in pages', async () => {
     const [one = '', other = ''] = merchants;
     expect(await readCallbacks({})).toEqual(ids(() => true));
     for (const state of ['pending', 'delivered', 'dead'] as const) {
@@ -108,7 +108,7 @@ describe.each(engines)('other lists on %s', (engine) => {
     expect(await readCallbacks({ subjectId: sample?.subjectId }, other)).toEqual([]);
   });
 
-  it('find their rows by an index', async () => {
+  it('use an index', async () => {
     const page = { limit: 50, after: { atMs: startMs + 5_000, id: invoices[0]?.oid ?? '' } };
     const plan = (view: Parameters<typeof firstPlan>[1], table: string) => firstPlan(database, view, { table, isSmall: true });
     const all = { merchantId: undefined };

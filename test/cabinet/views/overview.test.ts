@@ -1,4 +1,4 @@
-// The figures of the first page: money counted once, days of the viewer's own zone, and percentiles that are some answer's.
+// The figures of the Overview: money counted once, days in the viewer's time zone, and percentiles of real answers.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMismatches } from '../../../src/cabinet/views/figures/mismatches.ts';
 import { createOverviewBook } from '../../../src/cabinet/views/figures/overview.ts';
@@ -10,14 +10,14 @@ import { seedCallback, seedCommand, seedDevice, seedInvoice, seedMerchant } from
 
 describe('a day', () => {
   const at = (text: string) => Date.parse(text);
-  it("begins at the viewer's midnight", () => {
+  it("starts at the viewer's midnight", () => {
     expect(startOfDay(at('2026-11-12T14:32:00Z'), 'Europe/Chisinau')).toBe(at('2026-11-11T22:00:00Z'));
     expect(startOfDay(at('2026-11-12T23:32:00Z'), 'Europe/Chisinau')).toBe(at('2026-11-12T22:00:00Z'));
     expect(startOfDay(at('2026-11-12T23:32:00Z'), 'UTC')).toBe(at('2026-11-12T00:00:00Z'));
     expect(startOfDay(at('2026-07-12T10:00:00Z'), 'Asia/Kolkata')).toBe(at('2026-07-11T18:30:00Z'));
   });
-  it('is as long as the clock made it', () => {
-    // Summer time ended on 25 October: that day had 25 hours.
+  it('is 25 hours long at the end of summer time', () => {
+    // Summer time ended on 25 October.
     const noon = at('2026-10-25T12:00:00Z');
     expect(startOfDay(noon, 'Europe/Chisinau', 1) - startOfDay(noon, 'Europe/Chisinau')).toBe(25 * 3_600_000);
   });
@@ -29,13 +29,13 @@ describe('a day', () => {
     );
     expect(periodOf('7d', nowMs, 'UTC').fromMs).toBe(at('2026-11-06T00:00:00Z'));
   });
-  it('has a zone that exists', () => {
+  it('needs an existing time zone', () => {
     expect(isZone('Europe/Chisinau')).toBe(true);
     expect(isZone('Mars/Olympus')).toBe(false);
     for (const zone of ['UTC', 'Asia/Kathmandu', 'Etc/GMT+3', ...Intl.supportedValuesOf('timeZone')])
       expect([zone, isZone(zone)]).toEqual([zone, true]);
   });
-  it('has an offset for a zone where a place could have it, as browsers without a name tell it', () => {
+  it('accepts an offset as time zone if a real place has it, as some browsers send it', () => {
     for (const zone of ['+03:00', '+0300', '+03', '+05:45', '-03:30', '+14:00', '-12:00', '+00:00'])
       expect([zone, isZone(zone)]).toEqual([zone, true]);
     for (const zone of [
@@ -61,7 +61,7 @@ describe('a day', () => {
 });
 
 describe('percentiles', () => {
-  it('are those of the counts', () => {
+  it('are computed from the counts', () => {
     expect(percentilesOf([])).toEqual({});
     expect(percentilesOf([{ step: 3, count: 1 }])).toEqual({ p50Ms: 700, p95Ms: 700 });
     expect(
@@ -111,7 +111,7 @@ describe.each(engines)('the overview on %s', (engine) => {
         amount_bani: 2_500,
         target_id: paid.id,
       });
-      // Cash, a card that the register charged itself, and the receipt of a payment that is counted already, with cash beside the card.
+      // Cash, a card charged by the register itself, and the receipt of a payment already counted, with cash beside the card.
       await print({ ...at(hourMs), amount_bani: 5_000, cash_bani: 5_000, card_bani: 0 });
       await print({ ...at(hourMs), amount_bani: 7_000, cash_bani: 0, card_bani: 7_000, receipt_uid: 'own' });
       await print({ ...at(hourMs), amount_bani: 12_000, cash_bani: 2_000, card_bani: 10_000, receipt_uid: 'linked' });
@@ -128,7 +128,7 @@ describe.each(engines)('the overview on %s', (engine) => {
 
   const read = (merchantId?: string) => createOverviewBook(createMismatches()).read(database, { merchantId }, 'today', 'UTC', nowMs);
 
-  it('counts money once, by how it was paid', async () => {
+  it('counts money once, by payment method', async () => {
     const page = await read(one);
     expect(page.modes).toEqual({
       card: { count: 4, amount: 370 },
@@ -137,7 +137,7 @@ describe.each(engines)('the overview on %s', (engine) => {
     });
     expect(page.total).toEqual({ amount: 470, count: 7, refunded: 25 });
     expect(page.before).toMatchObject({ amount: 100, count: 1 });
-    // The hours to come have what the same day of last week had in them.
+    // Future hours have the figures of the same day last week.
     expect(page.hours).toHaveLength(24);
     const tries = page.hours
       .map((hour) => hour.tries)
@@ -147,7 +147,7 @@ describe.each(engines)('the overview on %s', (engine) => {
     expect(page.hours.reduce((sum, { card, qr, cash }) => sum + card + qr + cash, 0)).toBe(470);
   });
 
-  it('tells how many attempts succeeded, how long it took, and what settled itself', async () => {
+  it('has the success rate, the durations, and how operations were settled', async () => {
     const page = await read(one);
     expect(page.success).toEqual({ tries: 5, paid: 4, declined: 1, unknown: 0, rate: 0.8 });
     expect(page.answers).toEqual({ p50Ms: 10_100, p95Ms: 31_100 });
@@ -163,7 +163,7 @@ describe.each(engines)('the overview on %s', (engine) => {
     expect(new Set(page.devices.map(({ shop }) => shop))).toEqual(new Set(['CHI-01', null]));
   });
 
-  it("tells the gateway's own part: from the row to the first copy, and from the last answer to the settlement", async () => {
+  it('measures the share of the gateway: from the row to the first copy, and from the last answer to the settlement', async () => {
     const { id: merchantId } = await seedMerchant(database.queries);
     const { id: deviceId } = await seedDevice(database.queries, merchantId);
     const payWith = async (...steps: [step: string, atMs: number][]) => {
@@ -185,13 +185,13 @@ describe.each(engines)('the overview on %s', (engine) => {
     expect((await read(merchantId)).ownShare).toEqual({ p50Ms: 3, p95Ms: 15 });
   });
 
-  it('shows a merchant the own figures, and twice as much to those who see both', async () => {
+  it('shows a merchant its own figures, and the sum of both to a user who sees all', async () => {
     expect((await read(other)).total.amount).toBe(470);
     expect((await read()).total).toEqual({ amount: 940, count: 14, refunded: 50 });
     expect((await read('nobody')).total.amount).toBe(0);
   });
 
-  it('reads once for many who ask at the same time, and anew a few seconds later', async () => {
+  it('reads once for concurrent requests, and again a few seconds later', async () => {
     const book = createOverviewBook(createMismatches());
     const ask = (atMs: number) => book.read(database, { merchantId: one }, 'today', 'UTC', atMs);
     const first = ask(nowMs);

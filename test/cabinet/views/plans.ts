@@ -1,10 +1,10 @@
-// How an engine would run the first statement on the commands that a view sends.
+// The query plan of the first statement that a view sends on a table.
 import { type CompiledQuery, type KyselyPlugin, sql } from 'kysely';
 import type { Queries } from '../../../src/database/database.ts';
 import type { TestDatabase } from '../../support/engines.ts';
 import { recordSeeded, seedDevice } from '../../support/fixtures.ts';
 
-/** The plan as one text. `isSmall`: of few rows, which PostgreSQL would rather read whole and sort; then it is told to use what indexes serve. */
+/** The plan as text. `isSmall`: PostgreSQL would scan and sort so few rows, so that scans and sorts are disabled. */
 export async function firstPlan(
   database: TestDatabase,
   view: (queries: Queries) => Promise<unknown>,
@@ -15,7 +15,7 @@ export async function firstPlan(
   return await planOf(database, compiled, isSmall ? ['seqscan', 'bitmapscan', 'sort'] : []);
 }
 
-/** Every plan of a view, beside the statement that it is for. Only commands are many enough for PostgreSQL to be asked for its own choice. */
+/** Every plan of a view, with its statement. Only commands have enough rows for PostgreSQL to choose an index itself. */
 export async function allPlans(
   database: TestDatabase,
   view: (queries: Queries) => Promise<unknown>,
@@ -23,7 +23,7 @@ export async function allPlans(
   const plans: { statement: string; plan: string }[] = [];
   const seen = new Set<string>();
   for (const compiled of await statementsOf(database.queries, view)) {
-    // The same hour by hour.
+    // Statements repeated for each hour.
     if (seen.has(compiled.sql)) continue;
     seen.add(compiled.sql);
     if (/^\s*(select|with)/.test(compiled.sql))
@@ -35,7 +35,7 @@ export async function allPlans(
 async function planOf(database: TestDatabase, compiled: CompiledQuery, withoutWays: string[]): Promise<string> {
   const isPostgres = database.engine === 'postgres';
   const plan = await database.transaction(async (queries) => {
-    // As on a disk without heads: of a table as small as here PostgreSQL would otherwise read all, and of a large one it does not.
+    // As on an SSD: otherwise PostgreSQL would scan a table as small as here, unlike a large one.
     if (isPostgres) await sql`set local random_page_cost = 1.1`.execute(queries);
     if (isPostgres) for (const way of withoutWays) await sql`set local ${sql.raw(`enable_${way}`)} = off`.execute(queries);
     return await queries.executeQuery<object>({ ...compiled, sql: `${isPostgres ? 'explain' : 'explain query plan'} ${compiled.sql}` });
@@ -43,13 +43,13 @@ async function planOf(database: TestDatabase, compiled: CompiledQuery, withoutWa
   return JSON.stringify(plan.rows);
 }
 
-/** The statements as they are written, caught on their way to the database. */
+/** The compiled statements of a view. */
 async function statementsOf(queries: Queries, view: (queries: Queries) => Promise<unknown>): Promise<CompiledQuery[]> {
   const caught: CompiledQuery[] = [];
   const plugin: KyselyPlugin = {
     transformQuery({ node, queryId }) {
       const compiled = queries.getExecutor().compileQuery(node, queryId);
-      // A kept statement is built with places instead of values: any value serves for its plan.
+      // A cached statement has placeholder objects instead of values: any value gives the same plan.
       const parameters = compiled.parameters.map((value) => (typeof value === 'object' && value !== null ? '1' : value));
       caught.push({ ...compiled, parameters });
       return node;
@@ -60,7 +60,7 @@ async function statementsOf(queries: Queries, view: (queries: Queries) => Promis
   return caught;
 }
 
-/** Many settled payments and prints of one merchant on ten devices, a few refused: so many that no engine is tempted to read them all. */
+/** Settled payments and prints of one merchant on ten devices, a few refused: enough rows that no engine prefers a scan. */
 export async function fillMany(
   database: TestDatabase,
   merchantId: string,
@@ -72,7 +72,7 @@ export async function fillMany(
     const own = index === 0 && firstDevice !== undefined ? { id: firstDevice } : {};
     deviceIds.push((await seedDevice(queries, merchantId, { kind: index % 2 === 0 ? 'terminal' : 'register', ...own })).id);
   }
-  // In parts: a statement has only so much time.
+  // In batches, because of the statement time-out.
   for (let first = 1; first < count; first += 1_000)
     await sql`
     with recursive numbers (n) as (select ${sql.lit(first)} union all select n + 1 from numbers where n < ${sql.lit(first + 999)}),

@@ -1,5 +1,5 @@
-// The views are the one place that reads the tables of several rooms [D94], and they only read: here is which file reads what, and what is
-// written from there. A view that reads or writes something else fails until this table says so.
+// The views are the only code that reads tables of several rooms [D94], and they only read: this table says which tables, and which
+// exceptions are written. A view that reads or writes another table fails.
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ const tables = [...(schema.match(/export interface Schema \{([\s\S]*?)\n\}/)?.[1
   ([, name = '']) => name,
 );
 
-/** Secrets, sessions and people are nobody's view. */
+/** No view reads secrets, sessions and users. */
 const readable = [
   'merchants',
   'devices',
@@ -28,7 +28,7 @@ const readable = [
   'bank_operations',
   'receipt_payments',
 ];
-/** The cabinet's own tables: a person's notes, and sums that can be made again. */
+/** The cabinet's own tables: notes of people, and sums that can be recomputed. */
 const writers: Record<string, string> = { 'figures/notes.ts': 'notes', 'figures/hour-sums.ts': 'hour_sums' };
 
 function lookInto(text: string): { reads: string[]; writes: string[] } {
@@ -47,7 +47,7 @@ function lookInto(text: string): { reads: string[]; writes: string[] } {
 describe('the views', () => {
   const files = globSync('**/*.ts', { cwd: folder }).map((name) => ({ name, ...lookInto(readFileSync(`${folder}${name}`, 'utf8')) }));
 
-  it('are looked into whole', () => {
+  it('are parsed completely', () => {
     expect(tables.length).toBeGreaterThan(20);
     expect(files.flatMap(({ reads }) => reads).length).toBeGreaterThan(20);
     expect(lookInto("queries.selectFrom('users').innerJoin('devices as d')")).toEqual({ reads: ['users', 'devices'], writes: [] });
@@ -56,14 +56,14 @@ describe('the views', () => {
     expect(lookInto('sql`delete from commands where true`').writes).toEqual(['commands']);
   });
 
-  it('read only what people may see', () => {
+  it('read only the permitted tables', () => {
     const others = files.flatMap(({ name, reads }) =>
       reads.filter((table) => !readable.includes(table)).map((table) => `${name}: ${table}`),
     );
     expect(others).toEqual([]);
   });
 
-  it('write nothing but what is the cabinet’s own', () => {
+  it('write only the cabinet’s own tables', () => {
     const others = files.flatMap(({ name, writes }) =>
       writes.filter((table) => writers[name] !== table).map((table) => `${name}: ${table}`),
     );

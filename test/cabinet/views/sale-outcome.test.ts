@@ -1,4 +1,4 @@
-// The sentence on top of a sale's page must be true for every history, and the doubt must begin and end where it did.
+// The outcome sentence of a sale must be true for every history, and its unclear time must start and end correctly.
 import { describe, expect, it } from 'vitest';
 import type { Sale } from '../../../src/cabinet/views/sale/sale-model.ts';
 import { adviceOf, marksOf, outcomeOf } from '../../../src/cabinet/views/sale/sale-outcome.ts';
@@ -130,33 +130,33 @@ const histories: [string, Sale, string, object][] = [
   ],
 ];
 
-describe('the outcome in plain words', () => {
+describe('the outcome sentence', () => {
   it.each(histories)('of %s', (_name, story, key, params) => {
     expect(told(story)).toMatchObject({ key, params });
   });
 });
 
-describe('the time in which the outcome was unknown', () => {
+describe('the time of an unknown outcome', () => {
   const span = (notes: Note[], settledAtS: number | null) =>
     unclearSpans(events(notes), settledAtS === null ? null : startMs + settledAtS * 1000).map(({ fromMs, toMs }) => [
       (fromMs - startMs) / 1000,
       toMs === undefined ? undefined : (toMs - startMs) / 1000,
     ]);
 
-  it('begins when the device had ended, once that is learned, and not when it was first asked', () => {
+  it('starts when the device had finished, once that is known, and not at the first Recall', () => {
     const asked = [{ fromMs: 30_000, toMs: 30_001 }];
     expect(withLostAnswer(asked, 173, 30_001)).toEqual([{ fromMs: 173, toMs: 30_001 }]);
     expect(withLostAnswer([], 173, 30_001)).toEqual([{ fromMs: 173, toMs: 30_001 }]);
   });
 
-  it('stays as it was where no answer got lost, and beside an earlier doubt that was cleared', () => {
+  it('is unchanged if no answer was lost, and added to an earlier one that has ended', () => {
     const earlier = { fromMs: 10, toMs: 90 };
     expect(withLostAnswer([earlier], undefined, 30_001)).toEqual([earlier]);
     expect(withLostAnswer([earlier], 173, 30_001)).toEqual([earlier, { fromMs: 173, toMs: 30_001 }]);
     expect(withLostAnswer([{ fromMs: 10 }], 173, null)).toEqual([{ fromMs: 10 }]);
   });
 
-  it('does not exist where all went well, also with a look in on a slow customer', () => {
+  it('is empty without failures, even with a Recall for a slow customer', () => {
     expect(span(smooth, 12)).toEqual([]);
     expect(
       span(
@@ -171,10 +171,10 @@ describe('the time in which the outcome was unknown', () => {
       ),
     ).toEqual([]);
   });
-  it('lasts from the loss to the word of the device', () => {
+  it('lasts from the loss of the channel to the answer of the device', () => {
     expect(span(lostAndFound, 49)).toEqual([[18, 49]]);
   });
-  it('is open while nothing has settled it, and goes on when the device cannot tell', () => {
+  it('is open while nothing has settled it, and continues when the device does not know the outcome', () => {
     expect(
       span(
         [
@@ -196,12 +196,12 @@ describe('the time in which the outcome was unknown', () => {
       ),
     ).toEqual([[40, 90]]);
   });
-  it('ends with the settlement, should its step have got lost', () => {
+  it('ends with the settlement, even if its step is missing', () => {
     expect(span([[40, 'unknown']], 55)).toEqual([[40, 55]]);
   });
 });
 
-describe('what to do', () => {
+describe('the advice', () => {
   it.each([
     ['nothing', sale({}, smooth), 'advice.nothing'],
     ['wait', sale({ ...open, state: 'sent' }), 'advice.wait'],
@@ -215,7 +215,7 @@ describe('what to do', () => {
     expect(adviceOf(story).key).toBe(key);
   });
 
-  it('has a mark for each thing that is as it should be, and for each that is not', () => {
+  it('has a mark for each completed and for each missing part', () => {
     const print = follower('PrintReceipt', { receiptId: 'R-1', targetId: null });
     expect(marksOf(sale({}, smooth, { linked: [print], callbacks: [callback()] }))).toEqual([
       { key: 'state.paid', state: 'good' },

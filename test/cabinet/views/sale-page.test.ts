@@ -1,4 +1,4 @@
-// The page of a sale over HTTP, on sales that virtual terminals really made: also those whose answers got lost.
+// The page of a sale over HTTP, for sales of virtual terminals, including lost answers.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Step } from '../../../src/cabinet/views/sale/sale-model.ts';
 import { type CabinetWorld, createCabinetWorld } from './cabinet-world.ts';
@@ -26,7 +26,7 @@ describe('the page of a sale', () => {
   const pay = (deviceId: string, amount: number, documentNr = world.random.uuid()) =>
     world.erp('/Device/payment/Pay', { DeviceID: deviceId, amount, documentNr });
 
-  it('shows the receipt of a payment also when the ERP writes its Uid in capitals, and finds it by either spelling', async () => {
+  it('shows the receipt of a payment even if the ERP writes its Uid in capitals, and finds it by either spelling', async () => {
     const terminal = await world.terminal();
     const register = await world.register();
     const documentNr = world.random.uuid();
@@ -37,7 +37,7 @@ describe('the page of a sale', () => {
     for (const q of [documentNr, documentNr.toUpperCase()]) expect((await world.look(`/commands?q=${q}`))['commands']).toHaveLength(2);
   });
 
-  it('tells a plain payment, its document and the receipt that was printed for it', async () => {
+  it('shows a plain payment, its document and its printed receipt', async () => {
     const terminal = await world.terminal();
     const register = await world.register();
     const documentNr = world.random.uuid();
@@ -81,7 +81,7 @@ describe('the page of a sale', () => {
     expect(JSON.stringify(printed)).not.toContain('secret@');
   });
 
-  it('tells a payment whose answer was lost and found by Recall', async () => {
+  it('shows a payment whose answer was lost and found by Recall', async () => {
     const terminal = await world.terminal();
     let lost = 0;
     world.onAnswer = (answer) => {
@@ -98,7 +98,7 @@ describe('the page of a sale', () => {
     );
   });
 
-  it('tells a decline, and nothing of what does not exist', async () => {
+  it('shows a decline, and 20 for an unknown operation', async () => {
     const terminal = await world.terminal();
     const declined = await pay(terminal.id, 10.61);
     expect(declined.errorCode).toBe(50);

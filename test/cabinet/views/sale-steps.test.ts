@@ -1,4 +1,4 @@
-// The timeline: who did what, on which way, in order; retries folded, what was learned later put where it happened.
+// The timeline: each step with actor and channel, in order; retries are grouped, and facts learned later are placed when they happened.
 import { describe, expect, it } from 'vitest';
 import { nextStepsOf } from '../../../src/cabinet/views/sale/next-steps.ts';
 import type { Sale } from '../../../src/cabinet/views/sale/sale-model.ts';
@@ -20,7 +20,7 @@ describe('the timeline', () => {
     expect(find(story, 'callerAnswered')).toMatchObject({ to: 'erp', text: { params: { errorCode: 0, waitedMs: 12_000 } } });
   });
 
-  it('of a lost answer folds the Recalls and shows where the answer got lost', () => {
+  it('of a lost answer groups the Recalls and shows where the answer was lost', () => {
     const report = JSON.stringify({ amount: 150.5, time: new Date(startMs + 18_600).toISOString() });
     const story = sale({ settledBy: 'recall', settledAtMs: startMs + 49_000, report }, lostAndFound);
     expect(kinds(story)).toEqual([
@@ -44,7 +44,7 @@ describe('the timeline', () => {
     expect(find(story, 'recall')).not.toHaveProperty('isLost', true);
   });
 
-  it('shows no Recall as unanswered that the device answered, whether it was believed or not', () => {
+  it('does not show an answered Recall as unanswered, whether its answer was accepted or not', () => {
     const story = sale({ state: 'unknown', settledAtMs: null, settledBy: null, outcome: null, report: null }, [
       [1, 'sent'],
       [300, 'unknown'],
@@ -62,7 +62,7 @@ describe('the timeline', () => {
     expect(find(story, 'toldLastTransaction')).toMatchObject({ from: 'device', text: { params: { state: 'another' } } });
   });
 
-  it('has every repeat of the call with what its caller was answered, and the device’s answers that agree', () => {
+  it('lists every repeat of the call with its answer, and the matching answers of the device', () => {
     const further = {
       commandId: sale({}).command.id,
       atMs: startMs + 90_000,
@@ -93,14 +93,14 @@ describe('the timeline', () => {
     ).toBe(false);
   });
 
-  it('does not accept a clock that says the bank answered before it was asked, or after we knew', () => {
+  it('ignores a time of the bank before the call or after the settlement', () => {
     for (const wrongS of [-60, 600]) {
       const report = JSON.stringify({ time: new Date(startMs + wrongS * 1000).toISOString() });
       expect(kinds(sale({ report }, smooth))).not.toContain('bankDid');
     }
   });
 
-  it('tells an ERP that was answered 3 first, and when it learned the outcome', () => {
+  it('lists that the ERP was first answered 3, and when it got the outcome', () => {
     const story = sale(
       {
         settledBy: 'late-answer',
@@ -121,7 +121,7 @@ describe('the timeline', () => {
     ]);
   });
 
-  it('has what followed: close, refund by a person, receipt, callback that was refused and then taken', () => {
+  it('lists later operations: close, refund by a person, receipt, failed and delivered callback', () => {
     const refund = follower('Refund', {
       caller: 'person Ana',
       amountBani: 5_000,
@@ -157,14 +157,14 @@ describe('the timeline', () => {
     expect(after[3]).toMatchObject({ from: 'person', isMoney: true, text: { params: { actor: 'Ana', amount: 50 } } });
   });
 
-  it('says when the last attempt of a callback failed, and when the next one comes', () => {
+  it('lists the last failed attempt of a callback, and the time of the next', () => {
     const attempts = [{ callbackId: 'c-1', attempt: 6, atMs: startMs + 20_000, status: null, error: 'No answer.', durationMs: 15_000 }];
     expect(kinds(sale({}, smooth, { callbacks: [callback({ state: 'dead' })], attempts }))).toContain('callbackDead');
     const waiting = sale({}, smooth, { callbacks: [callback({ state: 'pending', nextAttemptAtMs: startMs + 80_000 })], attempts });
     expect(find(waiting, 'callbackFailed')).toMatchObject({ text: { params: { nextInMs: 60_000 } } });
   });
 
-  it('keeps a step that it does not know, rather than losing it', () => {
+  it('keeps an unknown step', () => {
     expect(find(sale({}, [[1, 'something new', 'x']]), 'other')).toMatchObject({
       text: { params: { step: 'something new' } },
       detail: 'x',
@@ -180,32 +180,32 @@ describe('the next steps', () => {
   const why = (story: Sale, action: string) => nextStepsOf(story, startMs + 600_000).find((step) => step.action === action)?.whyNot?.key;
   const open = { state: 'unknown', settledAtMs: null, settledBy: null, documentState: null, report: null } as const;
 
-  it('of a closed payment are a refund of what is left, a void, and asking the device', () => {
+  it('of a closed payment are a refund of the rest, a void, and asking the device', () => {
     const story = sale({}, smooth, { followers: [] });
     expect(allowed(story)).toEqual(['refund', 'void', 'ask']);
     expect(nextStepsOf(story, 0)[0]).toMatchObject({ action: 'refund', maxBani: 15_050, consequence: { params: { card: '4417' } } });
   });
-  it('count a refund that is not settled as made', () => {
+  it('count an unsettled refund as made', () => {
     const story = sale({}, smooth, {
       followers: [follower('Refund', { amountBani: 5_000 }), follower('Refund', { ...open, name: 'Refund', amountBani: 10_050 })],
     });
     expect(why(story, 'refund')).toBe('whyNot.nothingLeft');
     expect(why(story, 'void')).toBe('whyNot.refunded');
   });
-  it('close what the bank has closed', () => {
+  it('exclude a refund after the bank day was closed, and a void of a voided payment or without a token', () => {
     expect(why(sale({ bankDayClosedAtMs: 1 }), 'refund')).toBe('whyNot.bankDayClosed');
     expect(why(sale({ documentState: 'voided' }), 'void')).toBe('whyNot.voided');
     expect(why(sale({ report: '{}' }), 'void')).toBe('whyNot.noToken');
   });
-  it('of an open document are closing it, by the terminal or by hand', () => {
+  it('of an open document include closing it, by the terminal or by hand', () => {
     expect(allowed(sale({ documentState: 'open' }))).toEqual(['void', 'close', 'closeByHand', 'ask']);
     expect(why(sale({ documentState: 'open' }), 'refund')).toBe('whyNot.documentOpen');
   });
-  it('of an unclear one are asking and deciding, and never money', () => {
+  it('of an unclear one are asking and deciding, and never move money', () => {
     expect(allowed(sale(open))).toEqual(['ask', 'decide']);
     expect(why(sale({ ...open, state: 'sent', answerByMs: startMs + 9e8 }), 'decide')).toBe('whyNot.running');
   });
-  it('of a settled one include the look at a contradiction only where there is one', () => {
+  it('of a settled one include a decision only if there is a contradiction', () => {
     expect(why(sale({}), 'decide')).toBe('whyNot.settled');
     expect(allowed(sale({ reviewSinceMs: 1, reviewReason: 'x' }))).toContain('decide');
   });

@@ -1,5 +1,5 @@
-// `npm run cabinet-load` in small: everything that pages ask, on a month of many shops, and no plan of it reads all commands, invoices,
-// steps or callbacks. At a million rows the same plans hold; docs/operating.md has the figures.
+// `npm run cabinet-load` in small: every query of every page, on a month of many shops; none scans all commands, invoices,
+// steps or callbacks. The same plans hold with a million rows; docs/operating.md has the figures.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fill } from '../../../scripts/cabinet-load/fill.ts';
 import { questionsOf } from '../../../scripts/cabinet-load/questions.ts';
@@ -9,7 +9,7 @@ import { allPlans } from './plans.ts';
 const endMs = Date.UTC(2026, 10, 12, 14);
 const big = 'commands|c|r|p';
 const others = 'invoices|i|callbacks|k|command_events|callback_attempts|invoice_events|e';
-/** Read whole. An index that is read in the order that a limit cuts is none. */
+/** Full table scans. An index scan in the order of a limit is allowed. */
 const scans = {
   sqlite: new RegExp(`SCAN (${big}|${others})\\b(?! USING (COVERING )?INDEX)`),
   postgres: new RegExp(`Seq Scan on (${big}|${others})\\b`),
@@ -24,7 +24,7 @@ describe.each(engines)('the cabinet on a month of work on %s', (engine) => {
   }, 120_000);
   afterAll(() => database.close());
 
-  it('walks no table whole, whatever is asked', async () => {
+  it('scans no large table completely, for any query', async () => {
     const found: string[] = [];
     expect(questions.length).toBeGreaterThan(100);
     for (const { name, ask } of questions) {

@@ -1,4 +1,4 @@
-// Finding a sale by what somebody has in hand: the beginning of a number, an authorization code, the last digits of a card.
+// Search for a sale by the start of a number, an authorization code, or the last digits of a card.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fillTerms } from '../../../src/cabinet/sales/search-keeper.ts';
 import { listCommands } from '../../../src/cabinet/views/lists/commands-list.ts';
@@ -72,12 +72,12 @@ describe.each(engines)('the search on %s', (engine) => {
     expect(await found(q, { merchantId: otherId })).toEqual([]);
   });
 
-  it('finds nothing by what is only inside of a number', async () => {
+  it('finds nothing by digits from inside a number', async () => {
     expect(await found('8374')).toEqual([]);
     expect(await found('5167')).toEqual([]);
   });
 
-  it('writes each term once, and goes on from where it was', async () => {
+  it('writes each term once, and continues where it stopped', async () => {
     const count = async () => (await database.queries.selectFrom('search_terms').select('term').execute()).length;
     const before = await count();
     await fillTerms(database, 'command');
@@ -86,7 +86,7 @@ describe.each(engines)('the search on %s', (engine) => {
     expect([before, await count()]).toEqual([6, 6]);
   });
 
-  it('finds the numbers of a report at once, before the terms are written', async () => {
+  it('finds the numbers of a report at once, before its terms are written', async () => {
     const { id: deviceId } = await seedDevice(database.queries, merchantId);
     const now = { settled_at: Date.now(), settled_by: 'answer', issued_at: Date.now() } as const;
     const paid = { ...now, state: 'done', document_state: 'closed', rrn: '998877665544' } as const;
@@ -97,14 +97,14 @@ describe.each(engines)('the search on %s', (engine) => {
     await database.queries.deleteFrom('commands').where('id', '=', id).execute();
   });
 
-  it('looks into indexes only', async () => {
+  it('uses indexes only', async () => {
     for (const scope of [{ merchantId }, { merchantId: undefined }]) {
       const plan = await firstPlan(database, (queries) => listCommands(queries, scope, { q: '2837' }, { limit: 10 }), { isSmall: true });
       expect(plan).not.toMatch(/Seq Scan on (commands|search_terms)|SCAN (c|s)\b(?! USING)/);
     }
   });
 
-  it('shows the receipt and whether the ERP knows beside a payment', async () => {
+  it('returns the receipt of a payment and whether the ERP was notified', async () => {
     const { commands } = await listCommands(database.queries, { merchantId }, { name: 'Pay' }, { limit: 10 });
     expect((await readSaleColumns(database.queries, commands)).get(payId)).toEqual({
       receipt: 'printed',
@@ -113,7 +113,7 @@ describe.each(engines)('the search on %s', (engine) => {
     });
   });
 
-  it('has an ERP wait whose call was given up, until it has asked again', async () => {
+  it('reports the ERP as waiting after it missed the outcome, until it repeats the call', async () => {
     const erp = async (row: { outcome_missed_at: number | null; outcome_received_at: number | null }) => {
       await database.queries.updateTable('commands').set(row).where('id', '=', payId).execute();
       const { commands } = await listCommands(database.queries, { merchantId }, { name: 'Pay' }, { limit: 10 });
@@ -124,18 +124,15 @@ describe.each(engines)('the search on %s', (engine) => {
     expect(await erp({ outcome_missed_at: null, outcome_received_at: null })).toBe('notified');
   });
 
-  it.each(['command', 'invoice'] as const)(
-    'looks for new rows of kind %s by an index, so that an idle round costs nothing',
-    async (kind) => {
-      const table = kind === 'command' ? 'commands' : 'invoices';
-      const round = (queries: TestDatabase['queries']) => fillTerms({ engine, queries, transaction: database.transaction }, kind);
-      const plan = await firstPlan(database, round, { table, isSmall: true });
-      expect(plan).toMatch(/Index (Only )?Scan|USING (COVERING )?INDEX/);
-      expect(plan).not.toMatch(new RegExp(`Seq Scan on ${table}|SCAN ${table}\\b(?! USING)`));
-    },
-  );
+  it.each(['command', 'invoice'] as const)('reads new rows of kind %s by an index, so that an idle run costs little', async (kind) => {
+    const table = kind === 'command' ? 'commands' : 'invoices';
+    const round = (queries: TestDatabase['queries']) => fillTerms({ engine, queries, transaction: database.transaction }, kind);
+    const plan = await firstPlan(database, round, { table, isSmall: true });
+    expect(plan).toMatch(/Index (Only )?Scan|USING (COVERING )?INDEX/);
+    expect(plan).not.toMatch(new RegExp(`Seq Scan on ${table}|SCAN ${table}\\b(?! USING)`));
+  });
 
-  it('forgets the terms of what is removed', async () => {
+  it('deletes the terms of removed operations', async () => {
     for (const id of [payId, printId]) expect(await removableCommands.remove(database, id)).toBe(true);
     expect(await database.queries.selectFrom('search_terms').select('term').execute()).toEqual([]);
     expect(await found('4417')).toEqual([]);
