@@ -1,5 +1,5 @@
-// The endpoints on the set-up that is recommended for production: PostgreSQL, and RabbitMQ as the one broker for both channels,
-// asking the gateway about its devices. Devices are paired processes, once with both channels and once with one.
+// The endpoints on the set-up recommended for production: PostgreSQL, and RabbitMQ as the broker of both channels, which
+// authenticates devices at the gateway. Devices are paired processes, once with both channels and once with either.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Servers, startServers } from '../faults/servers.ts';
 import { expectRegisterAgrees, expectTerminalAgrees, readLedger } from '../support/books.ts';
@@ -26,14 +26,14 @@ describe.each([
   ['the queue alone', { mqtt: false }],
   ['MQTT alone', { queue: false }],
 ])('on RabbitMQ by %s', (_channels, faults) => {
-  it('a terminal goes through a bank day', slowTest, async () => {
+  it('runs a bank day on a terminal', slowTest, async () => {
     const terminal = await shop.addDevice('terminal', { faults });
     await playBankDay(shop.till, terminal.id);
     expectTerminalAgrees({ ledger: await readLedger(servers.postgres), deviceId: terminal.id, stateDir: terminal.stateDir });
     await terminal.program.terminate();
   });
 
-  it('a register goes through a shift', slowTest, async () => {
+  it('runs a shift on a register', slowTest, async () => {
     const register = await shop.addDevice('register', { faults });
     await playShift(shop.till, register.id);
     expectRegisterAgrees({ ledger: await readLedger(servers.postgres), deviceId: register.id, stateDir: register.stateDir });
@@ -41,7 +41,7 @@ describe.each([
   });
 });
 
-it('invoices live on PostgreSQL as well', async () => {
+it('invoices work on PostgreSQL', async () => {
   const { QR } = await shop.till.post('/Invoice/Create', { Receipt: receipt });
   expect(await shop.till.get('/Invoice/Get', { QR: String(QR) })).toMatchObject({ errorCode: 0, Status: 1, Receipt: receipt });
   const { id } = await shop.till.admin('/devices', { merchantId: shop.merchantId, kind: 'register', name: 'Elsewhere' });

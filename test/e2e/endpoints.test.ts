@@ -1,4 +1,4 @@
-// Each of the 15 endpoints, and the one that only asks, over real HTTP, on the sandbox's virtual devices, as an ERP uses them.
+// Each of the 15 endpoints and Operation/Status over real HTTP, on the sandbox's virtual devices, as an ERP uses them.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Program, patienceMs, startProgram } from '../support/gateway-process.ts';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => shop?.close());
 
 describe('terminal status', () => {
-  it('tells the physical state of a terminal and of a register', async () => {
+  it('returns the physical state of a terminal and of a register', async () => {
     const terminal = reportOf(await shop.till.get('/Device/Device/Status', { DeviceID: shop.terminals[0] ?? '' }));
     expect(terminal).toMatchObject({ online: true, battery: expect.any(Number), paper: 'OK', bank: 'maib', signal: expect.any(Number) });
     expect(reportOf(await shop.till.get('/Device/Device/Status', { DeviceID: shop.registers[0] ?? '' }))).toMatchObject({ online: true });
@@ -27,7 +27,7 @@ describe('terminal status', () => {
 });
 
 describe('the key and the path', () => {
-  it('takes the key in the query, in the body, or in a header, and paths in any case', async () => {
+  it('accepts the key in the query, the body or a header, and paths in any case', async () => {
     const { baseUrl, apiKey } = shop.sandbox.file;
     const [DeviceID = ''] = shop.terminals;
     const ask = async (url: string, init: RequestInit = {}) => (await (await fetch(url, init)).json()) as { errorCode: number };
@@ -46,7 +46,7 @@ describe('the key and the path', () => {
 });
 
 describe('POS Mode', () => {
-  it('goes through a day: Pay, CloseDoc, Refund, void, closeDay', slowTest, () => playBankDay(shop.till, shop.terminals[1] ?? ''));
+  it('runs a bank day: Pay, CloseDoc, Refund, void, closeDay', slowTest, () => playBankDay(shop.till, shop.terminals[1] ?? ''));
 
   it('aborts a payment that waits for the card, and cancels its invoice', slowTest, async () => {
     const [, , DeviceID = ''] = shop.terminals;
@@ -63,51 +63,55 @@ describe('POS Mode', () => {
 });
 
 describe('Fiscal Mode', () => {
-  it('goes through a shift: cash in, receipts, cash out, X, Z', slowTest, () => playShift(shop.till, shop.registers[0] ?? ''));
+  it('runs a shift: cash in, receipts, cash out, X, Z', slowTest, () => playShift(shop.till, shop.registers[0] ?? ''));
 
-  it('is for registers, as POS Mode is for terminals', async () => {
+  it('accepts registers only, and POS Mode terminals only', async () => {
     expect(await shop.till.post('/Device/Money/In', { DeviceID: shop.terminals[0], Amount: 1 })).toMatchObject({ errorCode: 40 });
     expect(await shop.till.post('/Device/payment/Pay', { DeviceID: shop.registers[0], amount: 1 })).toMatchObject({ errorCode: 40 });
   });
 });
 
 describe('Operations', () => {
-  it('finds a payment without any name whose caller disconnected, by repeating it and by asking, and charges once', slowTest, async () => {
-    const [, , , DeviceID = ''] = shop.terminals;
-    const { till } = shop;
-    const { apiKey } = shop.sandbox.file;
-    const pay = { DeviceID, amount: 31.64 }; // slow
-    const caller = new AbortController();
-    const hangingUp = fetch(`${till.baseUrl}/Device/payment/Pay`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ APIKey: apiKey, ...pay }),
-      signal: caller.signal,
-    }).catch(() => 'hung up');
-    const running = () => till.get('/Device/payment/LastTransaction', { DeviceID });
-    await eventually('the payment is on the terminal', running, (answer) => answer.report?.includes('running') === true);
-    expect(await till.post('/Device/payment/Pay', pay)).toMatchObject({ errorCode: 31 });
-    caller.abort();
-    expect(await hangingUp).toBe('hung up');
-    const repeat = () => till.post('/Device/payment/Pay', pay);
-    const found = await eventually('the repeat is recognised', repeat, ({ errorCode }) => errorCode !== 31);
-    expect(found).toMatchObject({ errorCode: 0, Repeated: true });
-    const asked = await till.get('/device/operation/status', { OID: String(found['OID']) });
-    expect(asked).toMatchObject({ errorCode: 0, OID: found['OID'], State: 'Done', Operation: 'Pay', report: found.report });
-    expect(await till.get('/Device/Operation/Status', { documentNr: randomUUID() })).toMatchObject({ errorCode: 20 });
-    expect(await till.get('/Device/Operation/Status')).toMatchObject({ status: 400, errorCode: 40 });
-    // Everybody knows by now: this would be another payment, and the document of the first is open.
-    expect(await repeat()).toMatchObject({ errorCode: 31 });
-    const close = { DeviceID, documentNr: 'none', operationId: reportOf(found)['operationId'] };
-    expect(await till.post('/Device/payment/CloseDoc', close)).toMatchObject({ errorCode: 0 });
-  });
+  it(
+    'finds a payment without a documentNr after a disconnect, by a repeat and by Operation/Status, and charges once',
+    slowTest,
+    async () => {
+      const [, , , DeviceID = ''] = shop.terminals;
+      const { till } = shop;
+      const { apiKey } = shop.sandbox.file;
+      const pay = { DeviceID, amount: 31.64 }; // slow
+      const caller = new AbortController();
+      const hangingUp = fetch(`${till.baseUrl}/Device/payment/Pay`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ APIKey: apiKey, ...pay }),
+        signal: caller.signal,
+      }).catch(() => 'hung up');
+      const running = () => till.get('/Device/payment/LastTransaction', { DeviceID });
+      await eventually('the payment is on the terminal', running, (answer) => answer.report?.includes('running') === true);
+      expect(await till.post('/Device/payment/Pay', pay)).toMatchObject({ errorCode: 31 });
+      caller.abort();
+      expect(await hangingUp).toBe('hung up');
+      const repeat = () => till.post('/Device/payment/Pay', pay);
+      const found = await eventually('the repeat is recognised', repeat, ({ errorCode }) => errorCode !== 31);
+      expect(found).toMatchObject({ errorCode: 0, Repeated: true });
+      const asked = await till.get('/device/operation/status', { OID: String(found['OID']) });
+      expect(asked).toMatchObject({ errorCode: 0, OID: found['OID'], State: 'Done', Operation: 'Pay', report: found.report });
+      expect(await till.get('/Device/Operation/Status', { documentNr: randomUUID() })).toMatchObject({ errorCode: 20 });
+      expect(await till.get('/Device/Operation/Status')).toMatchObject({ status: 400, errorCode: 40 });
+      // The outcome is delivered: a repeat is another payment now, and the document of the first is open.
+      expect(await repeat()).toMatchObject({ errorCode: 31 });
+      const close = { DeviceID, documentNr: 'none', operationId: reportOf(found)['operationId'] };
+      expect(await till.post('/Device/payment/CloseDoc', close)).toMatchObject({ errorCode: 0 });
+    },
+  );
 });
 
 describe('QR Mode', () => {
   let sink: Program;
   afterAll(() => sink?.kill9());
 
-  it('takes an invoice from Create to Payed while the sink prints the callbacks', slowTest, async () => {
+  it('processes an invoice from Create to Payed, with its callbacks at the sink', slowTest, async () => {
     sink = startProgram(['sink', '--port', '0']);
     const [, address] = await sink.prints(/callbacks at (http:\S+)/);
     const CallbackURI = `${address}erp?oid=#OID#&state=#State#&receipt=#ReceiptID#&device=#DeviceID#`;
@@ -144,5 +148,5 @@ describe('QR Mode', () => {
 });
 
 describe('the books', () => {
-  it('agree when all this is done', slowTest, () => shop.expectBooksAgree());
+  it('agree after all these tests', slowTest, () => shop.expectBooksAgree());
 });

@@ -1,4 +1,4 @@
-// Devices that all log in again at once keep no till from selling: seconds of what fleet.server.test.ts measures at length, at night.
+// Devices that all log in again at once do not prevent sales: the short form of fleet.server.test.ts, which runs nightly.
 import { expect, it } from 'vitest';
 import { runStorm } from '../../scripts/load/fleet-scene.ts';
 import { patienceMs } from '../support/gateway-process.ts';

@@ -1,11 +1,11 @@
-// The short form of `npm run fleet`: a few hundred devices log in, do nothing and log in again at once, on each broker; payments go on.
+// The short form of `npm run fleet`: a few hundred devices log in, stay idle and log in again at once, on each broker, during payments.
 import { expect, it } from 'vitest';
 import { runFleet } from '../../scripts/load/fleet-scene.ts';
 import { isKept } from '../../scripts/load/measure.ts';
 import { patienceMs } from '../support/gateway-process.ts';
 
 it.each(['mosquitto', 'rabbitmq'] as const)(
-  'a fleet on %s adds next to no commits, and its storm fails no payment',
+  'a fleet on %s causes hardly any commits, and its login storm fails no payment',
   { timeout: 8 * patienceMs },
   async (broker) => {
     const { figures, checks } = await runFleet({

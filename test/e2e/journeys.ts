@@ -1,11 +1,11 @@
-// The journeys of an ERP through POS Mode and Fiscal Mode: played on the sandbox, and on the servers of production.
+// Sequences of ERP calls in POS Mode and Fiscal Mode, for the sandbox and for production servers.
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { reportOf, type Till } from '../support/till.ts';
 
 export const receipt = { Number: 'A-7', Items: [{ Name: 'Bread', Quantity: 2, Price: 12.5, VatLetter: 'B' }], Extra: { kept: true } };
 
-/** All six calls of POS Mode, on a terminal whose bank day is new. */
+/** All six calls of POS Mode, on a terminal with a new bank day. */
 export async function playBankDay(till: Till, DeviceID: string): Promise<void> {
   const documentNr = randomUUID();
   const pay = { DeviceID, amount: 100, documentNr };
@@ -43,7 +43,7 @@ export async function playBankDay(till: Till, DeviceID: string): Promise<void> {
   expect(await till.post('/Device/payment/Refund', { ...refund, amount: 1 })).toMatchObject({ errorCode: 22 });
 }
 
-/** All four calls of Fiscal Mode, on a register that is new. */
+/** All four calls of Fiscal Mode, on a new register. */
 export async function playShift(till: Till, DeviceID: string): Promise<void> {
   expect(reportOf(await till.post('/Device/Money/In', { DeviceID, Amount: 200, Reason: 'opening' }))).toMatchObject({
     cashInDrawer: 200,

@@ -1,4 +1,4 @@
-// The short form of `npm run load`: everybody is answered, nothing is charged twice, and a good caller is not forgotten beside the press.
+// The short form of `npm run load`: every call is answered, nothing is charged twice, and normal callers are served under load.
 import { describe, expect, it } from 'vitest';
 import { deadErp, manyDeadErps, mixedLoad } from '../../scripts/load/long-scenes.ts';
 import { isKept, type SceneResult } from '../../scripts/load/measure.ts';
@@ -18,29 +18,29 @@ function expectKept({ figures, checks }: SceneResult): void {
 }
 
 describe('under load', () => {
-  it('a hundred payments are open at once, each is approved and charged once', slowTest, async () => {
+  it('charges each of a hundred concurrent payments once', slowTest, async () => {
     expectKept(await openPays(options));
   });
 
-  it('hundreds of slow sockets that come back do not keep a good caller from its answers', slowTest, async () => {
+  it('answers a normal caller beside hundreds of slow sockets that reconnect', slowTest, async () => {
     expectKept(await slowSockets(options));
   });
 
-  it('a dead ERP does not hold up the callbacks of healthy ones', slowTest, async () => {
+  it('delivers callbacks to healthy ERPs beside a dead one', slowTest, async () => {
     expectKept(await deadErp(options));
   });
 
-  it('nor do more dead ones than there are places', slowTest, async () => {
+  it('delivers callbacks beside more dead ERPs than there are slots', slowTest, async () => {
     expectKept(await manyDeadErps(options));
   });
 
-  it('sales, documents, invoices and repeats go on without a wrong answer', slowTest, async () => {
+  it('answers sales, documents, invoices and repeats correctly', slowTest, async () => {
     expectKept(await mixedLoad(options));
   });
 });
 
 describe('the check itself', () => {
-  it('sees what is over its bound or not the wanted figure', () => {
+  it('detects a value above its limit or different from the expected one', () => {
     expect(isKept({ what: 'ms', value: 11, atMost: 10 })).toBe(false);
     expect(isKept({ what: 'twice', value: 1, exactly: 0 })).toBe(false);
     expect(isKept({ what: 'ms', value: 10, atMost: 10 })).toBe(true);

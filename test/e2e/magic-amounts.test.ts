@@ -1,7 +1,7 @@
-// Every magic amount of the virtual devices, through the API: what the ERP hears, and that the books agree afterwards.
+// Every magic amount of the virtual devices through the API: the answer to the ERP, and that the books agree afterwards.
 //
-// Not here in real time: a late or lost answer of a terminal, because Pay may take five minutes. The ledger's tests in virtual
-// time have both, and test/faults/gateway-killed.test.ts has the lost one; a register's are here, because Money/In takes 20 s.
+// Not covered in real time: a late or lost answer of a terminal, because Pay may take five minutes. The ledger's tests in virtual
+// time cover both, and test/faults/gateway-killed.test.ts the lost one; a register's are here, because Money/In takes 20 s.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DeviceKind } from '../../src/link/protocol.ts';
@@ -14,7 +14,7 @@ import { openSandboxShop, type SandboxShop } from './sandbox-shop.ts';
 
 const slowTest = { timeout: 4 * patienceMs };
 
-/** errorCode by magic; undefined: see the head of this file. */
+/** errorCode by magic amount; undefined: see the head of this file. */
 const onTerminal: Partial<Record<Magic, number | undefined>> = {
   declined: 50,
   'wrong-pin': 50,
@@ -76,17 +76,17 @@ async function print(DeviceID: string, magic: Magic): Promise<number> {
 }
 
 describe('magic amounts', () => {
-  it('are all expected here', () => {
+  it('are all covered here', () => {
     const named = (kind: 'terminal' | 'register') => magicAmounts.filter((row) => row.kind === kind).map(({ magic }) => magic);
     expect(Object.keys(onTerminal)).toEqual(named('terminal'));
     expect(Object.keys(onRegister)).toEqual(named('register'));
   });
 
-  it('do as the table says, on terminals and registers at the same time', slowTest, async () => {
+  it('have the documented result, on terminals and registers concurrently', slowTest, async () => {
     const [first = '', second = ''] = shop.terminals;
     const [register = '', otherRegister = ''] = shop.registers;
     const heard: Record<string, number> = {};
-    // The slow ones have a device of their own, so that the others need not wait for them.
+    // Slow amounts use their own device, so that the others need not wait.
     const quick = (table: object) =>
       Object.entries(table).filter(([magic, code]) => code !== undefined && magic !== 'slow') as [Magic, number][];
     await Promise.all([
@@ -111,7 +111,7 @@ describe('magic amounts', () => {
     await shop.expectBooksAgree();
   });
 
-  it('late and lost answers of a register are unknown first and settled by the gateway itself', slowTest, async () => {
+  it('late and lost answers of a register are first unknown and then settled by the gateway', slowTest, async () => {
     const erp = await startErp();
     const CallbackURI = `${erp.base}/done?id=#OID#&state=#State#`;
     const states = (amount: string) =>
@@ -158,7 +158,7 @@ describe('magic amounts', () => {
     const close = { DeviceID, documentNr: pay.documentNr, operationId };
     expect(await shop.till.post('/Device/payment/CloseDoc', close, fault('busy'))).toMatchObject({ errorCode: 31 });
     expect(await shop.till.post('/Device/payment/CloseDoc', close, fault('busy'))).toMatchObject({ errorCode: 0 });
-    // A replay does not reach the device, and leaves nothing behind for the next one.
+    // A replay does not reach the device, and leaves no fault for the next operation.
     expect(await shop.till.post('/Device/payment/CloseDoc', close, fault('declined'))).toMatchObject({ errorCode: 0 });
     expect(await shop.till.post('/Device/payment/closeDay', { DeviceID })).toMatchObject({ errorCode: 0 });
     await shop.expectBooksAgree();

@@ -1,5 +1,5 @@
-// The packed form: what is in it, that any Node starts it, and that end-to-end tests of the sources hold for it as they stand.
-// `npm run test:packed` runs all of them on it; here it is the fifteen calls, the virtual devices, and what only a package can get wrong.
+// The npm package: its contents, its start on any Node version, and end-to-end tests of the sources run on it.
+// `npm run test:packed` runs all of them; here are the fifteen calls, the virtual devices, and checks of the package itself.
 import { execFile } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
@@ -13,7 +13,7 @@ import { packProgram } from '../support/packed-program.ts';
 
 const run = promisify(execFile);
 const slowTest = { timeout: 3 * patienceMs };
-/** Lets the Node that runs say that it is 20. */
+/** Makes Node report version 20. */
 const olderNode = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.0.0'}})`;
 
 const sourceDirectory = fileURLToPath(new URL('../../src/', import.meta.url));
@@ -22,7 +22,7 @@ const hasCode = (source: string) => /^\s*(export )?(async )?(const|let|function|
 const packed = await packProgram();
 process.env['TILLGATE_TEST_PROGRAM'] = packed.program;
 
-it('`npm ci --omit=dev` brings what builds the cabinet after it', () => {
+it('`npm ci --omit=dev` installs everything that the build of the cabinet needs', () => {
   const root = new URL('../../', import.meta.url);
   const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
   const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { dev?: boolean } | undefined> };
@@ -35,7 +35,7 @@ it('`npm ci --omit=dev` brings what builds the cabinet after it', () => {
 });
 
 describe('the package', () => {
-  it('holds the program as JavaScript, what it reads, the papers, and nothing else', () => {
+  it('contains the program as JavaScript, its data files, the documents, and nothing else', () => {
     const parts = new Set(packed.files.map((file) => (file.includes('/') ? `${file.split('/')[0]}/` : file)));
     expect([...parts].sort()).toEqual([
       '.env.example',
@@ -59,28 +59,28 @@ describe('the package', () => {
     expect(packed.tarballBytes).toBeLessThan(3_000_000);
   });
 
-  it('has the size that docs/operating.md names', () => {
+  it('has the size given in docs/operating.md', () => {
     const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
     const namedMb = Number(/makes `tillgate-x\.y\.z\.tgz`, about ([\d.]+) MB/.exec(page)?.[1]);
     expect(Math.abs(packed.tarballBytes / 1e6 - namedMb), `${packed.tarballBytes} bytes`).toBeLessThan(0.2);
   });
 
-  it('is a few files of code that can be read: a comment names the source of each part', () => {
+  it('has a few readable code files: a comment names the source of each part', () => {
     const code = packed.files.filter((file) => file.startsWith('dist/'));
     expect(code).toEqual(expect.arrayContaining(['dist/cli/main.js', 'dist/cli/sqlite-worker.js']));
     expect(code.length).toBeLessThan(40);
     const text = code.map((file) => readFileSync(join(packed.home, file), 'utf8')).join('\n');
     const sources = globSync('**/*.ts', { cwd: sourceDirectory });
-    // Files of types alone leave nothing behind.
+    // Files with types only produce no code.
     const missing = sources.filter(
       (path) => !text.includes(`// src/${path}\n`) && hasCode(readFileSync(join(sourceDirectory, path), 'utf8')),
     );
-    // The program takes types from it alone; its code is for the AsyncAPI document.
+    // The program imports only types from it; its code is for the AsyncAPI document.
     expect(missing).toEqual(['link/wire-schemas.ts']);
     expect(text).toMatch(/^async function startGateway\(/m);
   });
 
-  it('is started by its name, with arguments and exit code its own', slowTest, async () => {
+  it('starts by its name, with its arguments and its exit code', slowTest, async () => {
     const { version } = JSON.parse(readFileSync(join(packed.home, 'package.json'), 'utf8')) as { version: string };
     const env = { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` };
     expect((await run(packed.program, ['--version'], { env })).stdout).toBe(`${version}\n`);
@@ -90,7 +90,7 @@ describe('the package', () => {
     }
   });
 
-  it('runs from an older Node on the one that came along, and finds all that it reads from where it lies', slowTest, async () => {
+  it('starts from an older Node on the bundled one, and finds all its files', slowTest, async () => {
     const dataDir = temporaryDirectory();
     const settings = { TILLGATE_DATA_DIR: dataDir, TILLGATE_PORT: '0', TILLGATE_MQTT_PORT: '0' };
     const sandbox = startProgram(['sandbox'], settings, [process.execPath, ['--import', olderNode, packed.program, 'sandbox']]);
@@ -104,7 +104,7 @@ describe('the package', () => {
     expect(await get('/cabinet')).toMatchObject({ status: 200, text: expect.stringContaining('<script') });
     expect(await get('/docs')).toMatchObject({ status: 200, text: expect.stringContaining('swagger') });
     expect(JSON.parse((await get('/openapi.json')).text)).toMatchObject({ paths: expect.any(Object) });
-    // Once, however many processes there are: the gateway takes a second signal as "at once", and ends with 1.
+    // One signal only: the gateway treats a second one as "at once", and exits with 1.
     expect(await sandbox.terminate()).toEqual({ code: 0, signal: null });
     await expect(get('/health/live')).rejects.toThrow();
   });

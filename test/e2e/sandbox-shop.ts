@@ -10,7 +10,7 @@ export interface SandboxShop {
   terminals: string[];
   registers: string[];
   stateDir(deviceId: string): string;
-  /** Ledger, bank books and fiscal memories of all devices say the same. */
+  /** Ledger, bank books and fiscal memories of all devices agree. */
   expectBooksAgree(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// `tillgate sandbox` as a newcomer meets it: what it prints works when pasted, it goes on where it stopped, and it says
-// plainly what is wrong.
+// `tillgate sandbox` for a new user: the printed commands work when pasted, a restart keeps the data, and errors are
+// explained in one sentence.
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -31,7 +31,7 @@ describe('a sandbox', () => {
   });
   afterAll(() => sandbox.kill9());
 
-  it('writes sandbox.json for its owner alone, with the agreed fields', () => {
+  it('writes sandbox.json readable by its owner only, with the documented fields', () => {
     const written = file();
     expect(statSync(join(dataDir, 'sandbox.json')).mode & 0o777).toBe(0o600);
     expect(Object.keys(written)).toEqual([
@@ -54,7 +54,7 @@ describe('a sandbox', () => {
     expect(kinds).toEqual(['terminal maib', 'terminal micb', 'terminal victoria', 'terminal otp', 'register null', 'register null']);
   });
 
-  it('says that it is a test environment, and where everything is', () => {
+  it('prints that it is a test environment, and all its addresses', () => {
     const { baseUrl, apiKey, callbackSecret, adminToken } = file();
     expect(callbackSecret).toMatch(/^whsec_/);
     expect(tour).toMatch(/test environment/i);
@@ -82,7 +82,7 @@ describe('a sandbox', () => {
     expect(JSON.parse(paid.report)).toMatchObject({ amount: 150.5, rrn: expect.any(String), operationId: expect.any(String) });
   });
 
-  it('shows the API reference, its document, health and metrics', async () => {
+  it('serves the API reference, its document, health and metrics', async () => {
     const { baseUrl, adminToken } = file();
     expect(await (await fetch(`${baseUrl}/openapi.json`)).json()).toMatchObject({ openapi: '3.0.3' });
     expect((await fetch(`${baseUrl}/docs`)).status).toBe(200);
@@ -92,7 +92,7 @@ describe('a sandbox', () => {
     expect(await (await fetch(`${baseUrl}/metrics`, { headers: { authorization } })).text()).toContain('tillgate_devices_live 6');
   });
 
-  it('listens on loopback alone', async () => {
+  it('listens on loopback only', async () => {
     const outside = Object.values(networkInterfaces())
       .flat()
       .filter((one) => one?.family === 'IPv4' && !one.internal)
@@ -107,7 +107,7 @@ describe('a sandbox', () => {
     }
   });
 
-  it('does not share its data directory: the second one names the holder and leaves the first in peace', slowTest, async () => {
+  it('locks its data directory: a second one names the holder and does not disturb it', slowTest, async () => {
     const before = readFileSync(join(dataDir, 'sandbox.json'), 'utf8');
     const second = await runProgram(['sandbox'], { ...settings(), TILLGATE_PORT: '0' });
     expect(second.code).toBe(1);
@@ -117,13 +117,13 @@ describe('a sandbox', () => {
     expect(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')).toBe(before);
   });
 
-  it('says in one sentence that its port is taken', slowTest, async () => {
+  it('reports in one sentence that its port is taken', slowTest, async () => {
     const second = await runProgram(['sandbox'], { ...settings(), TILLGATE_DATA_DIR: temporaryDirectory() });
     expect(second.code).toBe(1);
     expect(second.err.trim()).toMatch(new RegExp(`^Port ${port} is in use.*TILLGATE_PORT.*\\.$`));
   });
 
-  it('keeps to an MQTT port that was asked for: a taken one is refused', slowTest, async () => {
+  it('refuses to start if the configured MQTT port is taken', slowTest, async () => {
     const taken = new URL(file().mqttUrl).port;
     const elsewhere = { TILLGATE_DATA_DIR: temporaryDirectory(), TILLGATE_PORT: '0' };
     const second = await runProgram(['sandbox'], { ...elsewhere, TILLGATE_MQTT_PORT: taken });
@@ -131,7 +131,7 @@ describe('a sandbox', () => {
     expect(second.err.trim()).toMatch(new RegExp(`^Port ${taken} is in use.*TILLGATE_MQTT_PORT`));
   });
 
-  it('is administered by the command line, which finds it in the data directory', slowTest, async () => {
+  it('is administered by the CLI, which finds it by the data directory', slowTest, async () => {
     const { merchantId, baseUrl, adminToken } = file();
     const cli = async (...args: string[]) => {
       const done = await runProgram([...args, '--json'], { TILLGATE_DATA_DIR: dataDir });
@@ -156,7 +156,7 @@ describe('a sandbox', () => {
     expect((await cli('device', 'list')).devices).toHaveLength(7);
   });
 
-  it('explains every command', slowTest, async () => {
+  it('has help for every command', slowTest, async () => {
     const shown = await Promise.all(
       [[], ['sandbox'], ['serve'], ['migrate'], ['simulate'], ['sink'], ['key'], ['device', 'create']].map((words) =>
         runProgram([...words, '--help']),
@@ -172,7 +172,7 @@ describe('a sandbox', () => {
     expect(await runProgram(['sandbox', '--colour'])).toMatchObject({ code: 2, out: '' });
   });
 
-  it('ends with 0 on SIGTERM, and goes on with the same key, token, devices and data', slowTest, async () => {
+  it('exits with 0 on SIGTERM, and keeps its key, token, devices and data', slowTest, async () => {
     const before = file();
     const till = createTill(before);
     const { QR } = await till.post('/Invoice/Create', { Receipt: { Items: [{ Name: 'Tea', Quantity: 1, Price: 10 }] } });
@@ -184,10 +184,10 @@ describe('a sandbox', () => {
     expect(await till.get('/Invoice/Status', { QR: String(QR) })).toMatchObject({ errorCode: 0, Status: 0 });
   });
 
-  it('keeps its key although it was killed, also in the middle of a start', slowTest, async () => {
+  it('keeps its key after kill -9, even during a start', slowTest, async () => {
     const before = file();
     await sandbox.kill9();
-    // As a start that was cut short leaves it.
+    // The state after an interrupted start.
     writeFileSync(join(dataDir, 'sandbox.earlier.json'), JSON.stringify(before), { mode: 0o600 });
     rmSync(join(dataDir, 'sandbox.json'));
     sandbox = startProgram(['sandbox', '--json'], settings());
@@ -199,9 +199,9 @@ describe('a sandbox', () => {
   });
 });
 
-describe('an MQTT port that is taken', () => {
-  it('does not keep a sandbox from starting that named none: it takes another', slowTest, async () => {
-    // The usual one; if somebody else has it already, so much the better.
+describe('the default MQTT port', () => {
+  it('may be taken: the sandbox uses another one', slowTest, async () => {
+    // If another process has it already, the test holds as well.
     const holder = createServer();
     await new Promise((resolve) => holder.once('error', resolve).listen(1883, '127.0.0.1', () => resolve(undefined)));
     const sandbox = await startSandboxProcess(temporaryDirectory(), { TILLGATE_MQTT_PORT: '' });

@@ -1,4 +1,4 @@
-// `tillgate serve`: what it refuses to start with, and how it ends.
+// `tillgate serve`: configurations that it refuses, and its shutdown.
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,44 +54,40 @@ describe('serve', () => {
     expect(await gateway.terminate()).toEqual({ code: 0, signal: null });
   });
 
-  it(
-    'shows the link for the first operator on a terminal only, once for all starts, and never in what may be a log',
-    slowTest,
-    async () => {
-      const settings = await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory(), TILLGATE_LOG_LEVEL: 'debug' });
-      const piped = startProgram(['serve'], settings);
-      const [, pipedUrl = ''] = await piped.prints(/"baseUrl":"([^"]+)".*the gateway is ready/);
-      await fetch(`${pipedUrl}/nowhere`);
-      expect(await piped.terminate()).toEqual({ code: 0, signal: null });
-      expect(piped.out() + piped.err()).not.toContain('/cabinet/link#');
-      // Standard output is JSON, line by line, whatever is said to a person.
-      const lines = piped.out().trimEnd().split('\n');
-      expect(lines.length).toBeGreaterThan(2);
-      for (const line of lines) expect(JSON.parse(line)).toHaveProperty('msg');
-      expect(piped.err()).toContain(`Tillgate listens at ${pipedUrl}\n`);
+  it('shows the link for the first operator only on a terminal, once for all starts, and never in a log', slowTest, async () => {
+    const settings = await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory(), TILLGATE_LOG_LEVEL: 'debug' });
+    const piped = startProgram(['serve'], settings);
+    const [, pipedUrl = ''] = await piped.prints(/"baseUrl":"([^"]+)".*the gateway is ready/);
+    await fetch(`${pipedUrl}/nowhere`);
+    expect(await piped.terminate()).toEqual({ code: 0, signal: null });
+    expect(piped.out() + piped.err()).not.toContain('/cabinet/link#');
+    // Standard output is line-delimited JSON, whatever is printed for a person.
+    const lines = piped.out().trimEnd().split('\n');
+    expect(lines.length).toBeGreaterThan(2);
+    for (const line of lines) expect(JSON.parse(line)).toHaveProperty('msg');
+    expect(piped.err()).toContain(`Tillgate listens at ${pipedUrl}\n`);
 
-      const first = startOnTerminal(['serve'], settings);
-      const [, link = ''] = await first.prints(/Open this link once[^\n]*\n\s+(\S+)/);
-      expect(link).toMatch(/\/tillgate\/cabinet\/link#[\w-]{43}$/);
-      const logged = first
-        .out()
-        .split('\n')
-        .filter((line) => line.startsWith('{'));
-      expect(logged.length).toBeGreaterThan(0);
-      expect(logged.join('\n')).not.toContain(link.split('#')[1]);
-      await first.terminate();
-      const second = startOnTerminal(['serve'], settings);
-      await second.prints(/A link was shown within the last hour; `tillgate user create` shows a new one/);
-      const [, baseUrl = ''] = await second.prints(/listens at (\S+)/);
-      const use = { token: link.split('#')[1], password: 'bread and butter', name: 'Olga', email: 'olga@tillgate.md' };
-      const headers = { 'content-type': 'application/json', 'x-tillgate-request': '1' };
-      const used = await fetch(`${baseUrl}/cabinet/api/links/use`, { method: 'POST', headers, body: JSON.stringify(use) });
-      expect(await used.json()).toMatchObject({ errorCode: 0, user: { role: 'operator' } });
-      await second.terminate();
-    },
-  );
+    const first = startOnTerminal(['serve'], settings);
+    const [, link = ''] = await first.prints(/Open this link once[^\n]*\n\s+(\S+)/);
+    expect(link).toMatch(/\/tillgate\/cabinet\/link#[\w-]{43}$/);
+    const logged = first
+      .out()
+      .split('\n')
+      .filter((line) => line.startsWith('{'));
+    expect(logged.length).toBeGreaterThan(0);
+    expect(logged.join('\n')).not.toContain(link.split('#')[1]);
+    await first.terminate();
+    const second = startOnTerminal(['serve'], settings);
+    await second.prints(/A link was shown within the last hour; `tillgate user create` shows a new one/);
+    const [, baseUrl = ''] = await second.prints(/listens at (\S+)/);
+    const use = { token: link.split('#')[1], password: 'bread and butter', name: 'Olga', email: 'olga@tillgate.md' };
+    const headers = { 'content-type': 'application/json', 'x-tillgate-request': '1' };
+    const used = await fetch(`${baseUrl}/cabinet/api/links/use`, { method: 'POST', headers, body: JSON.stringify(use) });
+    expect(await used.json()).toMatchObject({ errorCode: 0, user: { role: 'operator' } });
+    await second.terminate();
+  });
 
-  it('tells programs its addresses in JSON', slowTest, async () => {
+  it('prints its addresses as JSON for programs', slowTest, async () => {
     const program = startProgram(['serve', '--json'], await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory() }));
     const [line] = await program.prints(/^\{"baseUrl".*\}$/m);
     const { baseUrl, mqttUrl, queueUrl } = JSON.parse(line) as Record<string, string>;
@@ -100,7 +96,7 @@ describe('serve', () => {
     expect(await program.terminate()).toEqual({ code: 0, signal: null });
   });
 
-  it('brings the database up to date by itself or beforehand', slowTest, async () => {
+  it('migrates the database at start or beforehand', slowTest, async () => {
     const settings = { TILLGATE_DATA_DIR: temporaryDirectory() };
     const first = await runProgram(['migrate', '--json'], settings);
     expect(first).toMatchObject({ code: 0, err: '' });
@@ -108,7 +104,7 @@ describe('serve', () => {
     expect(await runProgram(['migrate', '--json'], settings)).toMatchObject({ code: 0, out: '{"applied":[]}\n' });
   });
 
-  it('lets the command line read its database, and no other process write it, while it runs', slowTest, async () => {
+  it('lets the CLI read its database, and no other process write it, while it runs', slowTest, async () => {
     const settings = await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory() });
     expect((await runProgram(['migrate', '--check'], settings)).code).toBe(1);
     const gateway = await startServeProcess(settings);
@@ -137,7 +133,7 @@ describe('SIGTERM', () => {
   }, 2 * patienceMs);
   afterAll(() => shop?.close());
 
-  it('lets a Pay in flight finish, takes no new call, and ends with 0', slowTest, async () => {
+  it('completes a Pay in flight, refuses new calls, and exits with 0', slowTest, async () => {
     const body = { DeviceID: terminal.id, amount: 12.64, documentNr: randomUUID() };
     const paying = shop.till.post('/Device/payment/Pay', body);
     await terminal.program.prints(/12\.64 MDL: present the card/);
@@ -159,7 +155,7 @@ describe('SIGTERM', () => {
     expect(reportOf(await shop.till.post('/Device/payment/Pay', body))).toMatchObject({ amount: 12.64 });
   });
 
-  it('ends at once when it comes twice', slowTest, async () => {
+  it('exits at once when it is sent twice', slowTest, async () => {
     const other = await shop.addDevice('terminal', { slowMs: 60_000 });
     const paying = shop.till.tryPost('/Device/payment/Pay', { DeviceID: other.id, amount: 5.64 });
     await other.program.prints(/5\.64 MDL: present the card/);

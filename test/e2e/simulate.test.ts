@@ -1,4 +1,4 @@
-// `tillgate simulate`: a device as its own process, and the whole invoice journey as one action.
+// `tillgate simulate`: a device as its own process, and the payment of an invoice as one action.
 import { randomUUID } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ async function createInvoice(price: number): Promise<{ QR: string; OID: string }
 }
 
 describe('scan QR', () => {
-  it('as a register: fetches, charges, prints and reports, and the ERP is called back', slowTest, async () => {
+  it('as a register: fetches, charges, prints and reports, and the ERP gets its callbacks', slowTest, async () => {
     const { QR, OID } = await createInvoice(99);
     const scanned = await runProgram(['simulate', '--kind', 'register', 'scan', QR], settings());
     expect(scanned).toMatchObject({ code: 0, err: '' });
@@ -49,7 +49,7 @@ describe('scan QR', () => {
     );
   });
 
-  it('as a terminal, with JSON for programs', slowTest, async () => {
+  it('as a terminal, with JSON output', slowTest, async () => {
     const { QR, OID } = await createInvoice(45);
     const scanned = await runProgram(['simulate', '--kind', 'terminal', '--json', 'scan', QR], settings());
     expect(scanned).toMatchObject({ code: 0, err: '' });
@@ -61,14 +61,14 @@ describe('scan QR', () => {
     ]);
     expect(await shop.till.get('/Invoice/Status', { QR })).toMatchObject({ Status: 2, ReceiptID: outcome.receiptId });
 
-    // A second scan of a paid invoice takes no money.
+    // A second scan of a paid invoice charges nothing.
     const again = await runProgram(['simulate', '--kind', 'terminal', '--json', 'scan', QR], settings());
     expect(again.code).toBe(1);
     expect(JSON.parse(again.out)).toMatchObject({ isPaid: false, isMoneyTaken: false });
     expect(readBank(stateDirOf('terminal'))).toHaveLength(2);
   });
 
-  it('pays nothing when the bank declines, and leaves the invoice payable', slowTest, async () => {
+  it('charges nothing when the bank declines, and leaves the invoice payable', slowTest, async () => {
     const { QR } = await createInvoice(10.81);
     const scanned = await runProgram(['simulate', '--kind', 'register', '--json', 'scan', QR], settings());
     expect(scanned.code).toBe(1);
@@ -78,8 +78,8 @@ describe('scan QR', () => {
   });
 });
 
-describe('a sandbox that started again on other ports', () => {
-  it('is found by the devices that it has registered', slowTest, async () => {
+describe('a sandbox restarted on other ports', () => {
+  it('is found by its registered devices', slowTest, async () => {
     const path = join(stateDirOf('register'), 'device.json');
     const known = JSON.parse(readFileSync(path, 'utf8'));
     const gone = { baseUrl: 'http://127.0.0.1:1/tillgate', mqttUrl: 'mqtt://127.0.0.1:1', queueUrl: 'ws://127.0.0.1:1/tillgate/queue' };
@@ -95,7 +95,7 @@ describe('--pair', () => {
   const stateDir = join(temporaryDirectory(), 'till');
   let DeviceID: string;
 
-  it('turns a code into a device of its own, which serves the API', slowTest, async () => {
+  it('exchanges a code for a device, which serves the API', slowTest, async () => {
     const { merchantId, baseUrl } = shop.sandbox.file;
     const words = ['device', 'create', '--merchant', merchantId, '--kind', 'terminal', '--name', 'Paired', '--bank', 'otp', '--json'];
     const created = JSON.parse((await runProgram(words, settings())).out);
@@ -111,14 +111,14 @@ describe('--pair', () => {
     expect(reportOf(paid)).toMatchObject({ amount: 33 });
     await device.prints(/33\.00 MDL: present the card[\s\S]*Approved/);
 
-    // The code is used up.
+    // The code has been used.
     const second = await runProgram([...pair, join(temporaryDirectory(), 'other')]);
     expect(second).toMatchObject({ code: 1, out: '' });
     expect(second.err).not.toMatch(/^\s+at /m);
     expect(await device.terminate()).toEqual({ code: 0, signal: null });
   });
 
-  it('needs no code the next time, and can have a bad day by script', slowTest, async () => {
+  it('needs no code the next time, and accepts a fault script', slowTest, async () => {
     const faults = join(temporaryDirectory(), 'faults.json');
     writeFileSync(faults, JSON.stringify({ mqtt: false, duplicateRate: 1 }));
     const device = startProgram(['simulate', '--kind', 'terminal', '--state-dir', stateDir, '--faults', faults]);
@@ -136,7 +136,7 @@ describe('--pair', () => {
     expectTerminalAgrees({ ledger: await readLedger(shop.sandbox), deviceId: DeviceID, stateDir });
   });
 
-  it('says what is wrong in one sentence', slowTest, async () => {
+  it('reports each error in one sentence', slowTest, async () => {
     const nowhere = await runProgram(['simulate', '--kind', 'terminal', '--url', 'http://127.0.0.1:1/tillgate', '--pair', 'AAAA-BBBB'], {
       TILLGATE_DATA_DIR: temporaryDirectory(),
     });

@@ -1,4 +1,4 @@
-// A PostgreSQL that does not let the gateway in, or not far enough: `serve` says in a sentence what to do, without a stack.
+// A PostgreSQL that refuses the gateway or lacks rights: `serve` says in one sentence what to do, without a stack trace.
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
