@@ -1,5 +1,5 @@
-// Devices on a bad day: wrong clocks, one channel only, messages doubled and out of order, no journal. Every sale goes through once.
-// And a gateway that stood still while its callers went away.
+// Devices with wrong clocks, one channel only, duplicated and reordered messages, or no journal: every sale is executed once.
+// And a gateway that was frozen while its callers disconnected.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Faults } from '../../src/virtual/mishaps/faults.ts';
@@ -45,9 +45,9 @@ describe('a terminal without a journal', () => {
   let terminal: ShopDevice;
   const states = async (documentNr: string) => (await readLedger({ dataDir })).filter((row) => row.document_nr === documentNr);
 
-  it('whose answer found no gateway is asked for its last transaction', slowTest, async () => {
+  it('whose answer was lost with the gateway is asked for its last transaction', slowTest, async () => {
     terminal = await shop.addDevice('terminal', { slowMs: 3_000, faults: { noJournal: true } });
-    // It restarts to become an old one.
+    // It restarts without a journal.
     await terminal.program.prints(/power on/);
     await shop.online(terminal.id);
     await sell(terminal, 70);
@@ -69,9 +69,9 @@ describe('a terminal without a journal', () => {
     expectTerminalAgrees({ ledger: await readLedger({ dataDir }), deviceId: terminal.id, stateDir: terminal.stateDir });
   });
 
-  it('that cannot tell is a case for a person, and nothing is charged again meanwhile', slowTest, async () => {
+  it('that does not know the outcome needs a person, and nothing is charged again meanwhile', slowTest, async () => {
     const body = { DeviceID: terminal.id, amount: 72, documentNr: randomUUID() };
-    // Frozen, it never reads the command; killed, it never will.
+    // While frozen it does not read the command; after the kill it never will.
     process.kill(terminal.program.pid, 'SIGSTOP');
     const first = shop.till.tryPost('/Device/payment/Pay', body);
     await eventually(
@@ -89,7 +89,7 @@ describe('a terminal without a journal', () => {
       (answer['commands'] as { documentNr: string }[]).some(({ documentNr }) => documentNr === body.documentNr);
     const listed = await eventually('it is on the review list', review, isListed, 2 * patienceMs);
     expect(await shop.till.post('/Device/payment/Pay', { ...body, documentNr: randomUUID() })).toMatchObject({ errorCode: 31 });
-    // Not before its five minutes are over: until then its own answer is the better judge (test/ledger has the decision itself).
+    // A decision is refused for five minutes, while the terminal may still answer (test/ledger covers the decision itself).
     const commands = listed['commands'] as { id: string; documentNr: string }[];
     const id = commands.find(({ documentNr }) => documentNr === body.documentNr)?.id;
     const decided = await shop.till.admin(`/commands/${id}/decide`, { state: 'refused', reason: 'The bank knows of no charge.' });
@@ -99,10 +99,10 @@ describe('a terminal without a journal', () => {
 });
 
 describe('a gateway that was frozen', () => {
-  // As far as TCP tells: on a machine that is very busy a hang-up was once in twenty times read too late. One that is never heeded fails each time.
+  // TCP may deliver a disconnect late on a very busy machine (one run in twenty). A disconnect that is never handled fails every time.
   const asTcpTells = { ...slowTest, retry: 2 };
   it(
-    'does not begin what nothing names and whose caller disconnected meanwhile: the caller may have been answered elsewhere [D117]',
+    'does not start an unnamed operation whose caller has disconnected: the caller may have been answered elsewhere [D117]',
     asTcpTells,
     async () => {
       const terminal = await shop.addDevice('terminal');

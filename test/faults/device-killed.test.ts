@@ -1,5 +1,5 @@
 // kill -9 of a device at named moments: before the bank, after the bank, between bank and fiscal memory, after the memory.
-// The call itself hears the truth once the device is back, and ledger, bank and fiscal memory agree to the ban.
+// The call returns the true outcome once the device is back, and ledger, bank and fiscal memory agree to the ban.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Erp, startErp } from '../callbacks/erp.ts';
@@ -18,7 +18,7 @@ let register: ShopDevice;
 beforeAll(async () => {
   erp = await startErp();
   shop = await openShop(await serveSettings({ TILLGATE_DATA_DIR: dataDir, TILLGATE_CALLBACK_ALLOW: '127.0.0.0/8' }));
-  // Slow is for ever here: the kill comes first.
+  // Slow operations never end here: the kill comes first.
   [terminal, register] = await Promise.all([
     shop.addDevice('terminal', { slowMs: 120_000 }),
     shop.addDevice('register', { slowMs: 120_000 }),
@@ -38,7 +38,7 @@ const bankHas = (device: ShopDevice, amountBani: number) =>
 
 const cardMoments: [string, string, number, () => unknown][] = [
   ['the card is presented', '30.64', 50, () => terminal.program.prints(/30\.64 MDL: present the card/)],
-  // The virtual terminal holds a late answer back after the bank said yes and before its journal knows.
+  // The virtual terminal delays a late answer after the bank's approval and before the journal entry.
   ['the bank said yes and the journal does not know', '31.65', 0, () => bankHas(terminal, 3_165)],
   ['the journal knows and the answer got lost', '32.66', 0, () => bankHas(terminal, 3_266)],
 ];
@@ -50,7 +50,7 @@ describe('a terminal is killed after', () => {
     const paying = shop.till.post('/Device/payment/Pay', body);
     await moment();
     await terminal.program.kill9();
-    // Away: the outcome is open, so the terminal is not free, and nobody guesses.
+    // The outcome is open, so the terminal is busy.
     expect(await shop.till.post('/Device/payment/Pay', { ...body, documentNr: randomUUID() })).toMatchObject({ errorCode: 31 });
     await terminal.restart(false);
     const answer = await paying;
@@ -65,7 +65,7 @@ describe('a terminal is killed after', () => {
     expectTerminalAgrees({ ledger: await readLedger({ dataDir }), deviceId: terminal.id, stateDir: terminal.stateDir });
   });
 
-  it('it went away: Status and LastTransaction answer 30 with what is known', slowTest, async () => {
+  it('its last payment: Status and LastTransaction answer 30 with the last known state', slowTest, async () => {
     await terminal.program.kill9();
     const query = { DeviceID: terminal.id };
     const status = await eventually(

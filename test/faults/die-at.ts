@@ -1,5 +1,5 @@
-// Loaded into a gateway under test before anything of its own (`node --import`, in the thread that writes SQLite too): stands at the
-// drivers' statements and at the sockets, and kills the process with SIGKILL when the moment named in the environment has come.
+// Loaded into a gateway under test before its own code (`node --import`, also in the SQLite writer thread): watches the statements of
+// the database drivers and the sockets, and kills the process with SIGKILL at the moment named in the environment.
 import { Socket } from 'node:net';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import pg from 'pg';
@@ -13,11 +13,11 @@ function come(): void {
   toGo -= 1;
   if (toGo !== 0) return;
   process.kill(process.pid, 'SIGKILL');
-  // The kernel may take a moment for the other threads; this one goes no further.
+  // The kernel may stop the other threads a moment later; this one must not continue.
   for (;;);
 }
 
-/** One connection: what its open transaction has written, and what of it is the moment. */
+/** One connection: the statements of its open transaction, and whether its commit is the moment. */
 function createWatch() {
   let open: string[] | undefined;
   const isMoment = (text: string) => 'commit' in moment && madeTrue(text).some((place) => moment.commit.test(place));
@@ -88,7 +88,7 @@ pg.Client.prototype.query = function watched(this: pg.Client, ...args: unknown[]
   });
 } as typeof pg.Client.prototype.query;
 
-// What goes out: to devices, brokers and ERPs.
+// Messages to devices, brokers and ERPs.
 if ('write' in moment) {
   const { write } = Socket.prototype;
   Socket.prototype.write = function watched(this: Socket, ...args: unknown[]) {
@@ -97,7 +97,7 @@ if ('write' in moment) {
     const isMoment = moment.write.test(text);
     if (isMoment && moment.when === 'before') come();
     const result = (write as (...all: unknown[]) => boolean).apply(this, args);
-    // A message is written in parts that leave together at the end of this turn.
+    // A message is written in parts that are flushed together at the end of this turn.
     if (isMoment && moment.when === 'after') setImmediate(come);
     return result;
   };

@@ -1,5 +1,5 @@
-// PostgreSQL fails over to a standby that every commit waits for: the primary is killed in the middle of a payment, the standby takes its
-// place, and the gateway goes on by itself. Many times over, under load: npm run kill9 -- --victims failover
+// PostgreSQL fails over to a synchronous standby: the primary is killed during a payment, the standby is promoted, and the gateway
+// recovers without a restart. Repeated under load: npm run kill9 -- --victims failover
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectTerminalAgrees, readBank, readLedger } from '../support/books.ts';
@@ -12,7 +12,7 @@ const slowTest = { timeout: 6 * patienceMs };
 let postgres: PostgresPair;
 let shop: Shop;
 let terminal: ShopDevice;
-/** What the till was told is paid. */
+/** Payments that were answered as done. */
 const acknowledged: { documentNr: string; operationId: string }[] = [];
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ afterAll(async () => {
 const newBody = (amount: string) => ({ DeviceID: terminal.id, amount, documentNr: randomUUID() });
 type Body = ReturnType<typeof newBody>;
 
-/** As an ERP does: until there is an outcome. */
+/** Repeats the call like an ERP, until there is an outcome. */
 const payUntilKnown = (body: Body) =>
   eventually(
     `an outcome of ${body.documentNr}`,
@@ -58,7 +58,7 @@ async function expectAllThere(): Promise<void> {
 }
 
 describe('PostgreSQL fails over', () => {
-  it('while the terminal waits for a card: nothing acknowledged is lost, and the payment is charged once', slowTest, async () => {
+  it('while the terminal waits for a card: no acknowledged payment is lost, and the card is charged once', slowTest, async () => {
     for (const amount of ['10.00', '11.00', '12.00']) {
       const body = newBody(amount);
       await close(body, await payUntilKnown(body));
@@ -67,7 +67,7 @@ describe('PostgreSQL fails over', () => {
     const first = shop.till.post('/Device/payment/Pay', body);
     await terminal.program.prints(/20\.64 MDL: present the card/);
     await postgres.kill9();
-    // Sent, so nobody is told that it was not; unless the standby was quicker than the customer.
+    // The command was sent, so the answer is 3; or 0, if the standby was faster than the customer.
     await postgres.restart();
     expect([0, 3]).toContain((await first).errorCode);
     await close(body, await payUntilKnown(body));
@@ -78,7 +78,7 @@ describe('PostgreSQL fails over', () => {
   it('after the standby has hung: nothing is acknowledged that the standby does not have', slowTest, async () => {
     postgres.freezeStandby();
     const body = newBody('21.00');
-    // The primary has it on its disk and waits for its standby: committed or not is not known, so nothing is sent.
+    // The primary has written the row and waits for its standby: the commit is uncertain, so nothing is sent.
     expect(await shop.till.post('/Device/payment/Pay', body)).toMatchObject({ errorCode: 2 });
     expect(chargesOf(body)).toEqual([]);
     await postgres.kill9();

@@ -1,5 +1,5 @@
-// The disk is full: a call that began nothing is answered 2, one that was sent is answered 3, and nothing that was acknowledged is lost. When there
-// is room again the gateway goes on by itself, on both engines.
+// A full disk: a call that started nothing is answered 2, a sent one is answered 3, and no acknowledged outcome is lost. When there
+// is space again the gateway recovers without a restart, on both engines.
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -14,7 +14,7 @@ import { eventually, reportOf } from '../support/till.ts';
 const slowTest = { timeout: 6 * patienceMs };
 let postgres: PostgresServer | undefined;
 
-/** Only the tables are on the small disk; without room for its log PostgreSQL ends, which is the kill of servers-killed.server.test.ts. */
+/** Only the tables are on the small disk; without space for its WAL PostgreSQL exits, which servers-killed.server.test.ts covers. */
 async function tablesOn({ directory }: SmallDisk): Promise<string> {
   execFileSync('chown', ['postgres:postgres', directory]);
   execFileSync('chmod', ['755', `${directory}/..`]);
@@ -55,7 +55,7 @@ describe.each(['sqlite', 'postgres'])('a full disk under %s', (engine) => {
   const newSale = (amount: number) => ({ DeviceID: terminal.id, amount, documentNr: randomUUID() });
   type Sale = ReturnType<typeof newSale>;
   const pay = (sale: Sale) => shop.till.post('/Device/payment/Pay', sale);
-  /** Paid and its document closed, or how far it came. */
+  /** Pays and closes the document; returns the first error code. */
   async function sell(sale: Sale): Promise<number> {
     const answer = await pay(sale);
     if (answer.errorCode !== 0) return answer.errorCode;
@@ -65,7 +65,7 @@ describe.each(['sqlite', 'postgres'])('a full disk under %s', (engine) => {
   const chargesOf = ({ documentNr }: Sale) =>
     readBank(terminal.stateDir).filter((entry) => entry.kind === 'charge' && entry.documentNr === documentNr);
 
-  it('is answered 2 or 3, loses nothing, and ends when there is space again', slowTest, async () => {
+  it('causes answers 2 or 3, loses nothing, and recovers when there is space again', slowTest, async () => {
     const before = newSale(10);
     expect(await sell(before)).toBe(0);
 
@@ -74,7 +74,7 @@ describe.each(['sqlite', 'postgres'])('a full disk under %s', (engine) => {
     await terminal.program.prints(/11\.64 MDL: present the card/);
     disk.fill();
     const told = await first;
-    // It was sent: that it did not happen may not be said [D59]. PostgreSQL may still find room in a page that it has.
+    // It was sent, so the answer may not deny it [D59]. PostgreSQL may still have space in an existing page.
     expect(engine === 'sqlite' ? [3] : [0, 3], JSON.stringify(told)).toContain(told.errorCode);
 
     const sold = [before];
@@ -90,7 +90,7 @@ describe.each(['sqlite', 'postgres'])('a full disk under %s', (engine) => {
     expect(seen.filter((code) => ![0, 2, 3].includes(code))).toEqual([]);
     expect([2, 3], 'the disk was felt').toContain(last);
 
-    // Whoever comes new is told 2 (or that the terminal has an open payment), and nothing is charged.
+    // A new call is answered 2 (or 31, if the terminal has an open payment), and nothing is charged.
     const late = newSale(13);
     expect([2, 31]).toContain((await pay(late)).errorCode);
     expect(chargesOf(late)).toEqual([]);

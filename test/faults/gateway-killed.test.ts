@@ -1,5 +1,5 @@
-// kill -9 of the gateway at named moments, on the embedded database with devices as processes of their own.
-// After each: the repeat gets the first outcome, and ledger, bank and fiscal memory agree to the ban.
+// kill -9 of the gateway at named moments, on the embedded database with devices as separate processes.
+// After each: the repeat returns the first outcome, and ledger, bank and fiscal memory agree to the ban.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Erp, startErp } from '../callbacks/erp.ts';
@@ -27,7 +27,7 @@ afterAll(async () => {
   await erp?.close();
 });
 
-/** The first call dies with the gateway. */
+/** Starts a Pay that is cut off when the gateway is killed. */
 async function startPay(amount: string, documentNr: string): Promise<{ outcome: Promise<Answer | undefined> }> {
   const outcome = shop.till.tryPost('/Device/payment/Pay', { DeviceID: terminal.id, amount, documentNr });
   await terminal.program.prints(new RegExp(`${amount.replace('.', '\\.')} MDL: present the card`));
@@ -42,7 +42,7 @@ const isCharged = (amountBani: number) =>
     (count) => count > 0,
   );
 
-/** Repeats Pay as an ERP would: until it hears something other than "not known yet". */
+/** Repeats Pay like an ERP, until the answer is not "unknown". */
 async function repeatPay(amount: string, documentNr: string): Promise<Answer> {
   return eventually(
     `an outcome of ${documentNr}`,
@@ -61,7 +61,7 @@ async function closeDocument(answer: Answer, documentNr: string): Promise<void> 
 }
 
 describe('the gateway is killed while a terminal', () => {
-  it('waits for the card: restarted at once, it receives the outcome and the repeat gets it', slowTest, async () => {
+  it('waits for the card: after an immediate restart the gateway receives the outcome, and the repeat returns it', slowTest, async () => {
     const documentNr = randomUUID();
     const first = await startPay('10.64', documentNr);
     expect(await readLedger({ dataDir })).toMatchObject([{ name: 'Pay', state: 'sent', amount_bani: 1_064 }]);
@@ -74,14 +74,14 @@ describe('the gateway is killed while a terminal', () => {
     await closeDocument(repeated, documentNr);
   });
 
-  it('works on alone: what was charged while the gateway was away is found by Recall', slowTest, async () => {
+  it('continues alone: a charge during the outage is found by Recall', slowTest, async () => {
     const documentNr = randomUUID();
     await startPay('11.64', documentNr);
     await shop.gateway.kill9();
     await isCharged(1_164);
     await shop.restartGateway();
     await shop.online(terminal.id);
-    // Nobody repeats: it is settled all the same.
+    // It is settled without a repeat.
     const ledger = () => readLedger({ dataDir });
     const rows = await eventually('the payment is settled', ledger, (found) =>
       found.some((row) => row.document_nr === documentNr && row.state === 'done'),
@@ -90,7 +90,7 @@ describe('the gateway is killed while a terminal', () => {
     await closeDocument(await repeatPay('11.64', documentNr), documentNr);
   });
 
-  it('has charged and its answer got lost: the repeat gets it', slowTest, async () => {
+  it('has charged and its answer is lost: the repeat returns the outcome', slowTest, async () => {
     const documentNr = randomUUID();
     await startPay('12.66', documentNr);
     await isCharged(1_266);
@@ -101,9 +101,9 @@ describe('the gateway is killed while a terminal', () => {
     await closeDocument(repeated, documentNr);
   });
 
-  it('never got the command: settled as not done, and the terminal is free', slowTest, async () => {
+  it('has not received the command: it is settled as not done, and the terminal is free', slowTest, async () => {
     const documentNr = randomUUID();
-    // Frozen, the terminal reads nothing; the gateway has committed `sent` and published.
+    // The frozen terminal reads nothing; the gateway has committed `sent` and published.
     process.kill(terminal.program.pid, 'SIGSTOP');
     const first = shop.till.tryPost('/Device/payment/Pay', { DeviceID: terminal.id, amount: 13, documentNr });
     const isSent = async () => (await readLedger({ dataDir })).some((row) => row.document_nr === documentNr && row.state === 'sent');
@@ -170,8 +170,8 @@ describe('the gateway is killed while a register', () => {
 });
 
 describe('the ERP disconnects', () => {
-  it('in the middle of a Pay: it goes on, and the repeat gets its outcome', slowTest, async () => {
-    // The gateway was started again by the test before, which needed the register only.
+  it('during a Pay: the payment continues, and the repeat returns its outcome', slowTest, async () => {
+    // The previous test restarted the gateway and waited for the register only.
     await shop.online(terminal.id);
     const documentNr = randomUUID();
     const patience = new AbortController();
@@ -190,7 +190,7 @@ describe('the ERP disconnects', () => {
   });
 });
 
-describe('the gateway is killed in the middle of a callback', () => {
+describe('the gateway is killed during a callback', () => {
   it('sends it again after the restart, under the same id', slowTest, async () => {
     const { QR, OID } = await shop.till.post('/Invoice/Create', {
       CallbackURI: `${erp.base}/invoice?oid=#OID#&state=#State#`,
@@ -198,7 +198,7 @@ describe('the gateway is killed in the middle of a callback', () => {
     });
     const ofInvoice = () => erp.heard.filter(({ url }) => url.includes(String(OID)));
     const answering = erp.answer;
-    // The ERP has heard it and says nothing: for the gateway the callback is under way.
+    // The ERP has received it and does not answer: for the gateway the callback is in flight.
     erp.answer = () => {};
     expect(await shop.till.get('/Invoice/Get', { QR: String(QR) })).toMatchObject({ errorCode: 0, Status: 1 });
     await eventually('the ERP hears', ofInvoice, (heard) => heard.length === 1);

@@ -1,5 +1,5 @@
-// Kills under load: tills work without pause and repeat what was not answered (series-tills.ts), while servers are killed one after the
-// other. Afterwards every acknowledged outcome is in the ledger, no device has done what nobody was told of, and all books agree to the ban.
+// Kills under load: tills run without pause and repeat unanswered calls (series-tills.ts), while servers are killed one after the
+// other. Afterwards every acknowledged outcome is in the ledger, every device operation was acknowledged, and all books agree to the ban.
 import { writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { type Erp, startErp } from '../callbacks/erp.ts';
@@ -13,7 +13,7 @@ import { type Acknowledged, createTills } from './series-tills.ts';
 
 export interface Victim {
   name: string;
-  /** Resolves with the moment, if it was a named one. */
+  /** Resolves with the name of the moment, if it was a named one. */
   kill9(): Promise<string | void>;
   restart(): Promise<void>;
 }
@@ -26,7 +26,7 @@ interface Series {
   victims: Victim[];
   rounds: number;
   seed: number;
-  /** Hears of each round, in a long series. */
+  /** Called after each round of a long series. */
   report?: ((line: string) => void) | undefined;
 }
 
@@ -38,14 +38,14 @@ export interface SeriesResult {
   receipts: number;
   invoices: number;
   callbacks: number;
-  /** What was done for calls that nothing but an Idempotency-Key named, and how much of it was heard of only by repeating. */
+  /** Operations identified only by an Idempotency-Key, and how many of them were acknowledged only after a repeat. */
   byKeyAlone: number;
   repeatedByKeyAlone: number;
-  /** Calls that got no answer, or one that says "not known". */
+  /** Calls without an answer, or with the answer "unknown". */
   unanswered: number;
   /** Acknowledged outcomes that the ledger does not have exactly once. */
   lost: number;
-  /** What devices did beyond the one of its documentNr or Uid, and what they did that no till was told of. */
+  /** Second operations under one documentNr or Uid, and operations that were never acknowledged. */
   doubled: number;
   seconds: number;
 }
@@ -59,7 +59,7 @@ export async function runKillSeries(series: Series): Promise<SeriesResult> {
   const killsOf: Record<string, number> = {};
   const erp: Erp = await startErp();
   let isOver = false;
-  /** What the killer is at. */
+  /** The current phase of the killer. */
   let phase = '';
   let phaseSince = startedAt;
   const enter = (name: string) => {
@@ -88,7 +88,7 @@ export async function runKillSeries(series: Series): Promise<SeriesResult> {
   const failed = Promise.all(workers).then(() => undefined);
   const isSale = ({ name }: Acknowledged) => name === 'Pay' || name === 'PrintReceipt';
   const progress = () => Math.min(tills.done / 8, acknowledged.filter(isSale).length / 2);
-  // On a busy machine gateways may be killed faster than they settle: a till that has waited for long is let have its outcome.
+  // On a busy machine gateways may be killed faster than they settle: wait for a till that has waited long.
   const isPatient = () => tills.longestWaitMs() < patienceMs;
   const getOn = async (from = progress()) => {
     await eventually('the tills get on', progress, (now) => isOver || (now >= from + 1 && isPatient()), 4 * patienceMs);
@@ -116,7 +116,7 @@ export async function runKillSeries(series: Series): Promise<SeriesResult> {
   }
   const kills = killOneByOne();
   try {
-    // A till that fails ends the series at once.
+    // A failing till ends the series at once.
     await Promise.race([kills, failed]);
   } finally {
     isOver = true;
@@ -128,7 +128,7 @@ export async function runKillSeries(series: Series): Promise<SeriesResult> {
   const rows = await eventually('all is settled', () => readLedger(series.ledger), isSettled, 2 * patienceMs);
   const heard = (OID: string, state: string) => erp.heard.some(({ url }) => url === `/${OID}/${state}`);
   const untold = () => invoices.filter(({ OID }) => !heard(OID, 'Scanned') || !heard(OID, 'Payed'));
-  // A connection that broke while the gateway lived is tried again after a minute.
+  // A callback whose connection broke is retried after a minute.
   await eventually('every callback is delivered', untold, (left) => left.length === 0, 3 * patienceMs);
   const isWrittenOnce = ({ name, oid, report: told }: Acknowledged) =>
     rows.filter((row) => row.id === oid && row.name === name && (row.report ?? '') === told && row.state === 'done').length === 1;
@@ -168,7 +168,7 @@ export function seriesSettings(shortRounds: number) {
     rounds: count,
     seed: Number(seed ?? 1),
     victims: victims?.split(','),
-    // A server's start may take a minute and more on a busy machine; whatever hangs is given up long before.
+    // A server may need a minute or more to start on a busy machine; hanging calls time out long before.
     timeoutMs: (8 + 4 * count) * patienceMs,
     report: rounds === undefined ? undefined : (line: string) => console.log(line),
     /** For the summary of `npm run kill9`. */

@@ -1,8 +1,8 @@
-// The named moments at which a gateway can be made to die, and the settings that make it. die-at.ts is the other half: it runs inside the
-// gateway's process, is loaded by Node itself, and nothing of `src` knows of it.
+// Named moments at which a gateway can be killed, and the settings for that. die-at.ts is the other half: Node loads it into the
+// gateway's process, without any support in `src`.
 import type { Settings } from '../support/gateway-process.ts';
 
-/** What becomes true or goes out at the moment: a commit of this place (statement-places.ts), or a message with this text. */
+/** The commit of a statement place (statement-places.ts), or a message with this text. */
 export type Moment = { when: 'before' | 'after' } & ({ commit: RegExp } | { write: RegExp });
 
 export const moments = {
@@ -18,7 +18,7 @@ export const moments = {
   'after a callback, before that is written': { when: 'before', commit: /update callbacks \(state/ },
 } as const satisfies Record<string, Moment>;
 
-/** While it starts on a database that needs no migration. */
+/** During a start on a database that needs no migration. */
 export const startMoments = {
   'in the start, before its first heartbeat': { when: 'before', commit: /insert instances/ },
   'in the start, after its first heartbeat': { when: 'after', commit: /insert instances/ },
@@ -33,7 +33,7 @@ export function momentOf(name: string): Moment {
   return moment;
 }
 
-/** For the gateway's environment: it dies when the moment has come for the `nth` time. */
+/** The environment of a gateway that dies at the `nth` occurrence of the moment. */
 export function dieAt(name: string, nth = 1): Settings {
   momentOf(name);
   return {

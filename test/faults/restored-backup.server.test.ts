@@ -19,7 +19,7 @@ afterAll(async () => {
   for (const server of servers) await server.stop();
 });
 
-it('comes back whole from a base backup, and from a dump', { timeout: 6 * patienceMs }, async () => {
+it('a base backup and a dump are restored completely', { timeout: 6 * patienceMs }, async () => {
   const { url } = servers[0] ?? expect.fail();
   const settings = await serveSettings({ TILLGATE_DATABASE_URL: url });
   await playRestoredBackup({

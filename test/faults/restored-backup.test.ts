@@ -1,4 +1,4 @@
-// A backup of the embedded database that was taken while the gateway ran, restored as docs/operating.md says.
+// A backup of the embedded database, taken while the gateway runs and restored as documented in docs/operating.md.
 import { copyFileSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -10,7 +10,9 @@ import { patienceMs, runProgram, serveSettings, temporaryDirectory } from '../su
 import { quietLogger } from '../support/quiet-logger.ts';
 import { playRestoredBackup } from './restored-backup.ts';
 
-it('knows what was acknowledged, learns how the rest ended, and charges no customer twice', { timeout: 6 * patienceMs }, async () => {
+it('a restored backup has every acknowledged payment, settles the open one, and charges nothing twice', {
+  timeout: 6 * patienceMs,
+}, async () => {
   const dataDir = temporaryDirectory();
   const copy = join(temporaryDirectory(), 'copy.db');
   const settings = await serveSettings({ TILLGATE_DATA_DIR: dataDir });
@@ -29,7 +31,7 @@ it('knows what was acknowledged, learns how the rest ended, and charges no custo
   });
 });
 
-it('is a file for its user alone, whole or not there, and overwrites nothing', async () => {
+it('a backup is readable by its user only, complete or absent, and overwrites nothing', async () => {
   const dataDir = temporaryDirectory();
   const database = await openDatabase({ dataDir, role: 'gateway', clock: systemClock, logger: quietLogger });
   const { id: merchantId } = await seedMerchant(database.queries);
@@ -44,12 +46,12 @@ it('is a file for its user alone, whole or not there, and overwrites nothing', a
   await database.close();
 });
 
-it('is not made of a damaged database', async () => {
+it('a damaged database is not backed up', async () => {
   const dataDir = temporaryDirectory();
   const database = await openDatabase({ dataDir, role: 'gateway', clock: systemClock, logger: quietLogger });
   const { id: merchantId } = await seedMerchant(database.queries);
   await seedDevice(database.queries, merchantId);
-  // What a disk that lost a page would leave: a row whose owner is gone.
+  // As after the loss of a page on the disk: a row without its parent.
   await database.close();
   const { DatabaseSync } = await import('node:sqlite');
   const direct = new DatabaseSync(join(dataDir, 'tillgate.db'), { enableForeignKeyConstraints: false });
@@ -60,7 +62,7 @@ it('is not made of a damaged database', async () => {
   expect([existsSync(to), existsSync(`${to}.part`)]).toEqual([false, false]);
 });
 
-it('of PostgreSQL is left to its own tools', { timeout: 2 * patienceMs }, async () => {
+it('backup of PostgreSQL is refused in favour of its own tools', { timeout: 2 * patienceMs }, async () => {
   const refused = await runProgram(['backup', '--to', '/tmp/never'], { TILLGATE_DATABASE_URL: 'postgres://127.0.0.1:1/x' });
   expect([refused.code, refused.err]).toEqual([1, expect.stringMatching(/pg_dump/)]);
 });

@@ -1,6 +1,6 @@
-// One story for every way of backing up: a copy that is taken while a payment is on the terminal, another payment after it, the loss of
-// the database, and the gateway on the restored copy. What was acknowledged before the copy is there; what was under way is settled by
-// the terminal's journal; what came after stands in the bank's book alone, and a repeat of what is known charges nobody again.
+// One scenario for every kind of backup: a copy taken during a payment, another payment after it, the loss of the database, and the
+// gateway on the restored copy. Payments acknowledged before the copy are in it; the open one is settled by the terminal's journal;
+// later ones are only in the bank's book, and a repeat of a known payment charges nothing.
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { expectTerminalAgrees, type LedgerPlace, readBank, readLedger } from '../support/books.ts';
@@ -10,9 +10,9 @@ import { type Answer, eventually, reportOf } from '../support/till.ts';
 
 export interface BackupWay {
   settings: Settings;
-  /** Beside the running gateway. */
+  /** Runs beside the gateway. */
   backUp(): Promise<void>;
-  /** After the gateway was killed: the database is lost, and the copy takes its place. Says where it is now. */
+  /** After the gateway was killed: replaces the lost database with the copy. Returns its new location. */
   restore(): Promise<{ settings: Settings; place: LedgerPlace }>;
 }
 
@@ -46,7 +46,7 @@ export async function playRestoredBackup({ settings, backUp, restore }: BackupWa
     await shop.restartGateway();
     await shop.online(terminal.id);
 
-    // The repeat of what the copy knows as settled, and of what it knows as open, gets the outcome of then.
+    // A repeat of a payment that is settled or open in the copy returns the original outcome.
     expect(await pay('10.00', before)).toMatchObject({ errorCode: 22 });
     const told = await shop.till.get('/Device/Operation/Status', { documentNr: before });
     expect(reportOf(told)).toMatchObject({ operationId: reportOf(acknowledged)['operationId'] });
@@ -57,7 +57,7 @@ export async function playRestoredBackup({ settings, backUp, restore }: BackupWa
     );
     expect(reportOf(heard)).toMatchObject({ operationId: reportOf(underWay)['operationId'] });
     await close(heard, during);
-    // Nobody knows of the third one but the bank: this is what the docs tell to look for before opening.
+    // Only the bank has the third payment: the docs say to look for such payments before reopening.
     const asked = await shop.till.get('/Device/Operation/Status', { documentNr: after });
     expect(asked.errorCode).toBe(20);
     const ledger = await readLedger(restored.place);

@@ -1,4 +1,4 @@
-// The books of a kill series notice what they are there for: a second operation under one number or one Idempotency-Key, and one without an answer.
+// The checks of a kill series detect a second operation under one number or Idempotency-Key, and an operation without an answer.
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -19,8 +19,8 @@ function device(kind: 'terminal' | 'register', { bank = [], memory = [] }: { ban
 const told = (...oids: string[]) => oids.map((oid) => ({ oid }));
 const row = (id: string, document_nr: string | null) => ({ id, document_nr, receipt_uid: null });
 
-describe('the books of a kill series', () => {
-  it('have nothing to say when every operation belongs to one answer', () => {
+describe('the checks of a kill series', () => {
+  it('report nothing when every operation belongs to one answer', () => {
     const terminal = device('terminal', {
       bank: [
         { kind: 'decline', reference: 'no' },
@@ -40,7 +40,7 @@ describe('the books of a kill series', () => {
     expect(doneTwice([row('one', 'A'), row('two', 'A')], devices)).toEqual([]);
   });
 
-  it('report a second operation under one Idempotency-Key: of the two commands the till was answered about one', () => {
+  it('report a second operation under one Idempotency-Key, of which the till was answered about one only', () => {
     const memory = [
       { type: 'moneyIn', commandId: 'first' },
       { type: 'moneyIn', commandId: 'again' },
@@ -48,7 +48,7 @@ describe('the books of a kill series', () => {
     expect(doneUndelivered(told('again'), [device('register', { memory })])).toEqual(['moneyIn first']);
   });
 
-  it('report what was answered as refused and done, and what one command did twice', () => {
+  it('report a refused operation that was done, and a command that was done twice', () => {
     const bank = [
       { kind: 'charge', reference: 'refused' },
       { kind: 'refund', reference: 'twice' },
@@ -57,7 +57,7 @@ describe('the books of a kill series', () => {
     expect(doneUndelivered(told('twice'), [device('terminal', { bank })])).toEqual(['charge refused', 'refund twice']);
   });
 
-  it('tell of a charge that a register neither printed nor returned', () => {
+  it('report a charge that a register neither printed nor voided', () => {
     const bank = [
       { kind: 'charge', reference: 'kept', operationId: '1' },
       { kind: 'charge', reference: 'given back', operationId: '2' },
@@ -66,7 +66,7 @@ describe('the books of a kill series', () => {
     expect(doneUndelivered([], [device('register', { bank })])).toEqual(['charge without print kept']);
   });
 
-  it('tell of two charges under one documentNr', () => {
+  it('report two charges under one documentNr', () => {
     const bank = [
       { kind: 'charge', reference: 'one' },
       { kind: 'charge', reference: 'two' },

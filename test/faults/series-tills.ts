@@ -1,7 +1,7 @@
-// The tills of a kill series: they pay, print, move cash, make reports and invoice without pause, and repeat what was not answered until
-// it is clear, as an ERP does. A repeat is the same request under the same name: a documentNr or Receipt.Uid, an Idempotency-Key, or both;
-// under a key alone nothing but the key keeps it from being done twice. Every yes is written down with its OID: what a device did and no
-// till was told of was done once too often (series-books.ts).
+// The tills of a kill series: they pay, print, move cash, make reports and invoice without pause, and repeat unanswered calls until
+// there is an outcome, like an ERP. A repeat is the same request under the same documentNr or Receipt.Uid, Idempotency-Key, or both;
+// with a key alone only the key prevents a duplicate. Every success is recorded with its OID: a device operation without
+// such a record is a duplicate (series-books.ts).
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Random } from '../../src/kernel/random.ts';
@@ -10,23 +10,23 @@ import type { Shop, ShopDevice } from '../support/served-shop.ts';
 import type { Answer } from '../support/till.ts';
 
 export interface Acknowledged {
-  /** Of the command, as the ledger calls it. */
+  /** The name of the command in the ledger. */
   name: string;
   oid: string;
   report: string;
   isByKeyAlone: boolean;
-  /** It took more than one call to hear of it. */
+  /** It was acknowledged only after a repeat. */
   isRepeated: boolean;
 }
 
 interface TillsDeps {
   shop: Shop;
   random: Random;
-  /** Where callbacks go. */
+  /** The address of callbacks. */
   erpBase: string;
-  /** Who pays the invoices. */
+  /** The device that pays the invoices. */
   payingDeviceId: string;
-  /** What the killer is at. */
+  /** The current phase of the killer. */
   phase(): string;
 }
 
@@ -35,16 +35,16 @@ export interface Tills {
   readonly invoices: { OID: string; QR: string }[];
   /** Calls with an outcome. */
   readonly done: number;
-  /** Calls that got no answer, or one that says "not known". */
+  /** Calls without an answer, or with the answer "unknown". */
   readonly unanswered: number;
-  /** How long the one that waits longest has been without an outcome. */
+  /** The longest current wait for an outcome. */
   longestWaitMs(): number;
   useTerminal(device: ShopDevice): Promise<void>;
   useRegister(device: ShopDevice): Promise<void>;
   invoice(): Promise<void>;
 }
 
-/** By the number alone, by both, or by the key alone nothing is done twice. */
+/** The identifiers that prevent a duplicate: the number, both, or the key alone. */
 type Naming = 'number' | 'both' | 'key';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -58,10 +58,10 @@ export function createTills({ shop, random, erpBase, payingDeviceId, phase }: Ti
   const invoices: { OID: string; QR: string }[] = [];
   let done = 0;
   let unanswered = 0;
-  /** Since when each till that has no outcome asks for it. */
+  /** Start times of the calls without an outcome. */
   const waitingSince = new Set<{ at: number }>();
 
-  /** Until there is an outcome, whatever happens to the gateway meanwhile. */
+  /** Repeats the call until there is an outcome, whatever happens to the gateway. */
   async function insist(
     call: () => Promise<Answer | undefined>,
     isOpen = isOpenQuestion,
@@ -69,7 +69,7 @@ export function createTills({ shop, random, erpBase, payingDeviceId, phase }: Ti
     const since = { at: performance.now() };
     const endsAt = since.at + 4 * patienceMs;
     waitingSince.add(since);
-    /** How often which answer, or which trouble, for whoever has to find out why. */
+    /** Counts of answers and errors, for the failure message. */
     const heard: Record<string, number> = {};
     for (let calls = 1; ; calls += 1) {
       const note = (what: unknown) => {
@@ -91,7 +91,7 @@ export function createTills({ shop, random, erpBase, payingDeviceId, phase }: Ti
     }
   }
 
-  /** A command to a device; undefined: refused, which stands under its key for good. */
+  /** Sends a command to a device; undefined: refused, which is final under its key. */
   async function order(name: string, path: string, body: object, naming: Naming): Promise<Answer | undefined> {
     const key = naming === 'number' ? {} : newKey();
     const { answer, isRepeated } = await insist(() => shop.till.post(path, body, key));
@@ -114,7 +114,7 @@ export function createTills({ shop, random, erpBase, payingDeviceId, phase }: Ti
 
   async function sellByCard({ id: DeviceID }: ShopDevice): Promise<void> {
     const namedBy = naming();
-    // The calls about the payment need one in any case.
+    // Later calls about the payment need one in any case.
     const documentNr = randomUUID();
     const body = {
       DeviceID,
@@ -130,18 +130,18 @@ export function createTills({ shop, random, erpBase, payingDeviceId, phase }: Ti
     if (random.fraction() < 0.1) await order('CloseDay', '/Device/payment/closeDay', { DeviceID }, 'key');
   }
 
-  /** A terminal that lost its power before it began refuses; the document must be closed all the same. */
+  /** A terminal that lost power before the start refuses; the document must still be closed. */
   async function closeDocument(body: object): Promise<void> {
     const keyOrNone = () => (random.fraction() < 0.5 ? newKey() : {});
     let key = keyOrNone();
     const isNotClosed = (answer: Answer) => {
-      // A refusal stands under its key for good: to close is to ask anew.
+      // A refusal is final under its key: the next attempt needs a new one.
       if (answer.errorCode === refused) key = keyOrNone();
       return isOpenQuestion(answer) || answer.errorCode === refused;
     };
     const { answer, isRepeated } = await insist(() => shop.till.post('/Device/payment/CloseDoc', body, key), isNotClosed);
     expect(answer).toMatchObject({ errorCode: 0 });
-    // Its payment names it, whatever else does.
+    // Its payment identifies it in any case.
     acknowledge('CloseDoc', answer, { isByKeyAlone: false, isRepeated });
   }
 
@@ -156,7 +156,7 @@ export function createTills({ shop, random, erpBase, payingDeviceId, phase }: Ti
     await order('PrintReceipt', '/Device/Invoice/Pay', { DeviceID, Receipt }, namedBy);
   }
 
-  /** Nothing but a key can name cash and reports. */
+  /** Cash operations and reports are identified by a key only. */
   async function useRegister(device: ShopDevice): Promise<void> {
     const { id: DeviceID } = device;
     const Amount = amount(['00', '50', '87', '88', '89']);

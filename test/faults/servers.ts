@@ -1,5 +1,5 @@
-// Real servers for gateways in tests: PostgreSQL, Mosquitto, and RabbitMQ with the configuration that the project ships,
-// asking whichever gateway answers about its devices, as a load balancer in front of them would.
+// Real servers for gateways in tests: PostgreSQL, Mosquitto, and RabbitMQ with the shipped configuration,
+// which authenticates devices at any running gateway, as through a load balancer.
 import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { freePort } from '../support/free-port.ts';
@@ -13,7 +13,7 @@ export interface Servers {
   postgres: PostgresServer;
   mosquitto: MosquittoServer;
   rabbitmq: RabbitmqServer;
-  /** Of `count` gateways that share all three. */
+  /** Settings of `count` gateways that share all three. */
   settings: Settings[];
   stop(): Promise<void>;
 }
@@ -30,7 +30,7 @@ function forward(port: number, path: string, body: string, headers: IncomingMess
   });
 }
 
-/** Passes RabbitMQ's questions on to the first gateway that is there. */
+/** Forwards RabbitMQ's auth requests to the first gateway that answers. */
 async function startBalancer(ports: number[]) {
   const server = createServer(async (incoming, response) => {
     let body = '';
@@ -47,7 +47,7 @@ async function startBalancer(ports: number[]) {
 
 const brokerToken = 'the-token-of-the-test-broker';
 
-/** `database`: how PostgreSQL is started, if not alone. */
+/** `database`: starts PostgreSQL, by default a single server. */
 export async function startServers(
   count: number,
   more: Settings = {},

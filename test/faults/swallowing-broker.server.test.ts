@@ -1,5 +1,5 @@
-// Brokers that say a message has arrived and lose it: Mosquitto and RabbitMQ behind proxies that acknowledge what they drop. The command
-// finds its way by the other channel or is settled by Recall; nothing is charged twice, and the caller is answered correctly.
+// Brokers that confirm a message and lose it: Mosquitto and RabbitMQ behind proxies that acknowledge dropped messages. The command
+// arrives by the other channel or is settled by Recall; nothing is charged twice, and the caller is answered correctly.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { expectTerminalAgrees, readBank, readLedger } from '../support/books.ts';
@@ -18,9 +18,9 @@ let shop: Shop;
 let first: ShopDevice;
 let second: ShopDevice;
 
-/** What is lost from now on: commands to a device, or what a device says about them; presence always arrives. */
+/** Which messages are lost from now on: commands to a device, or its answers; presence always arrives. */
 let loses: (channel: Channel, deviceId: string, what: 'command' | 'answer') => boolean = () => false;
-/** How many were, and how many of those asked for Recall. */
+/** Number of lost messages, and of lost Recalls among them. */
 let lost = 0;
 let lostRecalls = 0;
 
@@ -79,22 +79,22 @@ async function closeAndCompare(device: ShopDevice, body: Body, answer: Answer): 
 }
 
 describe('a broker that confirms a message and loses it', () => {
-  it('loses the command on MQTT: the other channel brings it, once', slowTest, async () => {
+  it('loses the command on MQTT: it arrives by the other channel, once', slowTest, async () => {
     loses = (channel, _id, what) => channel === 'mqtt' && what === 'command';
     const body = newBody(first, '10.00');
     await closeAndCompare(first, body, await pay(body));
     expect(lost).toBeGreaterThan(0);
   });
 
-  it('loses the answers on MQTT: the call still gets the outcome', slowTest, async () => {
+  it('loses the answers on MQTT: the call still returns the outcome', slowTest, async () => {
     loses = (channel, _id, what) => channel === 'mqtt' && what === 'answer';
     const body = newBody(first, '11.00');
     await closeAndCompare(first, body, await pay(body));
     expect(lost).toBeGreaterThan(0);
   });
 
-  it('and so does the other one: the call gets the outcome that Recall finds when both work again', slowTest, async () => {
-    // No command reaches the first terminal; nothing that the second one says reaches us.
+  it('on both channels: the call returns the outcome that Recall finds when both work again', slowTest, async () => {
+    // No command reaches the first terminal; no answer of the second one reaches the gateway.
     loses = (_channel, id, what) => (id === first.id ? what === 'command' : what === 'answer');
     const [unseen, unheard] = [newBody(first, '12.00'), newBody(second, '13.00')];
     const told = [pay(unseen), pay(unheard)] as const;
@@ -109,7 +109,7 @@ describe('a broker that confirms a message and loses it', () => {
 
     loses = () => false;
     for (const proxy of proxies) proxy.cut();
-    // It never reached the terminal and cannot begin any more: not done, and free to be tried again.
+    // It never reached the terminal and can no longer start: not done, and free for a retry.
     expect(await told[0]).toMatchObject({ errorCode: 30 });
     const heard = await told[1];
     const states = async ({ documentNr }: Body) => (await readLedger(servers.postgres)).filter((row) => row.document_nr === documentNr);

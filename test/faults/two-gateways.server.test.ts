@@ -1,4 +1,4 @@
-// Two gateways on one PostgreSQL, one RabbitMQ and one Mosquitto: one charge whichever gateway is called, and one takes over from the other.
+// Two gateways on one PostgreSQL, one RabbitMQ and one Mosquitto: one charge whichever is called, and each takes over for the other.
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -63,7 +63,7 @@ async function close(till: Till, report: string | undefined, documentNr: string)
 }
 
 describe('two gateways', () => {
-  it('asked for different payments on one terminal at once: one charge, and 31 for the others', slowTest, async () => {
+  it('called for different payments on one terminal at once: one charge, and 31 for the others', slowTest, async () => {
     const before = charges().length;
     const pays = Array.from({ length: 10 }, (_, index) => {
       const body = { DeviceID: terminal.id, amount: 60 + index, documentNr: randomUUID() };
@@ -77,7 +77,7 @@ describe('two gateways', () => {
     await close(otherTill, winner?.answer.report, winner?.body.documentNr ?? '');
   });
 
-  it('asked for the same payment at once: both hear the one answer', slowTest, async () => {
+  it('called for the same payment at once: both return the one answer', slowTest, async () => {
     const before = charges().length;
     const body = { DeviceID: terminal.id, amount: 75, documentNr: randomUUID() };
     const answers = await Promise.all([shop.till, otherTill, shop.till, otherTill].map((till) => till.post('/Device/payment/Pay', body)));
@@ -87,7 +87,7 @@ describe('two gateways', () => {
     await close(shop.till, answers[0]?.report, body.documentNr);
   });
 
-  it('of which one is killed in the middle of a Pay: the repeat on the other returns the first outcome', slowTest, async () => {
+  it('one of which is killed during a Pay: the repeat on the other returns the first outcome', slowTest, async () => {
     const before = charges().length;
     const body = { DeviceID: terminal.id, amount: '76.64', documentNr: randomUUID() };
     const first = shop.till.tryPost('/Device/payment/Pay', body);
@@ -101,7 +101,7 @@ describe('two gateways', () => {
     await close(otherTill, repeated.report, body.documentNr);
   });
 
-  it('of which one is killed after an answer got lost: the other finds the outcome without any call', slowTest, async () => {
+  it('one of which is killed after an answer was lost: the other finds the outcome without a call', slowTest, async () => {
     await shop.restartGateway();
     await shop.online(register.id);
     const Uid = randomUUID();
@@ -113,7 +113,7 @@ describe('two gateways', () => {
     await register.program.prints(/77\.86/);
     await shop.gateway.kill9();
     expect(await first).toBeUndefined();
-    // Within 15 s of the death, by the missing heartbeat; some more for a busy machine.
+    // Within 15 s of the kill, by the missing heartbeat; some more on a busy machine.
     const settled = async () => (await readLedger(servers.postgres)).find((row) => row.name === 'PrintReceipt' && row.state === 'done');
     expect(await eventually('it is settled', settled, Boolean)).toMatchObject({ settled_by: 'recall' });
     expect(await otherTill.post('/Device/Invoice/Pay', body)).toMatchObject({ errorCode: 0 });
@@ -121,7 +121,7 @@ describe('two gateways', () => {
   });
 });
 
-describe('serve beside a living instance', () => {
+describe('serve beside a running instance', () => {
   const embeddedOn = async (settings: Settings): Promise<Settings> => {
     const { TILLGATE_MQTT_URL: _mqtt, TILLGATE_QUEUE_URL: _queue, ...rest } = settings;
     return { ...rest, TILLGATE_PORT: String(await freePort()), TILLGATE_MQTT_PORT: String(await freePort()) };
@@ -134,11 +134,11 @@ describe('serve beside a living instance', () => {
       new RegExp(`^Another instance \\(process ${other.pid} on \\S+\\) .*MQTT broker and queue.*TILLGATE_MQTT_URL and TILLGATE_QUEUE_URL`),
     );
     expect(refused.err.trim().split('\n')).toHaveLength(1);
-    // The living one has noticed nothing.
+    // The running instance is not affected.
     expect(await otherTill.get('/Device/Device/Status', { DeviceID: terminal.id })).toMatchObject({ errorCode: 0 });
   });
 
-  it('refuses to join an instance whose own broker is embedded, but not one that was killed', slowTest, async () => {
+  it('refuses to join an instance with an embedded broker, but not one that was killed', slowTest, async () => {
     const [, second = {}] = servers.settings;
     await other.terminate();
     const embedded = await embeddedOn(second);
@@ -151,7 +151,7 @@ describe('serve beside a living instance', () => {
     const again = startProgram(['serve', '--json'], embedded);
     await again.prints(/waiting for its next heartbeat/);
     expect(again.out()).not.toContain('"baseUrl"');
-    // As if no heartbeat had come for long enough.
+    // As if the heartbeat had been missing for long enough.
     await inDatabase(servers.postgres, `update instances set heartbeat_at = heartbeat_at - 60000 where pid = ${alone.pid}`);
     await again.prints(/^\{"baseUrl":/m);
     await again.kill9();

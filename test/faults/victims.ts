@@ -1,4 +1,4 @@
-// Who is killed in a series, and how: a program or a server at random, or a gateway that dies by itself at a named moment.
+// The victims of a kill series: a program or a server at random, or a gateway that kills itself at a named moment.
 import { type Program, patienceMs, type Settings } from '../support/gateway-process.ts';
 import type { ShopDevice } from '../support/served-shop.ts';
 import type { Victim } from './kill-series.ts';
@@ -19,8 +19,8 @@ export function gatewayVictim(name: string, life: Life): Victim {
 }
 
 /**
- * Killed twice a round: at random, and then in a life that knows its end, at the next of the named moments. The moment must come.
- * A moment of the start comes before that life has begun.
+ * Killed twice a round: at random, and then at the next of the named moments, in a run that is set up for it. The moment must occur.
+ * A moment of the start occurs before that run is ready.
  */
 export function gatewayAtMoments(name: string, life: Life, chosen = [...Object.keys(moments), ...Object.keys(startMoments)]): Victim {
   let round = 0;
@@ -47,7 +47,7 @@ export function gatewayAtMoments(name: string, life: Life, chosen = [...Object.k
         );
         if (hasStarted) throw new Error(`The gateway started, and never came to the moment "${moment}".`);
       } else {
-        // Now the first, now the second or third time, so that not always the first sale after a start is hit.
+        // The first, second or third occurrence, so that not always the first sale after a start is hit.
         await life.start(dieAt(moment, 1 + (round % 3)));
         await dies(moment);
       }
@@ -57,7 +57,7 @@ export function gatewayAtMoments(name: string, life: Life, chosen = [...Object.k
   };
 }
 
-/** Now one, now the other. */
+/** Uses the victims in turn. */
 export function takingTurns(victims: Victim[]): Victim {
   let turn = 0;
   const current = () => {
