@@ -1,4 +1,4 @@
-// The API page of a sandbox in a real browser, on a screen and on a phone: what it fills in works as it stands, and schemas are open.
+// The API page of a sandbox in a real browser, on a screen and on a phone: its prefilled calls work, and schemas are expanded.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exampleApiKey, exampleErp, exampleRegister, exampleTerminal } from '../../src/http/examples.ts';
@@ -16,7 +16,7 @@ afterAll(async () => {
   await shop?.close();
 });
 
-/** Of the page that was opened last, from its first request on. */
+/** The events of the page opened last, from its first request on. */
 let watched: Watched;
 
 async function openDocs(width: number): Promise<Page> {
@@ -27,7 +27,7 @@ async function openDocs(width: number): Promise<Page> {
   return page;
 }
 
-/** Opens a call, lets it be tried as it is filled in, and gives the answer. */
+/** Opens a call, executes it with the prefilled values, and returns the answer. */
 async function tryIt(page: Page, id: string): Promise<Record<string, unknown>> {
   const call = page.locator(`#operations-${id}`);
   await call.locator('.opblock-summary').click();
@@ -44,7 +44,7 @@ async function execute(page: Page, id: string): Promise<Record<string, unknown>>
 }
 
 describe('the API page', () => {
-  it('on a phone tries calls of each mode with the key and the devices of the sandbox, and loads nothing from elsewhere', async () => {
+  it('executes calls of each mode on a phone with the key and devices of the sandbox, and loads nothing from elsewhere', async () => {
     const page = await openDocs(390);
     expect(await tryIt(page, 'Terminal_status-deviceStatus')).toMatchObject({ errorCode: 0 });
     expect(await tryIt(page, 'QR_Mode-createInvoice')).toMatchObject({ errorCode: 0, QR: expect.any(String) });
@@ -60,7 +60,7 @@ describe('the API page', () => {
   }, 60_000);
 
   it.each([1280, 390])(
-    'shows a schema with all that is in it, %i pixels wide',
+    'shows a schema with all its fields, %i pixels wide',
     async (width) => {
       const page = await openDocs(width);
       const call = page.locator('#operations-Fiscal_Mode-printReceipt');
@@ -74,7 +74,7 @@ describe('the API page', () => {
   );
 });
 
-it('the calls of the cabinet have a page of their own', async () => {
+it('the calls of the cabinet have their own page', async () => {
   const page = await openDocs(1280);
   await page.getByRole('link', { name: 'Calls of the cabinet' }).click();
   await page.locator('#operations-Cabinet-readDevelopers').waitFor();
@@ -82,8 +82,8 @@ it('the calls of the cabinet have a page of their own', async () => {
   await page.context().close();
 }, 60_000);
 
-describe('what the page is drawn from', () => {
-  it('holds no made-up id in the sandbox, and may not be kept', async () => {
+describe('the document of the page', () => {
+  it('contains no example ids in the sandbox, and may not be cached', async () => {
     const response = await fetch(`${shop.sandbox.baseUrl}/docs/openapi.json`);
     const text = await response.text();
     for (const madeUp of [exampleApiKey, exampleTerminal, exampleRegister, exampleErp]) expect(text).not.toContain(madeUp);
@@ -91,7 +91,7 @@ describe('what the page is drawn from', () => {
     expect(response.headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  it('leaves the document for programs as it is everywhere', async () => {
+  it('is separate from the document for programs, which has no key of the sandbox', async () => {
     const text = await (await fetch(`${shop.sandbox.baseUrl}/openapi.json`)).text();
     expect(text).toContain(exampleApiKey);
     expect(text).not.toContain(shop.sandbox.file.apiKey);

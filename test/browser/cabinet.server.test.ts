@@ -1,5 +1,5 @@
-// The cabinet in a real browser against a real sandbox: every page has its name, asks nobody but this gateway, breaks no rule of
-// the content policy, has nothing that axe calls serious in either theme, and fits a phone.
+// The cabinet in a real browser against a real sandbox: every page has its heading, loads from this gateway only, complies with the
+// content security policy, has no serious axe finding in either theme, and fits a phone.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSandboxShop, type SandboxShop } from '../e2e/sandbox-shop.ts';
@@ -61,8 +61,8 @@ async function inBothThemes(): Promise<string[]> {
   return [...light, ...dark.map((finding) => `dark: ${finding}`)];
 }
 
-describe('coming in', () => {
-  it('leads a browser from {base_url} to the sign-in page, which is the sandbox and says so', async () => {
+describe('signing in', () => {
+  it('redirects a browser from {base_url} to the sign-in page, which says that it is the sandbox', async () => {
     await page.goto(shop.sandbox.baseUrl);
     await page.getByRole('heading', { level: 1, name: 'Sign in', exact: true }).waitFor();
     expect(page.url()).toMatch(/\/cabinet/);
@@ -75,7 +75,7 @@ describe('coming in', () => {
 });
 
 describe('every page', () => {
-  it.each(pages)('%s has a link, a heading and nothing serious in light and dark', async (name, path) => {
+  it.each(pages)('%s has a link, a heading and no serious finding in light and dark', async (name, path) => {
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click();
     await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
     expect(new URL(page.url()).pathname).toBe(`/tillgate/cabinet${path}`);
@@ -83,7 +83,7 @@ describe('every page', () => {
     expect(await inBothThemes()).toEqual([]);
   });
 
-  it('has nothing serious on the pages of a sale, an invoice, a callback, a device and an entry of the audit log', {
+  it('has no serious finding for a sale, an invoice, a callback, a device and an audit log entry', {
     timeout: 60_000,
   }, async () => {
     for (const path of details()) {
@@ -93,10 +93,10 @@ describe('every page', () => {
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
 
-  it('fits a phone without sideways scrolling, and has nothing serious there, in every language', { timeout: 120_000 }, async () => {
+  it('fits a phone without horizontal scrolling, and has no serious finding there, in every language', { timeout: 120_000 }, async () => {
     const found: string[] = [];
     const paths = [...pages.map(([, one]) => one), '/overview?period=7d', ...details()];
-    // At the same time, because most of it is waiting.
+    // Concurrently, because most of the time is waiting.
     await Promise.all(
       ['en', 'ro', 'ru'].map(async (language) => {
         const person = await newPerson(browser);
@@ -122,7 +122,7 @@ describe('every page', () => {
 });
 
 describe('a sale', () => {
-  it('is found in the list, opened with the keyboard, and tells its story', async () => {
+  it('is found in the list, opened with the keyboard, and shows its timeline', async () => {
     await open('/payments');
     await page.getByRole('cell', { name: '150.50' }).waitFor();
     await page.keyboard.press('j');
@@ -134,7 +134,7 @@ describe('a sale', () => {
     expect(await seriousFindings(page)).toEqual([]);
   });
 
-  it('closes its document from a dialog that said before what will happen', async () => {
+  it('closes its document in a dialog that states the consequence first', async () => {
     await page.getByRole('button', { name: 'Close document' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('No money moves.').waitFor();
@@ -143,7 +143,7 @@ describe('a sale', () => {
     await page.getByText('Nothing to do.').waitFor();
   });
 
-  it('fits a phone, with its timeline as one line', async () => {
+  it('fits a phone, with its timeline in one column', async () => {
     await page.setViewportSize(phone);
     await open(`/payments/${saleId}`);
     await page.getByRole('tab', { name: 'Timeline' }).waitFor();
@@ -168,13 +168,13 @@ describe('languages and themes', () => {
   });
 });
 
-describe('the browser as a whole', () => {
-  it('asked only this gateway, and broke no rule', () => {
+describe('the browser', () => {
+  it('has loaded from this gateway only, without a policy violation', () => {
     expect([...watched.asked]).toEqual([new URL(cabinet).origin]);
     expect(watched.complaints).toEqual([]);
   });
 
-  it.each(['en-GB', 'ro', 'ru'])('loads less than 220 KB, fonts included, until the first page is shown in %s', async (locale) => {
+  it.each(['en-GB', 'ro', 'ru'])('loads less than 220 KB, fonts included, for the first page in %s', async (locale) => {
     const fresh = await browser.newContext({ locale });
     const first = await fresh.newPage();
     let bytes = 0;

@@ -1,4 +1,4 @@
-// Daily work in a real browser: sales in the list, a sale found by what a customer has in hand, and what is printed.
+// Daily work in a real browser: sales in the list, a sale found by its card or document, and printing.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSandboxShop, type SandboxShop } from '../e2e/sandbox-shop.ts';
@@ -49,7 +49,7 @@ async function catchPrinting(): Promise<void> {
 }
 
 describe('Payments', () => {
-  it('lists a sale once, with its receipt and the ERP, and says what the list comes to', async () => {
+  it('lists a sale once, with its receipt and the ERP, and shows the totals of the list', async () => {
     await open('/payments');
     const row = page.getByRole('row').filter({ hasText: '218.40' });
     await row.getByText('printed').waitFor();
@@ -59,7 +59,7 @@ describe('Payments', () => {
     expect(await seriousFindings(page)).toEqual([]);
   });
 
-  it('filters by several states, and keeps the view under a name', async () => {
+  it('filters by several states, and saves the view under a name', async () => {
     await page.getByRole('button', { name: 'State', exact: true }).click();
     await page.getByRole('button', { name: 'Declined', exact: true }).click();
     await page.getByRole('button', { name: 'Not executed', exact: true }).click();
@@ -79,7 +79,7 @@ describe('Payments', () => {
 describe('the search box', () => {
   const box = () => page.getByRole('combobox', { name: /Find a document/ });
 
-  it('finds a sale by the last digits of its card and by the beginning of its document', async () => {
+  it('finds a sale by the last digits of its card and by the start of its document', async () => {
     await open('/overview');
     for (const text of [paid.card, paid.documentNr.slice(0, 5), paid.authCode.slice(0, 4)]) {
       await expect
@@ -99,7 +99,7 @@ describe('the search box', () => {
     await page.getByRole('row').filter({ hasText: '218.40' }).waitFor();
   }, 120_000);
 
-  it('opens by Enter what was typed, also before its results have arrived', async () => {
+  it('opens the typed id with Enter, even before its results have arrived', async () => {
     await open('/overview');
     await box().fill(paid.documentNr.slice(0, 5));
     await page.getByRole('option').filter({ hasText: '218.40 MDL' }).first().waitFor();
@@ -114,7 +114,7 @@ describe('the search box', () => {
     await page.unroute('**/cabinet/api/search?*');
   });
 
-  it('leads to the list that holds the results: receipts are fiscal operations', async () => {
+  it('opens the list with the results: receipts are fiscal operations', async () => {
     await box().fill('R-0001');
     await page.getByRole('option').filter({ hasText: 'Fiscal receipt' }).first().waitFor();
     await page.getByRole('option', { name: 'Show all results' }).click();
@@ -122,14 +122,14 @@ describe('the search box', () => {
     await page.getByRole('row').filter({ hasText: '218.40' }).waitFor();
   });
 
-  it('opens pages and actions by Ctrl+K', async () => {
+  it('opens pages and actions with Ctrl+K', async () => {
     await page.keyboard.press('Control+k');
     await page.keyboard.type('create k');
     await page.getByRole('option', { name: 'Create key' }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
     expect(page.url()).toContain('/keys');
-    // Also where the page is open already.
+    // Also if the page is already open.
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('Control+k');
@@ -141,7 +141,7 @@ describe('the search box', () => {
 });
 
 describe('a sale', () => {
-  it('shows its bank by name, starts at the top, and says how much can be refunded', async () => {
+  it('shows its bank by name, starts at the top, and shows how much can be refunded', async () => {
     await open('/payments');
     await page.evaluate('window.scrollTo(0, 400)');
     await page.getByRole('row').filter({ hasText: '218.40' }).click();
@@ -155,7 +155,7 @@ describe('a sale', () => {
     await page.keyboard.press('Escape');
   });
 
-  it('prints its receipt, and an invoice its QR', async () => {
+  it('prints its receipt, and an invoice prints its QR', async () => {
     await open(`/payments/${paid.id}`);
     await catchPrinting();
     await page.getByRole('button', { name: 'Print receipt' }).click();
@@ -170,7 +170,7 @@ describe('a sale', () => {
 });
 
 describe('Devices', () => {
-  it('reads a status at once, without a question', async () => {
+  it('reads a status at once, without a confirmation', async () => {
     await open('/devices');
     await page.getByRole('button', { name: 'Status', exact: true }).first().click();
     await page.getByRole('dialog').getByText('It answered').or(page.getByRole('dialog').locator('pre')).first().waitFor();

@@ -1,4 +1,4 @@
-// The first minutes with the cabinet in a real browser: a page that cannot be loaded, an empty sandbox, a payment that is left open.
+// The first minutes with the cabinet in a real browser: a page that cannot be loaded, an empty sandbox, a payment left open.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSandboxShop, type SandboxShop } from '../e2e/sandbox-shop.ts';
@@ -29,7 +29,7 @@ const goTo = (name: string) => page.getByRole('navigation', { name: 'Pages' }).g
 describe('a page that cannot be loaded', () => {
   const asset = '**/assets/devices-*';
 
-  it('leaves the frame, and is loaded again once the network is back', async () => {
+  it('keeps the navigation, and is loaded again once the network is back', async () => {
     await open('/overview');
     let isAway = true;
     await page.route('**/*', (route) => (isAway ? route.abort('internetdisconnected') : route.continue()));
@@ -43,7 +43,7 @@ describe('a page that cannot be loaded', () => {
     await page.unroute('**/*');
   });
 
-  it('reloads once after a new build, and not for ever when the file stays away', async () => {
+  it('reloads once after a new build, and not again while the file is missing', async () => {
     await page.evaluate('sessionStorage.clear()');
     await open('/overview');
     let loads = 0;
@@ -55,7 +55,7 @@ describe('a page that cannot be loaded', () => {
     await heading(page, 'This page could not be loaded');
     await expect.poll(() => loads, { timeout: 10_000 }).toBe(1);
     await heading(page, 'This page could not be loaded');
-    // Longer than the next probe.
+    // Longer than the interval of the next probe.
     await page.waitForTimeout(2_500);
     expect(loads).toBe(1);
     // The other pages work.
@@ -69,7 +69,7 @@ describe('a page that cannot be loaded', () => {
 });
 
 describe('an empty sandbox', () => {
-  it('shows three first steps on the Overview, and does not say that all is well', async () => {
+  it('shows three first steps on the Overview, and does not claim that all is well', async () => {
     await open('/overview');
     const steps = page.getByRole('region', { name: 'First steps' });
     await steps.waitFor();
@@ -79,7 +79,7 @@ describe('an empty sandbox', () => {
     expect(await seriousFindings(page)).toEqual([]);
   });
 
-  it('has its only merchant chosen in every form', async () => {
+  it('has its only merchant preselected in every form', async () => {
     await open('/keys');
     await page.getByRole('button', { name: 'Create key' }).first().click();
     const field = page.getByRole('dialog').getByLabel('Merchant');
@@ -88,8 +88,8 @@ describe('an empty sandbox', () => {
   });
 });
 
-describe('a payment that is left open', () => {
-  it('is sent from Developers, which leads to it', async () => {
+describe('a payment left open', () => {
+  it('is sent from Developers, which links to it', async () => {
     await open('/overview');
     await page.getByRole('link', { name: 'Open Developers' }).click();
     await page.getByRole('button', { name: 'Send call' }).click();
@@ -99,7 +99,7 @@ describe('a payment that is left open', () => {
     expect(page.url()).toContain('/payments/');
   });
 
-  it('keeps a story from starting, which says why and accuses no book', async () => {
+  it('prevents the start of a story, which gives the reason and reports no difference of the books', async () => {
     await open('/playground');
     await page.getByRole('button', { name: 'Play story' }).click();
     const outcome = page.getByRole('region', { name: 'What the ERP had to do' });
@@ -108,19 +108,19 @@ describe('a payment that is left open', () => {
     expect(await seriousFindings(page)).toEqual([]);
   });
 
-  it('is closed from the Playground, and the story ends well', async () => {
+  it('is closed from the Playground, and the story then succeeds', async () => {
     await page.getByRole('button', { name: 'Close document' }).click();
     await page.getByText('It takes no new payment until then.').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Replay story' }).click();
     await page.getByRole('region', { name: 'What the ERP had to do' }).getByText('Nothing.', { exact: true }).waitFor({ timeout: 60_000 });
   }, 90_000);
 
-  it('is closed from Developers too', async () => {
+  it('is closed from Developers as well', async () => {
     await open('/developers?call=pay');
     await page.getByRole('button', { name: 'Send call' }).click();
     await page.getByRole('button', { name: 'Close document' }).click();
     await page.getByText('The document is closed; the terminal is free.').waitFor();
-    // The Overview has something to show now.
+    // The Overview has a sale now.
     await open('/overview');
     await page.getByText('Money today').waitFor();
     expect(await page.getByRole('region', { name: 'First steps' }).count()).toBe(0);

@@ -1,4 +1,4 @@
-// Pages that live: what is new waits to be asked for, tabs share one event stream, and a gateway that went away is said and healed from.
+// Live updates: new rows are shown on request, tabs share one event stream, and a lost gateway is reported and recovered from.
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/till.ts';
@@ -36,8 +36,8 @@ async function createInvoice(price: number): Promise<void> {
 
 const rows = (of: Page) => of.getByRole('table', { name: 'Invoices' }).locator('tbody tr');
 
-describe('a list that lives', () => {
-  it('says "3 new", moves nothing, and shows them when asked', async () => {
+describe('a live list', () => {
+  it('announces "3 new" without moving rows, and shows them on click', async () => {
     await open(page, served.cabinet, '/invoices');
     await rows(page).first().waitFor();
     const before = await rows(page).first().boundingBox();
@@ -75,7 +75,7 @@ describe('two tabs', () => {
 });
 
 describe('a lost connection', () => {
-  it('is said, and heals by itself with what happened meanwhile', async () => {
+  it('is reported, and recovers without a reload, with the missed events', async () => {
     const lost = page.getByText('The connection to the gateway is lost.');
     const shown = await rows(page).count();
     await served.stopGateway();

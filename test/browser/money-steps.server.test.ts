@@ -1,5 +1,5 @@
-// The safe next steps in a real browser: each says its consequence before it runs, moves the money once however it is clicked, asks for the
-// password again after fifteen minutes, and leaves the person's name in the timeline.
+// Money steps in a real browser: each states its consequence first, moves the money once however it is clicked, asks for the
+// password again after fifteen minutes, and records the person's name in the timeline.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/till.ts';
@@ -39,7 +39,7 @@ async function openStep(path: string, name: string, consequence: string): Promis
 }
 
 describe('a refund', () => {
-  it('takes no more than what is left, and two clicks are one refund in the ledger', async () => {
+  it('is limited to the remaining amount, and two clicks are one refund in the ledger', async () => {
     const sale = await paid(shop, 150);
     await closed(shop, sale);
     await openStep(sale.path, 'Refund…', 'gives money back to the card');
@@ -61,11 +61,11 @@ describe('a refund', () => {
     expect(await page.getByRole('list').filter({ hasText: 'Refund' }).getByText('Olga Operator').count()).toBeGreaterThan(0);
   });
 
-  it('whose answer was lost is sent again under the same key, and stays one', async () => {
+  it('whose answer was lost is sent again under the same key, and is executed once', async () => {
     const sale = await paid(shop, 60);
     await closed(shop, sale);
     await openStep(sale.path, 'Refund…', 'gives money back to the card');
-    // A part, so that a second one would find enough left.
+    // A partial amount, so that a second refund would be possible.
     await dialog().getByLabel('Amount, MDL').fill('20');
     let isFirst = true;
     await page.route('**/refund', async (route) => {
@@ -85,7 +85,7 @@ describe('a refund', () => {
 });
 
 describe('the other steps', () => {
-  it('void takes the whole payment back', async () => {
+  it('void cancels the whole payment', async () => {
     const sale = await paid(shop, 75);
     await openStep(sale.path, 'Void…', 'Cancels the whole payment');
     await dialog().getByRole('button', { name: 'Void payment' }).click();
@@ -103,7 +103,7 @@ describe('the other steps', () => {
     expect(asked.answer.errorCode).toBe(0);
   });
 
-  it('ask reads the journal, and the timeline says who asked', async () => {
+  it('ask reads the journal, and the timeline names the person', async () => {
     await openStep(asked.path, 'Ask the device again', 'Changes nothing.');
     await dialog().getByRole('button', { name: 'Ask device' }).click();
     await dialog().waitFor({ state: 'detached' });
@@ -111,8 +111,8 @@ describe('the other steps', () => {
     await closed(shop, asked);
   });
 
-  it('decide needs a side and a reason, and both are kept with the name', async () => {
-    // The customer is slow, the terminal falls silent, and its five minutes pass: only a person can find out.
+  it('decide needs an outcome and a reason, which are stored with the name', async () => {
+    // The customer is slow, the terminal goes offline, and its five minutes pass: only a person can decide.
     const documentNr = crypto.randomUUID();
     void shop.till.tryPost('/Device/payment/Pay', { DeviceID: shop.terminal, amount: 90.64, documentNr });
     const isSent = async () => (await served.admin('/commands?mode=cards&minAmount=90.64&maxAmount=90.64'))['commands'] as { id: string }[];
@@ -135,7 +135,7 @@ describe('the other steps', () => {
     decided = { id, documentNr };
   });
 
-  it('a decision that the terminal contradicts when it is back is on the list until an operator has resolved it', async () => {
+  it('a decision contradicted by the terminal is in Attention until an operator has resolved it', async () => {
     await open(page, served.cabinet, '/attention');
     const entry = page.getByText('was settled as "refused"').first();
     await entry.waitFor();
@@ -165,7 +165,7 @@ describe('the other steps', () => {
 });
 
 describe('after fifteen minutes', () => {
-  it('a money step asks for the password first, goes on by itself, and a wrong one does nothing', async () => {
+  it('a money step asks for the password, then continues; a wrong password does nothing', async () => {
     const sale = await paid(other, 50);
     served.clock.leapTo(served.clock.now() + 111 * 60_000);
     await openStep(sale.path, 'Void…', 'Cancels the whole payment');

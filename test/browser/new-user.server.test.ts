@@ -1,4 +1,4 @@
-// Somebody who has never seen Tillgate, from the start of the sandbox to a finished story, played step by step, and a payment found by search.
+// A new user, from the start of the sandbox through a story, step by step, to its payment found by search.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSandboxShop, type SandboxShop } from '../e2e/sandbox-shop.ts';
@@ -45,7 +45,7 @@ describe('a new user', () => {
     for (let step = 0; step < 4; step += 1) {
       await page.locator('.story-steps li.done, .story-steps li.mishap').nth(step).waitFor({ timeout: 60_000 });
       await expect.poll(() => next.isEnabled(), { timeout: 30_000 }).toBe(true);
-      // The books stay in view, whatever the stage is tall.
+      // The books stay visible, however tall the stage is.
       expect(await isInView('.books')).toBe(true);
       await next.click();
     }

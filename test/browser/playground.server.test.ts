@@ -1,5 +1,5 @@
-// The Playground in a real browser against a real sandbox: every button does what it says on real devices, each of the six stories comes
-// to its verdict, and the four books agree, on the page and in the API. Nothing serious for axe, no sideways scrolling, one origin.
+// The Playground in a real browser against a real sandbox: every button works on the virtual devices, each of the six stories reaches
+// its verdict, and the four books agree, on the page and in the API. No serious axe finding, no horizontal scrolling, one origin.
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PlaygroundView } from '../../src/cabinet/playground/view-schema.ts';
@@ -27,7 +27,7 @@ const complaints: string[] = [];
 async function newPage(reducedMotion: 'reduce' | 'no-preference'): Promise<Page> {
   context = await browser.newContext({ reducedMotion, locale: 'en-GB', viewport: { width: 1440, height: 1000 }, permissions });
   const opened = await context.newPage();
-  // Well below the test's own time, so that a failure says what it waited for.
+  // Well below the time-out of the test, so that a failure names the element it waited for.
   opened.setDefaultTimeout(15_000);
   opened.on('request', (request) => asked.add(new URL(request.url()).origin));
   opened.on('console', (message) => {
@@ -51,7 +51,7 @@ afterAll(async () => {
   await shop?.close();
 });
 
-/** What the page reads, read beside it. */
+/** The data of the page, read from the API. */
 async function state(): Promise<PlaygroundView> {
   const answer = await page.evaluate(`fetch('${cabinet}/api/playground').then((response) => response.json())`);
   return answer as PlaygroundView;
@@ -65,14 +65,14 @@ const heard = (text: string) => page.getByRole('region', { name: 'ERP: what it r
 const onTheWire = (text: string) =>
   page.getByRole('region', { name: 'On the wire' }).getByRole('listitem').filter({ hasText: text }).first().waitFor();
 
-/** The page says so, the API says so, and both name the same four sums. */
+/** The page and the API agree, with the same four sums. */
 async function expectBooksAgree(): Promise<PlaygroundView['books']> {
   await until(async () => (await state()).books.underWay === 0, 30_000);
   await page.getByRole('region', { name: 'The four books' }).getByText('All agree').waitFor();
   const { books } = await state();
   expect([books.agree, books.differences]).toEqual([true, []]);
   for (const name of ['bank', 'ledger', 'fiscal', 'erp'] as const) {
-    // The page hears of it a moment after the API knows.
+    // The page updates a moment after the API.
     const shown = async () => Number((await page.locator(`[data-book="${name}"]`).innerText()).replace(/[^\d.]/g, ''));
     await until(async () => (await shown()) === books[name].sum, 10_000);
   }
@@ -83,7 +83,7 @@ async function expectBooksAgree(): Promise<PlaygroundView['books']> {
 const sidewaysPx = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
 describe('the page', () => {
-  it('is led to by the bar of the sandbox and by the navigation', async () => {
+  it('is linked from the sandbox bar and the navigation', async () => {
     await page.locator('.sandbox-bar').getByRole('link', { name: 'Open Playground' }).click();
     await page.getByRole('heading', { level: 1, name: 'Playground', exact: true }).waitFor();
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Overview' }).click();
@@ -91,7 +91,7 @@ describe('the page', () => {
     await page.getByRole('heading', { level: 1, name: 'Playground', exact: true }).waitFor();
   });
 
-  it('says while empty what will appear, with all four terminals and both registers to choose from', async () => {
+  it('explains its empty state, and offers all four terminals and both registers', async () => {
     await page.getByText('No messages yet.').waitFor();
     expect(await group('Card terminal').getByRole('option').count()).toBe(shop.terminals.length);
     expect(await group('Fiscal register').getByRole('option').count()).toBe(shop.registers.length);
@@ -100,7 +100,7 @@ describe('the page', () => {
 });
 
 describe('by hand', () => {
-  it('sells when the card is presented and four digits are typed on the keys of the terminal', async () => {
+  it('sells when the card is presented and a PIN is entered on the keys of the terminal', async () => {
     await page.getByRole('button', { name: 'Free play', exact: true }).click();
     await press('Card terminal', 'By hand');
     await press('Till', 'New sale');
@@ -133,7 +133,7 @@ describe('by hand', () => {
     expect((await expectBooksAgree()).bank.count).toBe(1);
   });
 
-  it('Cancel, with the red key: no money moves', async () => {
+  it('Cancel with the red key: no money moves', async () => {
     await press('Till', 'New sale');
     await terminalShows('Present the card');
     expect(await group('Card terminal').getByRole('button', { name: 'Enter PIN', exact: true }).isDisabled()).toBe(true);
@@ -146,8 +146,8 @@ describe('by hand', () => {
   });
 });
 
-describe('trouble', () => {
-  it('loses the answer, shows it lost, and finds it when the terminal comes back', async () => {
+describe('faults', () => {
+  it('loses the answer, shows that, and finds it when the terminal reconnects', async () => {
     await press('Card terminal', 'Lose answer');
     await page.locator('.terminal-controls [aria-pressed="true"]', { hasText: 'Lose answer' }).waitFor();
     await press('Till', 'New sale');
@@ -161,7 +161,7 @@ describe('trouble', () => {
     expect((await expectBooksAgree()).bank.count).toBe(2);
   });
 
-  it('cuts the power after the bank approved: charged once, found afterwards', async () => {
+  it('cuts the power after the approval of the bank: charged once, found afterwards', async () => {
     await press('Card terminal', 'Power cut after the bank');
     await page.locator('.terminal-controls [aria-pressed="true"]', { hasText: 'Power cut after' }).waitFor();
     await press('Till', 'New sale');
@@ -170,7 +170,7 @@ describe('trouble', () => {
     expect((await expectBooksAgree()).bank.count).toBe(3);
   });
 
-  it('answers twice, counted once', async () => {
+  it('answers twice: counted once', async () => {
     await press('Card terminal', 'Answer twice');
     await page.locator('.terminal-controls [aria-pressed="true"]', { hasText: 'Answer twice' }).waitFor();
     await press('Till', 'New sale');
@@ -179,7 +179,7 @@ describe('trouble', () => {
     expect((await expectBooksAgree()).bank.count).toBe(4);
   });
 
-  it('prints no receipt without paper, and prints it when the call is sent again with a new roll', async () => {
+  it('prints no receipt without paper, and prints it when the call is repeated with a new roll', async () => {
     await press('Fiscal register', 'Paper out');
     await group('Fiscal register').getByRole('button', { name: 'New roll' }).waitFor();
     await press('Till', 'New sale');
@@ -192,13 +192,13 @@ describe('trouble', () => {
     expect((await expectBooksAgree()).fiscal.count).toBe(5);
   });
 
-  it('plays with another terminal when another is chosen', async () => {
+  it('uses another terminal when it is selected', async () => {
     const other = (await state()).devices.filter(({ kind }) => kind === 'terminal')[2];
     await group('Card terminal')
       .getByRole('combobox')
       .selectOption(other?.id ?? '');
     await press('Till', 'New sale');
-    // The till may still show the sale before.
+    // The till may still show the previous sale.
     await until(async () => (await state()).till.lastSale?.deviceId === other?.id);
     await tillShows('sold');
     await expectBooksAgree();
@@ -206,7 +206,7 @@ describe('trouble', () => {
 });
 
 describe('QR and refund', () => {
-  it('creates an invoice, shows its QR, scans it and pays it; the ERP is notified, verified', async () => {
+  it('creates an invoice, shows its QR, scans and pays it, and the ERP gets a signed callback', async () => {
     await press('Till', 'Pay by QR');
     await page.getByRole('img', { name: /^QR of an invoice for/ }).waitFor();
     await press('Till', 'Scan the QR');
@@ -233,7 +233,7 @@ describe('QR and refund', () => {
     ]);
   });
 
-  it('shows the call behind the click, without the key', async () => {
+  it('shows the API call of a click, without the key', async () => {
     const card = page.getByRole('region', { name: 'The call behind the button' }).first();
     await card.getByRole('button', { name: 'Refund', exact: true }).click();
     const text = await card.innerText();
@@ -251,7 +251,7 @@ describe('stories', () => {
   });
 
   it.each(stories)(
-    '%s comes to its verdict, and the books agree',
+    '%s reaches its verdict, and the books agree',
     async (name, title, todo) => {
       const bar = page.getByRole('region', { name: 'Story', exact: true });
       await bar.getByRole('button', { name: title, exact: true }).click();
@@ -267,7 +267,7 @@ describe('stories', () => {
       const { story } = await state();
       expect(story?.verdict).toMatchObject({ key: `playground.verdict.${name}`, booksAgree: true });
       expect(story?.steps.map(({ state: one }) => one).filter((one) => one !== 'done')).toEqual([]);
-      // Words, not keys.
+      // Translated text, not keys.
       expect(await bar.innerText()).not.toMatch(/playground\.|\{\{/);
       expect(await outcome.innerText()).not.toMatch(/playground\.|\{\{/);
       await expectBooksAgree();
@@ -275,7 +275,7 @@ describe('stories', () => {
     90_000,
   );
 
-  it('leads to the timeline of its sale', async () => {
+  it('links to the timeline of its sale', async () => {
     await page.getByRole('link', { name: 'Open timeline of this sale' }).click();
     await page.getByRole('heading', { level: 1 }).filter({ hasNotText: 'Playground' }).waitFor();
     expect(page.url()).toMatch(/\/payments\/[\da-f-]{36}$/);
@@ -284,8 +284,8 @@ describe('stories', () => {
   });
 });
 
-describe('what cannot be done now', () => {
-  it('is said: no story begins in the middle of a sale', async () => {
+describe('a story', () => {
+  it('is refused with a reason during a sale', async () => {
     await press('Card terminal', 'By hand');
     await page.locator('.terminal-controls [aria-pressed="true"]', { hasText: 'By hand' }).waitFor();
     await press('Till', 'New sale');
@@ -297,7 +297,7 @@ describe('what cannot be done now', () => {
     await expectBooksAgree();
   });
 
-  it('ends: a story that is stopped claims nothing, and the money is right all the same', async () => {
+  it('that is stopped reports no result, and the money is still right', async () => {
     await page.getByRole('button', { name: /^(Play|Replay) story$/ }).click();
     await page.getByRole('button', { name: 'Stop story' }).click();
     const outcome = page.getByRole('region', { name: 'What the ERP had to do' });
@@ -308,10 +308,10 @@ describe('what cannot be done now', () => {
   }, 60_000);
 });
 
-describe('every user', () => {
-  // Side by side, the register below, one column.
+describe('the whole page', () => {
+  // The layouts: side by side, with the register below, and in one column.
   it.each([1440, 900, 390])(
-    'finds nothing serious in light and dark, %i wide',
+    'has no serious finding in light and dark, %i wide',
     async (width) => {
       await page.setViewportSize({ width, height: 900 });
       for (const [theme, which] of [
@@ -326,7 +326,7 @@ describe('every user', () => {
     60_000,
   );
 
-  it.each(['en', 'ro', 'ru'])('fits every width without sideways scrolling in %s', async (language) => {
+  it.each(['en', 'ro', 'ru'])('fits every width without horizontal scrolling in %s', async (language) => {
     await page.evaluate(`localStorage.setItem('tillgate.language', '${language}')`);
     await page.goto(`${cabinet}/playground`);
     await page.locator('.wires').waitFor({ state: 'attached' });
@@ -338,7 +338,7 @@ describe('every user', () => {
     expect(wide).toEqual([]);
   });
 
-  it('sees messages run, unless movement is not wanted', async () => {
+  it('animates messages, unless reduced motion is set', async () => {
     await page.evaluate("localStorage.setItem('tillgate.language', 'en')");
     await page.setViewportSize({ width: 1440, height: 1000 });
     await page.goto(`${cabinet}/playground`);
@@ -352,7 +352,7 @@ describe('every user', () => {
     await moving.context().close();
   });
 
-  it('has to confirm before the books are emptied, and reads that nothing is deleted', async () => {
+  it('asks for a confirmation before the books are emptied, and says that nothing is deleted', async () => {
     await page.getByRole('button', { name: 'Empty the books…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('Nothing is deleted').waitFor();
@@ -362,7 +362,7 @@ describe('every user', () => {
     expect((await state()).books.bank.count).toBe(0);
   });
 
-  it('finds neither link nor page where the money is real', async () => {
+  it('has neither link nor page outside the sandbox', async () => {
     await page.route('**/cabinet/api/session', async (route) => {
       const answer = await route.fetch();
       await route.fulfill({ response: answer, json: { ...(await answer.json()), isSandbox: false } });
@@ -374,7 +374,7 @@ describe('every user', () => {
     await page.unroute('**/cabinet/api/session');
   });
 
-  it('was led nowhere else, and no rule was broken', () => {
+  it('has loaded from one origin only, without an error', () => {
     expect([...asked]).toEqual([new URL(cabinet).origin]);
     expect(complaints).toEqual([]);
   });

@@ -1,4 +1,4 @@
-// Who sees what: a merchant's and a viewer's session in a real browser, and what is shown once: a key, a pairing code, a secret.
+// Roles in a real browser: the sessions of a merchant and a viewer, and secrets that are shown once: a key, a pairing code, a TOTP secret.
 import { readFileSync } from 'node:fs';
 import jsQR from 'jsqr';
 import type { Browser, Page } from 'playwright-core';
@@ -33,14 +33,14 @@ async function pageOf(name: string, role: string, standing: { merchantId?: strin
   return page;
 }
 
-/** The decoder's export differs between module systems. */
+/** The export of the decoder differs between module systems. */
 const decode = ((jsQR as unknown as { default?: typeof jsQR }).default ?? jsQR) as unknown as (
   data: Uint8ClampedArray,
   width: number,
   height: number,
 ) => { data: string } | null;
 
-/** What a QR on the page says, read as a phone would. */
+/** The content of a QR on the page, decoded from a screenshot. */
 async function readQr(page: Page, name: string | RegExp): Promise<string> {
   const picture = PNG.sync.read(await page.getByRole('img', { name }).screenshot());
   return decode(new Uint8ClampedArray(picture.data), picture.width, picture.height)?.data ?? '';
@@ -52,7 +52,7 @@ describe('a merchant', () => {
     page = await pageOf('Maria Merchant', 'merchant', { merchantId: own?.merchantId ?? '' });
   });
 
-  it('sees the own sales and no others, also not by their id', async () => {
+  it('sees its own sales only, even by id', async () => {
     await open(page, served.cabinet, '/payments');
     await page.getByRole('cell', { name: '120.00' }).waitFor();
     expect(await page.getByRole('cell', { name: '240.00' }).count()).toBe(0);
@@ -62,7 +62,7 @@ describe('a merchant', () => {
     expect(await page.getByText('240.00').count()).toBe(0);
   });
 
-  it('exports what the list shows, and nothing foreign', async () => {
+  it('exports the rows of the list, and nothing of another merchant', async () => {
     await open(page, served.cabinet, '/payments');
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Export CSV' }).click()]);
     const text = readFileSync((await download.path()) ?? '', 'utf8');
@@ -70,7 +70,7 @@ describe('a merchant', () => {
     expect(text).not.toContain(foreignSale.documentNr);
   });
 
-  it('makes a key that is shown once', async () => {
+  it('creates a key that is shown once', async () => {
     await open(page, served.cabinet, '/keys');
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('Second till');
@@ -88,7 +88,7 @@ describe('a merchant', () => {
     expect(await page.getByText(key).count()).toBe(0);
   });
 
-  it('pairs a device by a code and the QR of the same', async () => {
+  it('pairs a device by a code and its QR', async () => {
     await open(page, served.cabinet, '/devices');
     await page.getByRole('button', { name: 'Register device' }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('Till two');
@@ -113,8 +113,8 @@ describe('a viewer', () => {
   });
 });
 
-describe("one's own account", () => {
-  it('sets up one-time codes by a QR that an app can read, with the secret as text beside it', async () => {
+describe('the own account', () => {
+  it('sets up one-time codes by a QR that an app can read, with the secret as text', async () => {
     const page = await pageOf('Tudor Totp', 'operator');
     const { complaints } = watch(page);
     await open(page, served.cabinet, '/account');

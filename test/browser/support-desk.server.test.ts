@@ -1,4 +1,4 @@
-// The desk of support in a real browser: an ERP that does not listen, a terminal that is switched off, a long history, the audit log; as
+// Support work in a real browser: an unreachable ERP, a terminal that is switched off, a long history, the audit log; as
 // operator, as merchant and as viewer.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -58,7 +58,7 @@ async function paidAndClosed(DeviceID: string, amount: number): Promise<string> 
   return String(paid['OID']);
 }
 
-/** The page of a sandbox asks nobody who comes: its API takes a password all the same. */
+/** Signs in by the API, because the page of a sandbox has no password field. */
 async function enter(page: Page, login: Login): Promise<void> {
   await page.goto(cabinet);
   const request = {
@@ -74,8 +74,8 @@ async function enter(page: Page, login: Login): Promise<void> {
 const people = () => [operator, merchant, viewer].filter((page) => page !== undefined);
 const open = (page: Page, path: string) => openPage(page, cabinet, path);
 
-describe('an invoice whose callbacks are dead', () => {
-  it('labels the attempts of each callback, and says what to do, to every user', async () => {
+describe('an invoice with dead callbacks', () => {
+  it('labels the attempts of each callback, and gives an advice, to every user', async () => {
     for (const page of people()) {
       await expect
         .poll(
@@ -93,7 +93,7 @@ describe('an invoice whose callbacks are dead', () => {
     }
   }, 90_000);
 
-  it('is resent from its page by operator and merchant, and not by a viewer', async () => {
+  it('has its callback resent by operator and merchant, but not by a viewer', async () => {
     for (const page of [operator, merchant]) {
       await page?.getByRole('button', { name: 'Resend callback' }).first().waitFor();
     }
@@ -119,7 +119,7 @@ describe('Callbacks', () => {
 });
 
 describe('Attention', () => {
-  it('says how long each waits, and its whole row leads to the sale', async () => {
+  it('shows how long each item waits, and its whole row links to the sale', async () => {
     await expect
       .poll(
         async () => {
@@ -170,7 +170,7 @@ describe('a terminal that is switched off during a payment', () => {
 });
 
 describe('the page of a sale', () => {
-  it('leads from a locked terminal to the operation that locks it', async () => {
+  it('links from a locked terminal to the operation that locks it', async () => {
     await open(operator, `/payments/${openId}`);
     await operator.getByText('takes no new payment until the document is closed').waitFor();
     expect(await operator.locator('.held-by').count()).toBe(0);
@@ -186,7 +186,7 @@ describe('the page of a sale', () => {
     await heading(operator, /charged/i);
   });
 
-  it('folds repeated steps and lets no two labels overlap', async () => {
+  it('groups repeated steps, without overlapping labels', async () => {
     const page = operator;
     await open(page, `/payments/${paymentId}`);
     const ask = page.getByRole('button', { name: 'Ask the device again' }).first();
@@ -220,7 +220,7 @@ describe('the audit log', () => {
   };
   const texts = async () => (await rows().allTextContents()).slice(1);
 
-  it('is filtered by action, and leads to what was changed', async () => {
+  it('is filtered by action, and links to the changed object', async () => {
     await open(operator, '/audit');
     await choose('Action', 'Asked the device again');
     const asked = rows().filter({ hasText: paymentId?.slice(0, 8) ?? '' });
@@ -229,7 +229,7 @@ describe('the audit log', () => {
     await heading(operator, /charged/i);
   });
 
-  it('is filtered by who did it, by both together and by the id of an object', async () => {
+  it('is filtered by actor, by both together and by the id of an object', async () => {
     await open(operator, '/audit');
     await rows().nth(2).waitFor();
     const all = await rows().count();
@@ -237,7 +237,7 @@ describe('the audit log', () => {
     await expect.poll(async () => (await texts()).every((text) => text.includes('Some merchant'))).toBe(true);
     const ofMerchant = await rows().count();
     expect(ofMerchant).toBeLessThan(all);
-    // Another action can be chosen although none of this page has it, and the two filters hold together.
+    // An action that no row of this page has can be selected, and both filters apply.
     await choose('Action', 'Resent a callback');
     await expect.poll(async () => (await texts()).every((text) => text.includes('Resent a callback'))).toBe(true);
     const [entry = ''] = await texts();
@@ -272,7 +272,7 @@ describe('every action', () => {
   ];
 
   it.each(['operator', 'merchant', 'viewer'])(
-    'is offered to a %s who may take it, and to no other',
+    'is offered to a %s exactly if the role may use it',
     async (role) => {
       const page = { operator, merchant, viewer }[role];
       if (!page) throw new Error(`There is no ${role}.`);
@@ -291,7 +291,7 @@ describe('every action', () => {
           if (isOffered !== who.includes(role)) wrong.push(`${path} ${String(name)}`);
         }
       }
-      // What the search box offers to do.
+      // The actions offered by the search box.
       await page.getByRole('combobox').first().fill('create');
       const offered = await page.getByRole('option').allTextContents();
       expect(offered.filter((text) => text.startsWith('Create'))).toEqual(
@@ -300,7 +300,7 @@ describe('every action', () => {
       await page.keyboard.press('Escape');
       expect(await page.getByRole('link', { name: 'Gateways' }).count()).toBe(role === 'operator' ? 1 : 0);
       expect(wrong).toEqual([]);
-      // An address opens no dialog that the role does not have, and merchants have names.
+      // A URL opens no dialog that the role may not use, and merchants are shown by name.
       await follow(page, cabinet, '/merchants?new=1');
       await page.getByRole('row').nth(1).waitFor();
       expect(await page.getByRole('dialog').count()).toBe(role === 'operator' ? 1 : 0);

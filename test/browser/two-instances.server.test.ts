@@ -1,5 +1,5 @@
-// The cabinet on PostgreSQL with two gateways behind one proxy: what happens at one is seen at the other, and when one dies the page goes on
-// at the other with nothing missed.
+// The cabinet on PostgreSQL with two gateways behind one proxy: events of one are shown by the other, and when one dies the page
+// continues at the other without missing events.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Servers, startServers } from '../faults/servers.ts';
@@ -16,7 +16,7 @@ let front: Front;
 let browser: Browser;
 let page: Page;
 let cabinet: string;
-/** An ERP that speaks to one of them. */
+/** One ERP client per gateway. */
 let tills: Till[];
 
 const portOf = ({ baseUrl }: GatewayProcess) => Number(new URL(baseUrl).port);
@@ -24,7 +24,7 @@ const portOf = ({ baseUrl }: GatewayProcess) => Number(new URL(baseUrl).port);
 beforeAll(async () => {
   servers = await startServers(2);
   gateways = [];
-  // One after the other: the first brings the database up to date.
+  // One after the other: the first one migrates the database.
   for (const settings of servers.settings) gateways.push(await startServeProcess(settings));
   const [first, second] = gateways;
   if (!first || !second) throw new Error('There are not two gateways.');
@@ -58,7 +58,7 @@ async function createInvoice(at: number, price: number): Promise<string> {
 const rows = () => page.getByRole('table', { name: 'Invoices' }).locator('tbody tr');
 
 describe('two instances', () => {
-  it('show at one what happened at the other', async () => {
+  it('show events of each other', async () => {
     await open(page, cabinet, '/invoices');
     await rows().first().waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
@@ -67,7 +67,7 @@ describe('two instances', () => {
     await page.getByRole('cell', { name: '2.00', exact: true }).waitFor();
   });
 
-  it('carry the main journey: a list, its object, a step with its consequence, and back', async () => {
+  it('support the main workflow: a list, its object, a step with its consequence, and back', async () => {
     await rows().first().click();
     await page.getByRole('button', { name: 'Cancel invoice…' }).click();
     await page.getByRole('dialog').getByText('Nobody can scan or pay it any more.').waitFor();
@@ -78,7 +78,7 @@ describe('two instances', () => {
     await page.getByText('Cancelled').waitFor();
   });
 
-  it('show every page, whichever of them answers, without an error', async () => {
+  it('show every page without an error, whichever of them answers', async () => {
     const { complaints } = watch(page);
     const served = pages.filter(([name]) => name !== 'Playground');
     for (const [at, [name]] of served.entries()) {
@@ -94,13 +94,13 @@ describe('two instances', () => {
     await rows().first().waitFor();
   }, 60_000);
 
-  it('heal a page whose gateway was killed at the other one, with nothing missed', async () => {
+  it('recover a page whose gateway was killed, without missing events', async () => {
     const [survivor, killed] = gateways;
     if (!survivor || !killed) throw new Error('There are not two gateways.');
     const before = await rows().count();
     await killed.kill9();
     await page.getByText('The connection to the gateway is lost.').waitFor();
-    // Nobody listens when this happens.
+    // This happens while the page is disconnected.
     await createInvoice(0, 3);
     front.leadTo(portOf(survivor));
     await page.getByRole('button', { name: '1 new' }).click({ timeout: 20_000 });

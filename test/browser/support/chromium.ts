@@ -1,4 +1,4 @@
-// One Chromium for a test file, and what every test in it does: open pages, sign in, and hear what the page complains about.
+// One Chromium for a test file, with helpers: open pages, sign in, and record errors of the page.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Result } from 'axe-core';
@@ -15,7 +15,7 @@ const flags = [
   '--disable-sync',
 ];
 
-/** Well below a test's own time, so that a failure says what it waited for. */
+/** Well below the time-out of a test, so that a failure names the element it waited for. */
 export const waitMs = 10_000;
 
 export function launchChromium(): Promise<Browser> {
@@ -24,10 +24,10 @@ export function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath, args: flags });
 }
 
-/** A click may copy in a window; in the headless shell, which has none, it must be allowed. */
+/** A window allows a click to copy; the headless shell needs this permission. */
 export const permissions = ['clipboard-write'];
 
-/** A person at a browser of their own: cookies, storage and tabs are nobody else's. */
+/** A browser context for one person, with its own cookies, storage and tabs. */
 export async function newPerson(browser: Browser): Promise<BrowserContext> {
   const context = await browser.newContext({
     reducedMotion: 'reduce',
@@ -41,7 +41,7 @@ export async function newPerson(browser: Browser): Promise<BrowserContext> {
 }
 
 export interface Watched {
-  /** Origins that were asked for anything. */
+  /** Origins of all requests. */
   asked: Set<string>;
   complaints: string[];
 }
@@ -50,11 +50,11 @@ export function watch(page: Page): Watched {
   const watched: Watched = { asked: new Set(), complaints: [] };
   page.on('request', (request) => {
     const { protocol, origin } = new URL(request.url());
-    // What the page made itself has no origin that anybody could listen at.
+    // blob: and data: URLs have no network origin.
     if (protocol !== 'blob:' && protocol !== 'data:') watched.asked.add(origin);
   });
   page.on('console', (message) => {
-    // A call that is not there is the page's own business; a policy that was broken is ours.
+    // Failed requests are handled by the page; policy violations are errors.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       watched.complaints.push(`${page.url()}: ${message.text()} ${message.location().url}`);
   });
@@ -62,17 +62,17 @@ export function watch(page: Page): Watched {
   return watched;
 }
 
-/** A theme changes contrasts alone; a language or a width changes everything else. */
+/** A theme affects contrast only; a language or a width everything else. */
 const rules = {
   all: {},
   contrast: { runOnly: ['color-contrast'] },
   structure: { rules: { 'color-contrast': { enabled: false } } },
 };
 
-/** Every page loads it anew, and the whole text takes half as long again. */
+/** Injected into every page; the unminified source takes half as long again. */
 const axeText = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
-/** Impacts that a person would feel; each with where it was found. */
+/** Serious and critical axe violations, each with its elements. */
 export async function seriousFindings(page: Page, which: keyof typeof rules = 'all'): Promise<string[]> {
   if ((await page.evaluate("typeof axe === 'undefined'")) === true) await page.evaluate(axeText);
   const options = JSON.stringify({ resultTypes: ['violations'], ...rules[which] });
@@ -99,7 +99,7 @@ export async function open(page: Page, cabinet: string, path: string): Promise<v
   await page.getByRole('heading', { level: 1 }).waitFor();
 }
 
-/** Inside the running page, as a link does: quicker than loading it again. The page of the same kind of object is not another page. */
+/** Navigates inside the running page like a link, which is faster than a reload. Not for two pages of the same kind of object. */
 export async function follow(page: Page, cabinet: string, path: string): Promise<void> {
   const address = JSON.stringify(`${new URL(cabinet).pathname}${path}`);
   await page.evaluate(`document.querySelector('h1')?.setAttribute('data-old', ''); history.pushState(null, '', ${address})`);

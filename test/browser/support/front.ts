@@ -1,16 +1,16 @@
-// A tiny proxy in front of gateways, as a shop with two of them has one: counts the event streams that are open, leads to another
-// gateway when told to, and can be cut. What it passes on it does not change, the Host included.
+// A small proxy in front of gateways: counts open event streams, can switch to another gateway, and can cut connections. It does not
+// change requests, including the Host header.
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
 export interface Front {
   origin: string;
-  /** Event streams that are open right now. */
+  /** Event streams that are currently open. */
   streams(): number;
-  /** Event streams that were ever opened. */
+  /** All event streams so far. */
   streamsInAll(): number;
   leadTo(port: number): void;
-  /** New calls go to the gateway that is led to now; streams that are open stay where they are unless they are cut. */
+  /** Cuts all connections, including open streams, which otherwise stay with their gateway after leadTo. */
   cutAll(): void;
   stop(): Promise<void>;
 }

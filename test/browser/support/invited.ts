@@ -1,4 +1,4 @@
-// A person who was invited by a one-time link and has set a password by it.
+// A user who was invited by a one-time link and has set a password with it.
 import type { Till } from '../../support/till.ts';
 
 export interface Invitation {

@@ -1,4 +1,4 @@
-// Every page of the cabinet: its name in the navigation and in its heading, and its address. The Playground is the sandbox's alone.
+// Every page of the cabinet: its name in the navigation and heading, and its path. The Playground exists in the sandbox only.
 
 export const pages = [
   ['Overview', '/overview'],

@@ -1,5 +1,5 @@
-// A gateway as it serves shops, in this process, with two merchants, their terminals and people who sign in with passwords. Its clock can
-// leap, so that fifteen minutes pass at once; its ledger can be read beside it.
+// A production gateway in this process, with merchants, their terminals and users with passwords. Its clock can jump, so that
+// fifteen minutes pass at once, and its ledger can be read.
 import { createLeapingClock, type LeapingClock } from '../../../scripts/screenshots/leaping-clock.ts';
 import { readConfig } from '../../../src/config.ts';
 import { startGateway } from '../../../src/gateway.ts';
@@ -21,15 +21,15 @@ export interface Shop {
 
 export interface ServedCabinet {
   front: Front;
-  /** Where a browser goes. */
+  /** The URL for a browser. */
   cabinet: string;
   clock: LeapingClock;
-  /** Administration by the token. */
+  /** Calls with the admin token. */
   admin: Till['admin'];
   openShop(name: string): Promise<Shop>;
-  /** Invited, and with a password already set by the link. */
+  /** Invites a user who has already set a password by the link. */
   invite(user: Invitation): Promise<Login>;
-  /** Rows of the ledger about one document, oldest first. */
+  /** Ledger rows of one document, oldest first. */
   commandsOf(documentNr: string): Promise<{ id: string; name: string; state: string; amount_bani: number | null; caller: string | null }[]>;
   stopGateway(): Promise<void>;
   startGateway(): Promise<void>;
@@ -101,14 +101,14 @@ export async function openServedCabinet(): Promise<ServedCabinet> {
   };
 }
 
-/** A card payment, and its page in the cabinet. */
+/** A card payment, with the path of its page in the cabinet. */
 export async function paid(shop: Shop, amount: number): Promise<{ documentNr: string; answer: Answer; path: string }> {
   const documentNr = crypto.randomUUID();
   const answer = await shop.till.post('/Device/payment/Pay', { DeviceID: shop.terminal, amount, documentNr });
   return { documentNr, answer, path: `/payments/${String(answer['OID'])}` };
 }
 
-/** Frees the terminal for the next one. */
+/** Closes the document, which frees the terminal. */
 export async function closed(shop: Shop, { documentNr, answer }: { documentNr: string; answer: Answer }): Promise<void> {
   const { operationId } = JSON.parse(answer.report ?? '{}') as { operationId: string };
   await shop.till.post('/Device/payment/CloseDoc', { DeviceID: shop.terminal, documentNr, operationId });
