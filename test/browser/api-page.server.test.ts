@@ -44,7 +44,7 @@ async function execute(page: Page, id: string): Promise<Record<string, unknown>>
 }
 
 describe('the API page', () => {
-  it('executes calls of each mode on a phone with the key and devices of the sandbox, and loads nothing from elsewhere', async () => {
+  it('on a phone tries calls of each mode with the key and the devices of the sandbox, and loads nothing from elsewhere', async () => {
     const page = await openDocs(390);
     expect(await tryIt(page, 'Terminal_status-deviceStatus')).toMatchObject({ errorCode: 0 });
     expect(await tryIt(page, 'QR_Mode-createInvoice')).toMatchObject({ errorCode: 0, QR: expect.any(String) });

@@ -42,7 +42,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     return { browser, answer: await browser.post('/session', { email, password, ...more }) };
   };
 
-  it('keeps one-time codes enabled when a password is set by a link, and requires one', async () => {
+  it('keeps one-time codes on when a password is set by a link, and requires one', async () => {
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     const { secret } = (await ana.post('/me/totp')) as unknown as { secret: string };
@@ -94,7 +94,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     expect((await again('lower@shop.md')).answer).toMatchObject({ errorCode: 0 });
   });
 
-  it('does not reveal to a merchant whether another has the same e-mail, and selects the account by the password', async () => {
+  it('reveals to no merchant whether an e-mail is known to another, and the password decides which account opens', async () => {
     const other = String((await cabinet.post('/merchants', { name: 'Other shop' })).id);
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
@@ -142,7 +142,7 @@ describe.each(engines)('accounts on %s', (engine) => {
     expect(await cabinet.audit()).toContain('session.end-all');
   });
 
-  it('does not block a known browser because of wrong attempts from elsewhere, and a new one only until it uses a link', async () => {
+  it('does not block a known browser because of wrong attempts from elsewhere, and a new one only until it has used a link', async () => {
     const olga = await settle({ role: 'operator', email: 'olga@tillgate.md' });
     const ana = await settle({ role: 'merchant', email: 'ana@shop.md', merchantId });
     await ana.delete('/session');

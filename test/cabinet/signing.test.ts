@@ -46,7 +46,7 @@ describe.each(engines)('signing on %s', (engine) => {
       .join(' ');
   }
 
-  it('signs with the new secret and with the old one until the overlap ends', async () => {
+  it('signs with the new secret and with the old one until the overlap is over', async () => {
     const answer = await rotate();
     const second = String(answer.secret);
     expect(second).toMatch(/^whsec_/);

@@ -82,7 +82,7 @@ describe('magic amounts', () => {
     expect(Object.keys(onRegister)).toEqual(named('register'));
   });
 
-  it('have the documented result, on terminals and registers concurrently', slowTest, async () => {
+  it('do as the table says, on terminals and registers at the same time', slowTest, async () => {
     const [first = '', second = ''] = shop.terminals;
     const [register = '', otherRegister = ''] = shop.registers;
     const heard: Record<string, number> = {};

@@ -133,7 +133,7 @@ describe('SIGTERM', () => {
   }, 2 * patienceMs);
   afterAll(() => shop?.close());
 
-  it('completes a Pay in flight, refuses new calls, and exits with 0', slowTest, async () => {
+  it('lets a Pay in flight finish, takes no new call, and ends with 0', slowTest, async () => {
     const body = { DeviceID: terminal.id, amount: 12.64, documentNr: randomUUID() };
     const paying = shop.till.post('/Device/payment/Pay', body);
     await terminal.program.prints(/12\.64 MDL: present the card/);

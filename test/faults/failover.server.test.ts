@@ -58,7 +58,7 @@ async function expectAllThere(): Promise<void> {
 }
 
 describe('PostgreSQL fails over', () => {
-  it('while the terminal waits for a card: no acknowledged payment is lost, and the card is charged once', slowTest, async () => {
+  it('while the terminal waits for a card: nothing acknowledged is lost, and the payment is charged once', slowTest, async () => {
     for (const amount of ['10.00', '11.00', '12.00']) {
       const body = newBody(amount);
       await close(body, await payUntilKnown(body));

@@ -65,7 +65,7 @@ describe.each(['sqlite', 'postgres'])('a full disk under %s', (engine) => {
   const chargesOf = ({ documentNr }: Sale) =>
     readBank(terminal.stateDir).filter((entry) => entry.kind === 'charge' && entry.documentNr === documentNr);
 
-  it('causes answers 2 or 3, loses nothing, and recovers when there is space again', slowTest, async () => {
+  it('is answered 2 or 3, loses nothing, and ends when there is space again', slowTest, async () => {
     const before = newSale(10);
     expect(await sell(before)).toBe(0);
 

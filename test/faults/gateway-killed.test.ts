@@ -61,7 +61,7 @@ async function closeDocument(answer: Answer, documentNr: string): Promise<void> 
 }
 
 describe('the gateway is killed while a terminal', () => {
-  it('waits for the card: after an immediate restart the gateway receives the outcome, and the repeat returns it', slowTest, async () => {
+  it('waits for the card: restarted at once, it receives the outcome and the repeat gets it', slowTest, async () => {
     const documentNr = randomUUID();
     const first = await startPay('10.64', documentNr);
     expect(await readLedger({ dataDir })).toMatchObject([{ name: 'Pay', state: 'sent', amount_bani: 1_064 }]);

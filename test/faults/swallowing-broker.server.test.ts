@@ -93,7 +93,7 @@ describe('a broker that confirms a message and loses it', () => {
     expect(lost).toBeGreaterThan(0);
   });
 
-  it('on both channels: the call returns the outcome that Recall finds when both work again', slowTest, async () => {
+  it('and so does the other one: the call gets the outcome that Recall finds when both work again', slowTest, async () => {
     // No command reaches the first terminal; no answer of the second one reaches the gateway.
     loses = (_channel, id, what) => (id === first.id ? what === 'command' : what === 'answer');
     const [unseen, unheard] = [newBody(first, '12.00'), newBody(second, '13.00')];

@@ -63,7 +63,7 @@ describe('a key', () => {
     expect((await get(`/Device/sample/Status?DeviceID=a&APIKey=${qrKey}`)).code).toBe(11);
   });
 
-  it('is checked before the other fields', async () => {
+  it('is judged before the other fields', async () => {
     const { post, sample } = start();
     expect((await post('/Device/sample/Pay', {})).code).toBe(10);
     expect((await post('/Device/sample/Pay', { APIKey: unknownKey(1) })).code).toBe(10);
@@ -141,7 +141,7 @@ describe('the cabinet API', () => {
 });
 
 describe('rate limits', () => {
-  it('apply to each key separately: 41 with HTTP 429 and Retry-After', async () => {
+  it('hold each key to its rate: 41 with HTTP 429 and Retry-After, and not its neighbour', async () => {
     const clock = createVirtualClock();
     const { get } = start({ clock, rateLimitPerS: 5 });
     const status = () => get(`/Device/sample/Status?DeviceID=a&APIKey=${posKey}`);
@@ -155,7 +155,7 @@ describe('rate limits', () => {
     expect([(await status()).code, (await status()).code, (await status()).code]).toEqual([0, 0, 41]);
   });
 
-  it('never refuse a valid key, secret or token because of wrong ones from the same address', async () => {
+  it('never refuse a right key, secret or token because of wrong ones from the same address', async () => {
     const { get, post } = start();
     const basic = (secret: string) => ({ authorization: `Basic ${Buffer.from(`${deviceId}:${secret}`).toString('base64')}` });
     const wrong = Array.from({ length: 500 }, (_, n) => [

@@ -156,7 +156,7 @@ describe('slow clients', () => {
 });
 
 describe('slow answers', () => {
-  it('are not affected by the time-outs of the request', async () => {
+  it('outlast every time-out of the request', async () => {
     const answered = new Promise<string>((resolve, reject) => {
       const client = httpRequest(
         `http://127.0.0.1:${port}${base}/test/slow`,

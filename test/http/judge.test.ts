@@ -185,7 +185,7 @@ describe('a merchant', () => {
     expect(await ask(keys[2])).toBeUndefined();
   });
 
-  it('has separate rate limits for its devices and its users, so that a flood of one kind does not affect the others', async () => {
+  it('has as many for its devices and for its users, counted separately, so that a flood of one kind does not affect the others', async () => {
     const judge = judgeOf({
       ...{ rateLimitPerS: 1, merchantRatePerS: 2, findCaller },
       findDevice: async (deviceId) => ({ deviceId, merchantId: 'm' }),

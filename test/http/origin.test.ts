@@ -25,7 +25,7 @@ it('records no card number, even next to a control character that JSON escapes w
   expect(text.match(/411111\*{6}1111/g)).toHaveLength(4);
 });
 
-it('records no secret that the caller presented, in any field and any spelling', async () => {
+it('has no secret that the caller presented, in any field and any spelling', async () => {
   const [key, other, foreign] = ['a', 'b', 'c'].map((letter) => `${letter.repeat(8)}-1111-4111-8111-111111111111`) as [
     string,
     string,

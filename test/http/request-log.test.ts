@@ -80,7 +80,7 @@ it('logs a request whose client disconnected only after its handler has returned
   expect(parsed()[0]).toMatchObject({ route: `${base}/test/slow`, clientLeft: true });
 });
 
-it('never logs a key, a secret or a query string, even if a handler crashes with one in its message', async () => {
+it('never holds a key, a secret or a query string, also when a handler crashes with one in its message', async () => {
   const { lines, port, url } = await start();
   const canary = 'canary-in-the-query';
   const basic = `Basic ${Buffer.from(`${deviceId}:${deviceSecret}`).toString('base64')}`;

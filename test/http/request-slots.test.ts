@@ -102,7 +102,7 @@ describe('a merchant that floods the gateway', () => {
     return { url, call, flood, neighbour, release: () => release() };
   }
 
-  it('gets at most three quarters of the slots with all its keys, and others are served', async () => {
+  it('gets no more than three quarters, with all its keys together, and the others notice nothing', async () => {
     const { flood, neighbour, call, release } = await start({ requestsInFlight: 40 });
     const { calls, refused } = await flood('a', 60);
     expect(refused).toBe(30);

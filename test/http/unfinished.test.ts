@@ -60,7 +60,7 @@ const head = (length: number, more = '') =>
   `POST ${base}/Device/sample/Pay HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${more}Content-Length: ${length}\r\n\r\n`;
 
 describe('unfinished bodies', () => {
-  it('take no slot: all other requests are served, however many there are', async () => {
+  it('take no slot: with more of them than slots all others are served', async () => {
     const { port, url } = await start({ requestsInFlight: 5, bodiesPerAddress: 1_000 });
     for (let n = 0; n < 40; n += 1) await attack(port, `127.0.0.${2 + (n % 4)}`, `${head(100)}{"a"`);
     for (let time = 0; time < 10; time += 1) expect(await pay(url)).toBe(0);
@@ -175,7 +175,7 @@ describe('the memory for bodies', () => {
 });
 
 describe('unauthenticated connections', () => {
-  it('above the limit of their address: its oldest is closed, and a normal client at that address is served', async () => {
+  it('above the bound of their address end its oldest, and a healthy client at that address continues', async () => {
     const { port, url } = await start({ unauthenticatedPerAddress: 5 });
     const attackers: Attacker[] = [];
     for (let n = 0; n < 20; n += 1) {

@@ -37,7 +37,7 @@ describe('the intake', () => {
     expect(dropped()).toBe(0);
   });
 
-  it('reads the first presences of a flood, then the newest once a second, and counts the rest as dropped', async () => {
+  it('of a flood of presence reads the first few, then the newest once a second, and counts the rest', async () => {
     const { clock, read, offer, dropped } = setUp();
     for (let count = 0; count < 10_000; count += 1) offer('presence', `presence ${count}`);
     expect(read).toHaveLength(20);
@@ -66,7 +66,7 @@ describe('the intake', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('drops a flood of answers, but never one that a caller waits for', () => {
+  it('drops a flood of answers, but never the one that a caller waits for', () => {
     const { read, offer, dropped } = setUp();
     for (let count = 0; count < 10_000; count += 1) offer('answer', `{"id":"66666666-6666-4666-8666-${String(count).padStart(12, '0')}"}`);
     expect(read).toHaveLength(100);

@@ -11,7 +11,7 @@ describe('a line of CSV', () => {
   it('escapes formulas', () => {
     expect(csvLine(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1'])).toBe(`"'=1+1","'+1","'-1","'@SUM(A1)","'\t=1","'\r=1"\r\n`);
   });
-  it('escapes formulas after a semicolon or line break as well, where some spreadsheet settings start a cell', () => {
+  it('quotes it after a semicolon or a new line too, where other settings of a spreadsheet begin a cell', () => {
     expect(csvLine(['a;=1+1', 'a;"=1+1"', 'a\n@b', ' =1', '\uff1d1'])).toBe(`"a;'=1+1","a;'""=1+1""","a\n'@b","' =1","'\uff1d1"\r\n`);
     // These are unchanged, because no spreadsheet starts a cell there.
     expect(csvLine(['2 - 1', 'a, -b', 'a;b'])).toBe('2 - 1,"a, -b","a;b"\r\n');

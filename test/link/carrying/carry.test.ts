@@ -57,7 +57,7 @@ describe('without failures', () => {
 });
 
 describe('accepted and Recall', () => {
-  it('sends the same id on the other channel after 3 s, with the remaining time until startBy', async () => {
+  it('puts the same id on the other channel after 3 s, with what is left of startBy', async () => {
     const bench = await createLinkBench();
     bench.presence(bench.mqtt);
     const result = bench.link.carry(bench.delivery());
