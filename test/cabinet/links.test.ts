@@ -41,7 +41,7 @@ describe.each(engines)('one-time links on %s', (engine) => {
   it.each<[string, (other: string) => object]>([
     ['raised to operator', () => ({ role: 'operator' })],
     ['moved to another merchant', (other) => ({ merchantId: other })],
-    ['let to see all merchants', () => ({ allMerchants: true })],
+    ['given access to all merchants', () => ({ allMerchants: true })],
   ])('of a user who was %s are void; only the user who made the change can create a new one', async (_what, change) => {
     const invited = await inviteDan();
     expect(await olga.patch(`/users/${idOf(invited)}`, change(other))).toMatchObject({ errorCode: 0, user: { state: 'invited' } });
@@ -72,8 +72,8 @@ describe.each(engines)('one-time links on %s', (engine) => {
 
   // SQLite runs one transaction at a time.
   const withLocks: [string, boolean][] = [
-    ['an operator, whose lock serves as well', true],
-    ['the admin token alone', false],
+    ['an operator, whose row is locked as well', true],
+    ['the admin token only', false],
   ];
   describe.each(engine === 'postgres' ? withLocks : [])('with %s', (_with, hasOperator) => {
     beforeEach(async () => {

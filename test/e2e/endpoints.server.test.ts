@@ -23,8 +23,8 @@ afterAll(async () => {
 
 describe.each([
   ['both channels', {}],
-  ['the queue alone', { mqtt: false }],
-  ['MQTT alone', { queue: false }],
+  ['the queue only', { mqtt: false }],
+  ['MQTT only', { queue: false }],
 ])('on RabbitMQ by %s', (_channels, faults) => {
   it('runs a bank day on a terminal', slowTest, async () => {
     const terminal = await shop.addDevice('terminal', { faults });

@@ -28,8 +28,8 @@ it.each<[string, () => string, RegExp]>([
     () => urlWith({ username: user, pathname: `/${name}` }),
     /permission denied for schema public\. Make the user .* the owner/,
   ],
-  ['a database that is not there', () => urlWith({ pathname: '/nowhere' }), /database "nowhere" does not exist\. Create it \(createdb\)/],
-  ['a user that is not there', () => urlWith({ username: 'nobody' }), /role "nobody" does not exist.*Check the user/],
+  ['a missing database', () => urlWith({ pathname: '/nowhere' }), /database "nowhere" does not exist\. Create it \(createdb\)/],
+  ['an unknown user', () => urlWith({ username: 'nobody' }), /role "nobody" does not exist.*Check the user/],
 ])('refuses %s', { timeout: 2 * patienceMs }, async (_what, url, sentence) => {
   const settings = await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory(), TILLGATE_DATABASE_URL: url() });
   const refused = await runProgram(['serve'], settings);

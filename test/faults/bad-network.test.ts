@@ -29,9 +29,9 @@ describe('a terminal', () => {
   it.each<[string, Partial<Faults>]>([
     ['whose clock is an hour ahead', { clockSkewMs: 3_600_000 }],
     ['whose clock is a day behind', { clockSkewMs: -86_400_000 }],
-    ['on the queue alone', { mqtt: false }],
-    ['on MQTT alone', { queue: false }],
-    ['whose messages come twice and out of order', { duplicateRate: 0.5, reorderRate: 0.3, jitterMs: 30 }],
+    ['on the queue only', { mqtt: false }],
+    ['on MQTT only', { queue: false }],
+    ['whose messages are duplicated and reordered', { duplicateRate: 0.5, reorderRate: 0.3, jitterMs: 30 }],
   ])('%s sells five times, each once', slowTest, async (_what, faults) => {
     const terminal = await shop.addDevice('terminal', { faults });
     for (let sale = 1; sale <= 5; sale += 1) await sell(terminal, sale * 10);

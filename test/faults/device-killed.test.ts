@@ -39,8 +39,8 @@ const bankHas = (device: ShopDevice, amountBani: number) =>
 const cardMoments: [string, string, number, () => unknown][] = [
   ['the card is presented', '30.64', 50, () => terminal.program.prints(/30\.64 MDL: present the card/)],
   // The virtual terminal delays a late answer after the bank's approval and before the journal entry.
-  ['the bank said yes and the journal does not know', '31.65', 0, () => bankHas(terminal, 3_165)],
-  ['the journal knows and the answer got lost', '32.66', 0, () => bankHas(terminal, 3_266)],
+  ['the approval of the bank, before the journal entry', '31.65', 0, () => bankHas(terminal, 3_165)],
+  ['the journal entry, with its answer lost', '32.66', 0, () => bankHas(terminal, 3_266)],
 ];
 
 describe('a terminal is killed after', () => {
@@ -92,9 +92,9 @@ const memoryHas = (totalBani: number) =>
 
 const registerMoments: [string, number, number, () => unknown][] = [
   ['the card is presented', 40.84, 50, () => register.program.prints(/40\.84 MDL: present the card/)],
-  ['the bank said yes, before it prints', 41.93, 0, () => bankHas(register, 4_193)],
-  ['it printed and the journal does not know', 42.85, 0, () => memoryHas(4_285)],
-  ['the journal knows and the answer got lost', 43.86, 0, () => memoryHas(4_386)],
+  ['the approval of the bank, before the print', 41.93, 0, () => bankHas(register, 4_193)],
+  ['the print, before the journal entry', 42.85, 0, () => memoryHas(4_285)],
+  ['the journal entry, with its answer lost', 43.86, 0, () => memoryHas(4_386)],
 ];
 
 describe('a register is killed after', () => {

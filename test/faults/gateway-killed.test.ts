@@ -134,9 +134,9 @@ describe('the gateway is killed while a register', () => {
 
   it.each<[string, number, () => unknown]>([
     ['waits for the card', 20.84, () => register.program.prints(/20\.84 MDL: present the card/)],
-    ['has the bank’s yes and no paper', 21.93, () => eventually('the bank said yes', () => cardCharges(2_193), Boolean)],
+    ['has the approval of the bank and no paper', 21.93, () => eventually('the bank said yes', () => cardCharges(2_193), Boolean)],
     [
-      'has printed, and its answer got lost',
+      'has printed, and its answer is lost',
       22.86,
       () =>
         eventually(

@@ -96,7 +96,7 @@ describe('a body', () => {
   it.each([
     ['closes', (payload: PassThrough) => payload.destroy()],
     ['breaks', (payload: PassThrough) => payload.destroy(new Error('ECONNRESET'))],
-    ['tells an error alone', (payload: PassThrough) => payload.emit('error', new Error('aborted'))],
+    ['only emits an error', (payload: PassThrough) => payload.emit('error', new Error('aborted'))],
   ])('whose connection %s is refused', async (_how, end) => {
     const body = begin();
     await body.write('hel');

@@ -57,7 +57,7 @@ describe('failures', () => {
   it.each([
     ['a crash', '/test/crash', 200, 1, /^Internal_error: /],
     ['a list instead of fields', '/test/list', 200, 1, /^Internal_error: /],
-    ['the database away', '/test/database', 200, 2, /^Error_Connection_Database: /],
+    ['an unavailable database', '/test/database', 200, 2, /^Error_Connection_Database: /],
     ['an unknown path', '/test/no-such', 404, 40, /no such path/],
     ['a wrong method', '/health/live', 405, 40, /must be GET/],
   ])('%s', async (_name, path, status, errorCode, message) => {

@@ -21,12 +21,18 @@ async function addressSeen(trustedProxies: string[], remoteAddress: string, forw
 
 describe("the caller's address", () => {
   it.each([
-    ['what the proxy saw, whatever the client wrote before it', ['10.0.0.5/32'], '10.0.0.5', '1.1.1.1, 203.0.113.7', '203.0.113.7'],
-    ['what the first of several proxies saw', ['10.0.0.0/24'], '10.0.0.5', '1.1.1.1, 203.0.113.7, 10.0.0.9', '203.0.113.7'],
+    ['the address that the proxy appended, whatever the client sent', ['10.0.0.5/32'], '10.0.0.5', '1.1.1.1, 203.0.113.7', '203.0.113.7'],
+    [
+      'the address that the first of several proxies appended',
+      ['10.0.0.0/24'],
+      '10.0.0.5',
+      '1.1.1.1, 203.0.113.7, 10.0.0.9',
+      '203.0.113.7',
+    ],
     ['the caller itself, if it is not a trusted proxy', ['10.0.0.5/32'], '10.0.0.6', '203.0.113.7', '10.0.0.6'],
     ['the caller itself, if there is no proxy', [], '127.0.0.1', '203.0.113.7', '127.0.0.1'],
-    ['what a proxy over IPv6 forwards', ['fd00::/8'], 'fd00::5', '203.0.113.7', '203.0.113.7'],
-    ['what a proxy with a wrapped IPv4 address forwards', ['10.0.0.5/32'], '::ffff:10.0.0.5', '203.0.113.7', '203.0.113.7'],
+    ['the address that a proxy over IPv6 forwards', ['fd00::/8'], 'fd00::5', '203.0.113.7', '203.0.113.7'],
+    ['the address that a proxy with a mapped IPv4 address forwards', ['10.0.0.5/32'], '::ffff:10.0.0.5', '203.0.113.7', '203.0.113.7'],
   ])('is %s', async (_name, trusted, remote, forwarded, address) => {
     expect(await addressSeen(trusted, remote, forwarded)).toBe(address);
   });

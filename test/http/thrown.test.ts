@@ -28,15 +28,15 @@ describe('the answer to a thrown error', () => {
   });
 
   it.each([
-    ['a fault of the server', thrown({ code: 'FST_ERR_NEW', statusCode: 500 })],
-    ['what is no fault at all', thrown({ code: 'FST_ERR_NEW', statusCode: 399 })],
-    ['a fault without a status', thrown({ code: 'FST_ERR_NEW' })],
-    ['a status that is no number', thrown({ code: 'FST_ERR_NEW', statusCode: '400' })],
-    ['a status from elsewhere', thrown({ code: 'ENOENT', statusCode: 400 })],
-    ['a code that is no text', thrown({ code: 400, statusCode: 400 })],
-    ['a mistake of this program', new TypeError('x is not a function')],
-    ['what only looks like an error', { code: 'FST_ERR_NEW', statusCode: 400 }],
-    ['nothing', undefined],
+    ['an HTTP error of the server', thrown({ code: 'FST_ERR_NEW', statusCode: 500 })],
+    ['a status below 400', thrown({ code: 'FST_ERR_NEW', statusCode: 399 })],
+    ['an HTTP error without a status', thrown({ code: 'FST_ERR_NEW' })],
+    ['a status that is not a number', thrown({ code: 'FST_ERR_NEW', statusCode: '400' })],
+    ['a status of another library', thrown({ code: 'ENOENT', statusCode: 400 })],
+    ['a code that is not a string', thrown({ code: 400, statusCode: 400 })],
+    ['a programming error', new TypeError('x is not a function')],
+    ['an object that is no Error', { code: 'FST_ERR_NEW', statusCode: 400 }],
+    ['undefined', undefined],
   ])('is a reference to the log for %s', (_name, error) => {
     expect(told(error)).toEqual(internal);
     expect(toGatewayError(error, 'r-1').cause).toBe(error);

@@ -115,12 +115,12 @@ describe('an upgrade', () => {
   });
 
   it.each([
-    ['at a path without one', requestOf({}, '/base/other'), 404, undefined],
+    ['at another path', requestOf({}, '/base/other'), 404, undefined],
     ['of another version', requestOf({ 'sec-websocket-version': '8' }), 426, ['Sec-WebSocket-Version: 13']],
     ['without a key', requestOf({ 'sec-websocket-key': undefined }), 400, undefined],
     ['with a key that is too short', requestOf({ 'sec-websocket-key': 'AAAA==' }), 400, undefined],
     ['with a key that is too long', requestOf({ 'sec-websocket-key': `x${good['sec-websocket-key']}` }), 400, undefined],
-    ['with more than a key', requestOf({ 'sec-websocket-key': `${good['sec-websocket-key']}x` }), 400, undefined],
+    ['with characters after the key', requestOf({ 'sec-websocket-key': `${good['sec-websocket-key']}x` }), 400, undefined],
   ])('%s is refused before any lookup', async (_how, request, httpStatus, headers) => {
     const socket = await knock(request);
     expect(refused).toMatchObject([{ error: { errorName: 'Invalid_Request', httpStatus } }]);
@@ -137,9 +137,9 @@ describe('an upgrade', () => {
   });
 
   it.each([
-    ['while the database is away', new GatewayError('Error_Connection_Database', 'Away.'), 'Error_Connection_Database', 503, 0],
-    ['by a mistake of this program', new TypeError('odd'), 'Internal_error', 503, 1],
-    ['with a status of its own', new GatewayError('Too_Many_Requests', 'Wait.'), 'Too_Many_Requests', 429, 0],
+    ['while the database is down', new GatewayError('Error_Connection_Database', 'Away.'), 'Error_Connection_Database', 503, 0],
+    ['because of a programming error', new TypeError('odd'), 'Internal_error', 503, 1],
+    ['because of a rate limit', new GatewayError('Too_Many_Requests', 'Wait.'), 'Too_Many_Requests', 429, 0],
   ])('that cannot be checked %s is not reported as a wrong login', async (_why, thrown, errorName, httpStatus, failed) => {
     authenticate = () => Promise.reject(thrown);
     await knock();

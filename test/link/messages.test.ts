@@ -23,7 +23,7 @@ describe('answers', () => {
     ['a wrong id', JSON.stringify({ ...answer, id: 'x' }), 'field', 'id'],
     ['no clock', JSON.stringify({ ...answer, clock: undefined }), 'field', 'clock'],
     ['a clock that is no time', JSON.stringify({ ...answer, clock: 'soon' }), 'field', 'clock'],
-    ['a clock that no date-time can say', JSON.stringify({ ...answer, clock: '+275760-09-13T00:00:00.000Z' }), 'field', 'clock'],
+    ['a clock beyond the range of date-time', JSON.stringify({ ...answer, clock: '+275760-09-13T00:00:00.000Z' }), 'field', 'clock'],
     ['an unknown outcome', JSON.stringify({ ...answer, outcome: 'maybe' }), 'field', 'outcome'],
     ['a report that is no object', JSON.stringify({ ...answer, report: [1] }), 'field', 'report'],
     ['a journal that is no UUID', JSON.stringify({ ...answer, journalId: 'j' }), 'field', 'journalId'],

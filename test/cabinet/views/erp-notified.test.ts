@@ -7,13 +7,13 @@ const about = (subjectId: string, sequence: number, state: CallbackFacts['state'
 describe('whether the ERP was notified', () => {
   it.each([
     ['there is no callback', [], undefined],
-    ['all have arrived', [about('a', 1, 'delivered'), about('a', 2, 'delivered')], 'delivered'],
-    ['the last one waits', [about('a', 1, 'delivered'), about('a', 2, 'pending')], 'pending'],
+    ['all are delivered', [about('a', 1, 'delivered'), about('a', 2, 'delivered')], 'delivered'],
+    ['the last one is pending', [about('a', 1, 'delivered'), about('a', 2, 'pending')], 'pending'],
     ['the last one is dead', [about('a', 1, 'delivered'), about('a', 2, 'dead')], 'dead'],
-    ['an earlier one died and the last has arrived', [about('a', 1, 'dead'), about('a', 2, 'delivered')], 'delivered'],
+    ['an earlier one is dead and the last is delivered', [about('a', 1, 'dead'), about('a', 2, 'delivered')], 'delivered'],
     ['the same in another order', [about('a', 2, 'delivered'), about('a', 1, 'dead')], 'delivered'],
-    ['one thing is delivered and the other is not', [about('a', 2, 'delivered'), about('b', 1, 'dead')], 'dead'],
-    ['one is dead and another waits', [about('a', 1, 'pending'), about('b', 1, 'dead')], 'dead'],
+    ['one subject is delivered and the other is dead', [about('a', 2, 'delivered'), about('b', 1, 'dead')], 'dead'],
+    ['one is dead and another is pending', [about('a', 1, 'pending'), about('b', 1, 'dead')], 'dead'],
   ] as [string, CallbackFacts[], CallbackFacts['state'] | undefined][])('%s', (_name, callbacks, expected) => {
     expect(erpNotified(callbacks)).toBe(expected);
   });

@@ -19,7 +19,7 @@ const histories: [string, Sale, string, object][] = [
     { spanMs: 31_000 },
   ],
   [
-    'an answer after the call had given up',
+    'an answer after the call had timed out',
     sale({ settledBy: 'late-answer', settledAtMs: startMs + 400_000 }, [
       ...smooth.slice(0, 2),
       [300, 'unknown'],
@@ -39,7 +39,7 @@ const histories: [string, Sale, string, object][] = [
     { spanMs: 40_000 },
   ],
   [
-    'a channel that was lost while the answer still came',
+    'a lost channel with an answer on the other',
     sale({}, [
       [0, 'sent', 'mqtt'],
       [5, 'channel-lost', 'mqtt'],
@@ -51,21 +51,21 @@ const histories: [string, Sale, string, object][] = [
   ['a decline', sale({ ...failed, state: 'refused', reason: 'No funds' }), 'outcome.declined', { reason: 'No funds' }],
   ['a payment that was stopped', sale({ ...failed, state: 'refused', abortRequestedAtMs: startMs }), 'outcome.stopped', {}],
   [
-    'a device that was away',
+    'an offline device',
     sale({ ...failed, state: 'never', outcome: null, reason: 'Nothing went out.' }),
     'outcome.never',
     { reason: 'Nothing went out.' },
   ],
-  ['a device that was busy', sale({ ...failed, state: 'never', outcome: 'busy' }), 'outcome.busy', {}],
+  ['a busy device', sale({ ...failed, state: 'never', outcome: 'busy' }), 'outcome.busy', {}],
   [
-    'a command that went out again',
+    'a command that was issued again',
     sale({ ...failed, state: 'never', outcome: 'expired' }, [[1, 'settled', 'never by answer; issued again as x']]),
     'outcome.issuedAgain',
     {},
   ],
-  ['one that waits for the card', sale({ ...open, state: 'sent' }, smooth.slice(0, 2)), 'outcome.waiting', {}],
+  ['a payment that waits for the card', sale({ ...open, state: 'sent' }, smooth.slice(0, 2)), 'outcome.waiting', {}],
   [
-    'one whose outcome is still unknown',
+    'an outcome that is still unknown',
     sale(open, [
       [0, 'sent', 'mqtt'],
       [40, 'unknown'],
@@ -74,7 +74,7 @@ const histories: [string, Sale, string, object][] = [
     { spanMs: 560_000 },
   ],
   [
-    'one that a person must decide',
+    'an outcome that a person must decide',
     sale({ ...open, reviewSinceMs: startMs, reviewReason: 'No journal.' }),
     'outcome.needsPerson',
     { reason: 'No journal.' },
@@ -86,7 +86,7 @@ const histories: [string, Sale, string, object][] = [
     { state: 'refused' },
   ],
   [
-    'a contradiction that a person has seen',
+    'a contradiction that a person has reviewed',
     sale({ reviewSinceMs: startMs, reviewReason: 'x', reviewedAtMs: startMs }, smooth),
     'outcome.charged',
     {},
@@ -102,7 +102,7 @@ const histories: [string, Sale, string, object][] = [
     { actor: 'Ana', reason: 'the bank has it: seen' },
   ],
   [
-    "a person's no",
+    "a person's refusal",
     sale({ ...failed, state: 'refused', settledBy: 'person', reason: 'not there' }, [[400, 'decided', 'Ana: refused, not there']]),
     'outcome.refusedByPerson',
     { actor: 'Ana' },

@@ -151,8 +151,8 @@ describe('the connection for a change', () => {
   });
 
   it.each([
-    ['is not there within three seconds', () => clock.advance(3_000), 'no answer in time, or the connection ended'],
-    ['ends before it is there', () => client().emit('close'), 'no answer in time, or the connection ended'],
+    ['is not open within three seconds', () => clock.advance(3_000), 'no answer in time, or the connection ended'],
+    ['closes before it is open', () => client().emit('close'), 'no answer in time, or the connection ended'],
     ['is refused', () => client().emit('error', new Error('Not authorized')), 'Not authorized'],
   ])('that %s fails with that cause, and is closed', async (_how, fail, cause) => {
     const change = begin(async () => 'done');
@@ -323,8 +323,8 @@ describe('a reply', () => {
     ['no list', '{"responses":{"length":1}}'],
     ['no object', '7'],
     ['empty', '{"responses":[]}'],
-    ['a list of nothing', '{"responses":[null]}'],
-    ['without a mark', '{"responses":[{"command":"getClient"}]}'],
+    ['a list of null', '{"responses":[null]}'],
+    ['without a correlation id', '{"responses":[{"command":"getClient"}]}'],
     ['of another change', '{"responses":[{"command":"getClient","correlationData":"another"}]}'],
   ])('that is %s is ignored, and the matching one is accepted', async (_what, payload) => {
     const over = await ended(confirm, async (opened) => {
@@ -344,14 +344,14 @@ describe('a reply', () => {
   });
 
   it.each([
-    ['stays away for three seconds', () => clock.advance(3_000), 'no answer in time, or the connection ended'],
+    ['does not arrive within three seconds', () => clock.advance(3_000), 'no answer in time, or the connection ended'],
     [
-      'cannot come because another change has ended the connection',
+      'cannot arrive because another change has ended the connection',
       () => client().emit('close'),
       'no answer in time, or the connection ended',
     ],
-    ['cannot come because the connection broke', () => client().emit('error', new Error('ECONNRESET')), 'ECONNRESET'],
-    ['cannot come because the command did not leave', () => client().published[0]?.done(new Error('EPIPE')), 'EPIPE'],
+    ['cannot arrive because the connection failed', () => client().emit('error', new Error('ECONNRESET')), 'ECONNRESET'],
+    ['cannot arrive because the command was not sent', () => client().published[0]?.done(new Error('EPIPE')), 'EPIPE'],
   ])('that %s confirms nothing', async (_how, fail, cause) => {
     const over = await ended(confirm, fail);
     expect(over?.error).toMatchObject(refusal);
