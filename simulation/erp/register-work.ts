@@ -100,12 +100,19 @@ async function printReceipt(clerk: Clerk, target: ShopDevice): Promise<void> {
   // A receipt with a Uid may be sent to another register when the first does not answer.
   const registers = shop.devices.filter(({ kind }) => kind === 'register');
   const printed = await insistOnPrint();
-  const documents = shop.devices
-    .flatMap(({ device }) => device.fiscalMemory().documents())
-    .filter((document) => document.type === 'receipt' && document.totalBani === bani);
+  const byDevice = shop.devices.map(({ device }) =>
+    device
+      .fiscalMemory()
+      .documents()
+      .filter((document) => document.type === 'receipt' && document.totalBani === bani),
+  );
+  const documents = byDevice.flat();
   const isGuess = documents.some(({ commandId }) => shop.earlyOperator.hasGuessed(commandId));
+  // Nothing prevents a second print elsewhere after a wrong decision; the first device may have contradicted it since [D143].
+  const isElsewhere = byDevice.filter(({ length }) => length > 0).length > 1;
+  const isOnceGuessed = isElsewhere && documents.some(({ commandId }) => shop.earlyOperator.hasOnceGuessed(commandId));
   const isCalledDone = shop.earlyOperator.wasCalledDone(printed?.oid ?? '');
-  if (printed?.code === 0 && ((documents.length === 0 && !isCalledDone) || (documents.length > 1 && !isGuess)))
+  if (printed?.code === 0 && ((documents.length === 0 && !isCalledDone) || (documents.length > 1 && !isGuess && !isOnceGuessed)))
     shop.violated(`${name} was answered 0 and printed ${documents.length} times`);
   if ((printed?.code === 50 || printed?.code === 30) && documents.length > 0 && !isGuess)
     shop.violated(`${name} was answered ${printed.code} and printed`);

@@ -37,6 +37,7 @@ export const wrongDoneBugs: readonly PlantedBug[] = [
     kind: 'sums',
     harm: 'lie',
     edits: [{ room: 'src/ledger', find: "  return state !== 'refused' && state !== 'never';\n", instead: "  return state !== 'never';\n" }],
+    tests: ['test/ledger/standing.test.ts'],
   },
   {
     name: 'opens the document again of a payment that was closed while it was disputed',
