@@ -10,6 +10,7 @@ import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packProgram } from '../test/support/packed-program.ts';
 import { afterSecondTry, countLine, failedTests, readReport, secondTry, slowest, type TestReport } from './test-report.ts';
 import { type LeftOut, leftOutLine, leftOutWithout, longTests, type Selection } from './test-selection.ts';
 import { provideServers, type RunningServers, ServersMissing, serverVariables } from './test-servers.ts';
@@ -59,6 +60,19 @@ function runVitest(variables: Record<string, string>, reportFile: string, args: 
   });
 }
 
+async function startServers(): Promise<void> {
+  if (!isEmbedded) servers = await provideServers(say, { mayBeAbsent: process.env['TILLGATE_TEST_ALL_SERVERS'] !== 'yes' });
+}
+
+/**
+ * A full run starts some hundred gateways: as packed for users, each needs two thirds of the processor time of one from the sources [D247].
+ * Named files run on the sources, because the lines of a stack trace are theirs.
+ */
+async function programVariables(): Promise<Record<string, string>> {
+  if (vitestArgs.length > 0 || process.env['TILLGATE_TEST_PROGRAM']) return {};
+  return { TILLGATE_TEST_PROGRAM: (await packProgram()).program };
+}
+
 /**
  * In memory if there is space and programs may run: a database test waits mostly for the disk, when its database is removed.
  * Like any temporary directory it is open to others: servers that do not run as root need to reach their own below it.
@@ -93,9 +107,9 @@ let report: TestReport = { files: [], strayErrors: 0 };
 let exitCode = 1;
 let problem: string | undefined;
 try {
-  if (!isEmbedded) servers = await provideServers(say, { mayBeAbsent: process.env['TILLGATE_TEST_ALL_SERVERS'] !== 'yes' });
+  const [program] = await Promise.all([programVariables(), startServers()]);
   if (servers && servers.absent.length > 0) leftOut = leftOutWithout(root, servers.absent);
-  const variables = servers?.variables ?? {};
+  const variables = { ...servers?.variables, ...program };
   exitCode = await runVitest(variables, reportFile, [...(isLong ? longTests : []), ...(shard ? [`--shard=${shard}`] : []), ...vitestArgs]);
   report = readReport(reportFile);
   // Named files are not retried: their failures should show.

@@ -1,5 +1,4 @@
-// The npm package: its contents, its start on any Node version, and end-to-end tests of the sources run on it.
-// `npm run test:packed` runs all of them; here are the fifteen calls, the virtual devices, and checks of the package itself.
+// The npm package: its contents and its start on any Node version. `npm test` runs the end-to-end tests on it [D247].
 import { execFile } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
@@ -20,7 +19,6 @@ const sourceDirectory = fileURLToPath(new URL('../../src/', import.meta.url));
 const hasCode = (source: string) => /^\s*(export )?(async )?(const|let|function|class)\b/m.test(stripTypeScriptTypes(source));
 
 const packed = await packProgram();
-process.env['TILLGATE_TEST_PROGRAM'] = packed.program;
 
 it('`npm ci --omit=dev` installs everything that the build of the cabinet needs', () => {
   const root = new URL('../../', import.meta.url);
@@ -108,9 +106,4 @@ describe('the package', () => {
     expect(await sandbox.terminate()).toEqual({ code: 0, signal: null });
     await expect(get('/health/live')).rejects.toThrow();
   });
-});
-
-describe('on the package', async () => {
-  await import('./endpoints.test.ts');
-  await import('./simulate.test.ts');
 });

@@ -31,7 +31,7 @@ export interface Program {
 /** Generous: the machine may be busy with other tests. */
 export const patienceMs = 30_000;
 
-/** As `tillgate` starts it, from the sources; or, by this variable, another form of the program: `npm run test:packed` names the packed one. */
+/** `npm test` without files names the packed program here [D247]; otherwise the sources are started. */
 const programFile = () => process.env['TILLGATE_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../bin/tillgate.mjs', import.meta.url));
 /** With which everybody who starts the program starts its Node [D124]. */
 export const memoryFlag = '--max-semi-space-size=16';
