@@ -1,8 +1,9 @@
 // A command enters another state: what is written with it, in how many commits, and which callers are woken.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Database } from '../../src/database/database.ts';
+import type { Database, Queries } from '../../src/database/database.ts';
 import type { Command, SettledState } from '../../src/ledger/command.ts';
-import type { CommandKinds } from '../../src/ledger/command-kind.ts';
+import type { CommandEvent } from '../../src/ledger/command-event.ts';
+import type { CommandKind, CommandKinds } from '../../src/ledger/command-kind.ts';
 import { settleWithin } from '../../src/ledger/settle-batch.ts';
 import { commandsTopic, createStateChanges, type StateChange } from '../../src/ledger/settling/state-change.ts';
 import { findCommand, markUnknown } from '../../src/ledger/store.ts';
@@ -16,6 +17,7 @@ let command: Command;
 let transactions: number;
 let hints: unknown[];
 let forgotten: string[];
+let events: Omit<CommandEvent, 'atMs'>[];
 
 beforeEach(async () => {
   database = await memoryDatabase(createVirtualClock());
@@ -28,6 +30,7 @@ beforeEach(async () => {
   transactions = 0;
   hints = [];
   forgotten = [];
+  events = [];
 });
 afterEach(() => database.close());
 
@@ -45,7 +48,7 @@ function change(to: StateChange['to'], kinds: CommandKinds = {}, more: Partial<S
   };
   const changeState = createStateChanges({
     database: watched as Database,
-    timeline: { add() {}, addCounted() {}, flush: async () => {} },
+    timeline: { add: (event) => events.push(event), addCounted() {}, flush: async () => {} },
     kinds,
     onSettled: (id) => forgotten.push(id),
   });
@@ -117,5 +120,86 @@ describe('a change of state', () => {
     expect(hints).toEqual([[commandsTopic, command.id]]);
     expect(await change('done')).toBeUndefined();
     expect(hints).toHaveLength(1);
+  });
+});
+
+describe('the writes of the slice', () => {
+  /** What was called, in which order, and the state of the command at that time. */
+  let calls: string[];
+  const hook =
+    (name: string) =>
+    async (queries: Queries, { id }: Command) =>
+      void calls.push(`${name}: ${(await findCommand(queries, id))?.state}`);
+  const whole = {
+    hold: hook('hold'),
+    onExecuted: hook('executed'),
+    onReversed: async (queries: Queries, changed: Command) => {
+      await hook('reversed')(queries, changed);
+      return 'the money of refunds';
+    },
+    onState: { done: hook('done') },
+  } satisfies CommandKind;
+  beforeEach(() => {
+    calls = [];
+  });
+
+  it('lock their rows before the command changes, because whoever pays an invoice locks in that order [D142]', async () => {
+    await change('done', { CloseDoc: whole }, { alongside: hook('alongside') });
+    expect(calls).toEqual(['hold: sent', 'done: done', 'alongside: done']);
+  });
+
+  it('lock nothing for a state in which the slice writes nothing', async () => {
+    await change('refused', { CloseDoc: whole });
+    expect(calls).toEqual([]);
+  });
+
+  it('include those of a dispute that is resolved as executed, under the same lock', async () => {
+    await change('done', { CloseDoc: { hold: whole.hold, onExecuted: whole.onExecuted } }, { resolvedAs: 'executed' });
+    expect(calls).toEqual(['hold: sent', 'executed: done']);
+  });
+
+  it('need no lock, if the slice has none', async () => {
+    await change('done', { CloseDoc: { onState: whole.onState } });
+    expect(calls).toEqual(['done: done']);
+  });
+
+  it('undo those of an earlier done, once, and the timeline lists what cannot be undone', async () => {
+    const reversed = () => change('refused', { CloseDoc: whole }, { resolvedAs: 'reversed' });
+    await reversed();
+    expect(await reversed()).toBeUndefined();
+    expect(calls).toEqual(['reversed: refused']);
+    const remains = { commandId: command.id, step: 'not undone', detail: 'the money of refunds' };
+    expect(events).toEqual([remains, { commandId: command.id, step: 'settled', detail: 'refused by answer' }]);
+  });
+
+  it.each<StateChange['resolvedAs']>(['executed', 'reversed'])('are none where the slice has none: %s', async (resolvedAs) => {
+    expect(await change('refused', {}, { resolvedAs })).toMatchObject({ state: 'refused' });
+    expect(events.map(({ step }) => step)).toEqual(['settled']);
+  });
+
+  it('are followed by its steps outside the transaction, and only if the state changed', async () => {
+    const afterState = ({ state }: Command) => void calls.push(`after: ${state}, in ${transactions} transactions`);
+    await change('done', { CloseDoc: { afterState } });
+    await change('done', { CloseDoc: { afterState } });
+    expect(calls).toEqual(['after: done, in 1 transactions']);
+  });
+});
+
+describe('the timeline', () => {
+  it('lists a settlement with its source, and an outcome that became unknown', async () => {
+    await change('unknown');
+    await change('done');
+    const commandId = command.id;
+    expect(events).toEqual([
+      { commandId, step: 'unknown', detail: undefined },
+      { commandId, step: 'settled', detail: 'done by answer' },
+    ]);
+  });
+
+  it('lists no settlement for a dispute: it has the contradiction', async () => {
+    const disputed: Command = { ...command, state: 'disputed', settledBy: 'person' };
+    expect(await change('disputed', {}, { update: async () => disputed })).toBe(disputed);
+    expect(events).toEqual([]);
+    expect([hints.length, forgotten]).toEqual([1, [command.id]]);
   });
 });

@@ -37,16 +37,16 @@ interface Deps {
 
 export function createStateChanges({ database, timeline, kinds, onSettled }: Deps): ChangeState {
   async function write({ command, to, update, together, alongside, resolvedAs }: StateChange): Promise<Command | undefined> {
-    const kind = kinds[command.name];
-    const onState = kind?.onState?.[to];
-    const onExecuted = resolvedAs === 'executed' ? kind?.onExecuted : undefined;
+    const kind = kinds[command.name] ?? {};
+    const onState = kind.onState?.[to];
+    const onExecuted = resolvedAs === 'executed' ? kind.onExecuted : undefined;
     if (!onState && !alongside && together) return together();
     let remains: string | undefined;
     const written = await database.transaction(async (queries) => {
-      if (onState || onExecuted) await kind?.hold?.(queries, command);
+      if (onState || onExecuted) await kind.hold?.(queries, command);
       const changed = await update(queries);
       if (!changed) return undefined;
-      remains = resolvedAs === 'reversed' ? await kind?.onReversed?.(queries, changed) : undefined;
+      remains = resolvedAs === 'reversed' ? await kind.onReversed?.(queries, changed) : undefined;
       await onExecuted?.(queries, changed);
       await onState?.(queries, changed);
       await alongside?.(queries, changed);
