@@ -46,7 +46,6 @@ const maxDecided = 20;
  */
 export async function unconfirmedDecisions(queries: Queries, fresh: Tried, sinceMs = 0): Promise<Command[]> {
   const { merchantId, deviceId, name, documentNr, receiptUid, targetId, requestHash } = fresh;
-  if ([documentNr, receiptUid, targetId, requestHash].every((value) => value === undefined)) return [];
   const rows = await queries
     .selectFrom('decisions')
     .innerJoin('commands', 'commands.id', 'decisions.command_id')

@@ -108,14 +108,21 @@ describe('a number that what was refused still has, because another attempt’s 
     expect(await holder()).toBeUndefined();
   });
 
-  it('stays taken if that one is disputed itself before its device’s lock is had', async () => {
+  it.each<[string, object]>([
+    ['is disputed itself', { state: 'disputed', disputed_from: 'refused', review_since: 1, review_reason: 'so' }],
+    ['is removed', { removed_at: 1 }],
+  ])('stays taken if that one %s before its device’s lock is had', async (_what, meanwhile) => {
     const id = await leftWithNumber();
-    const dispute = { state: 'disputed', disputed_from: 'refused', review_since: 1, review_reason: 'so' } as const;
     await look(async (work) => {
-      await database.queries.updateTable('commands').set(dispute).where('id', '=', id).execute();
+      await database.queries.updateTable('commands').set(meanwhile).where('id', '=', id).execute();
       return database.transaction(work);
     });
     expect(await holder()).toBe(id);
+  });
+
+  it('is not tried again while its attempt is disputed: the second attempt is answered 3 with the OID of the first', async () => {
+    const { id } = await seed({ state: 'disputed', settled_at: 1, settled_by: 'person', document_nr: 'n' });
+    await expect(look()).rejects.toMatchObject({ errorName: 'Timeout_or_no_response', fields: { OID: id, State: 'Disputed' } });
   });
 
   it('is that of one that is open or done', async () => {

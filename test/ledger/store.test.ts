@@ -93,6 +93,14 @@ describe.each(engines)('on %s', (engine) => {
       expect(await store.findCommands({} as Queries, [])).toEqual([]);
     });
 
+    it('as operations that refer to a command are those of an approved payment: nothing else has any', async () => {
+      const payment = await command(paid);
+      await command({ name: 'Refund', target_id: payment.id, amount_bani: 300 });
+      expect(await store.followersOf(database.queries, payment)).toEqual([{ name: 'Refund', state: 'sent', amountBani: 300 }]);
+      // Without asking anybody.
+      expect(await store.followersOf({} as Queries, { ...payment, documentState: null })).toEqual([]);
+    });
+
     it('as the last issue is the command that it was sent as again, if there is one', async () => {
       const second = await command();
       const first = await command({ ...settled, state: 'never', reissued_as: second.id });
@@ -165,14 +173,39 @@ describe.each(engines)('on %s', (engine) => {
       expect(await settle(database, listed, done)).toMatchObject({ reviewSinceMs: 5, reviewedAtMs: startMs });
     });
 
-    it('closes an open document once, and returns its payment', async () => {
+    it('closes an open document once and frees its terminal', async () => {
       const payment = await command(paid);
+      const documentOnLock = async () => {
+        const lock = database.queries.selectFrom('device_locks').select('document_id').where('device_id', '=', payment.deviceId);
+        return (await lock.executeTakeFirstOrThrow()).document_id;
+      };
+      expect(await documentOnLock()).toBe(payment.id);
       expect(await store.closeDocument(database.queries, payment.id)).toBe(true);
+      expect(await documentOnLock()).toBeNull();
       expect(await read(payment.id)).toEqual({ ...payment, documentState: 'closed', outcomeReceivedAtMs: startMs });
       expect(await store.closeDocument(database.queries, payment.id)).toBe(false);
       const told = await command({ ...paid, outcome_received_at: 5 });
       await store.closeDocument(database.queries, told.id);
       expect((await read(told.id)).outcomeReceivedAtMs).toBe(5);
+    });
+  });
+
+  describe('a settlement that proves wrong', () => {
+    const closing = { name: 'CloseDoc', state: 'refused', settled_at: 1, settled_by: 'person', reason: 'It is said so.' } as const;
+    const reported = { state: 'done', by: 'recall', outcome: 'done', report: '{"day":1}', reason: 'late' } as const;
+
+    it('becomes done with all that the device reported, once, and leaves the review list', async () => {
+      const wrong = await command({ ...closing, review_since: 5, review_reason: 'why' });
+      const corrected = { state: 'done', settledAtMs: startMs, settledBy: 'recall', outcome: 'done', report: '{"day":1}', reason: 'late' };
+      expect(await store.correctToDone(database.queries, wrong, reported)).toEqual({ ...wrong, ...corrected, reviewedAtMs: startMs });
+      expect(await store.correctToDone(database.queries, wrong, reported)).toBeUndefined();
+    });
+
+    it('keeps nothing of what it was settled with', async () => {
+      const wrong = await command({ ...closing, outcome: 'refused', report: '{"error":1}' });
+      const bare = { ...reported, outcome: undefined, report: undefined, reason: undefined };
+      const nothing = { state: 'done', outcome: null, report: null, reason: null, reviewedAtMs: null };
+      expect(await store.correctToDone(database.queries, wrong, bare)).toMatchObject(nothing);
     });
   });
 
