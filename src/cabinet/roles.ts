@@ -3,12 +3,11 @@
 // `isConfirmed`: needs the password or a code within the last 15 minutes. For operations on money, secrets, keys, users and sessions, and for
 // calls that give a device access again.
 // `row`: the table of the id in the path. A row of another merchant is answered 20, like a missing one (own-rows.ts checks before the handler).
-import type { CabinetAccess } from '../http/authentication.ts';
 import type { Role } from '../http/viewer.ts';
 
 export type RowKind = 'merchant' | 'key' | 'device' | 'callback' | 'invoice' | 'command' | 'user';
 
-interface CallRule {
+export interface CallRule {
   who: readonly Role[] | 'public';
   isConfirmed?: boolean;
   /** Open to operators before they have set up required one-time codes. */
@@ -128,10 +127,4 @@ export type CabinetCall = keyof typeof calls;
 
 export function ruleOf(call: string): CallRule | undefined {
   return Object.hasOwn(calls, call) ? calls[call as CabinetCall] : undefined;
-}
-
-/** `config` of the route with this operationId. */
-export function configOf(call: CabinetCall): { access: CabinetAccess } {
-  const { who, isConfirmed = false, isBeforeTotp = false }: CallRule = calls[call];
-  return { access: { kind: 'cabinet', call, who, isConfirmed, isBeforeTotp } };
 }

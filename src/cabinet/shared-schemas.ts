@@ -3,9 +3,6 @@ import type { TProperties } from 'typebox';
 import { dateTimeField, uuidField } from '../http/schemas.ts';
 import { Type } from '../kernel/schema-type.ts';
 
-export const apiPath = '/cabinet/api';
-export const tags = ['Cabinet'];
-
 export const exampleIds = {
   merchant: '0d4f3c52-7a33-4b56-9d0e-6a2f6c1f8a11',
   key: '5b6e0b61-5a1d-4f5e-8c55-0f6a3b7f2c22',
@@ -19,7 +16,6 @@ export const exampleTime = '2026-01-15T09:00:00.000Z';
 export const pageFields = { limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'How many at most (100).' })) };
 export const defaultPage = 100;
 
-export const idParams = Type.Object({ id: uuidField('Its id.') });
 export const merchantQuery = Type.Object({ merchantId: Type.Optional(uuidField('Only rows of this merchant.')) });
 export const moment = dateTimeField('Date and time in ISO 8601.');
 

@@ -5,9 +5,8 @@ import type { RouteApp } from '../../http/server.ts';
 import { viewerOf } from '../../http/viewer.ts';
 import { type Cancel, type Clock, every } from '../../kernel/clock.ts';
 import { Type } from '../../kernel/schema-type.ts';
+import { addRoute } from '../add-route.ts';
 import { scopeOfView } from '../list-fields.ts';
-import { configOf } from '../roles.ts';
-import { apiPath, tags } from '../shared-schemas.ts';
 import type { EventHub } from './event-hub.ts';
 
 export interface EventRoutesDeps {
@@ -23,23 +22,16 @@ const beatEveryMs = 20_000;
 const maxBehindBytes = 64 * 1024;
 
 export function registerEventRoutes(app: RouteApp, { clock, events, people }: EventRoutesDeps): void {
-  app.get(
-    `${apiPath}/events`,
-    {
-      config: { ...configOf('streamEvents'), isLongLived: true },
-      schema: {
-        tags,
-        operationId: 'streamEvents',
-        summary: 'Hints about changes, as they happen',
-        description:
-          'Server-sent events `hint` with `{kind, id, version}`, of the viewer’s own merchant only. A hint has no content: read the object that it names again, and everything after a reconnect.',
-        response: {
-          ...adminAnswers({ description: 'The stream.', example: {} }),
-          200: { description: 'The stream.', content: { 'text/event-stream': { schema: Type.String() } } },
-        },
-      },
+  addRoute(app, 'GET /events', 'streamEvents', {
+    isLongLived: true,
+    summary: 'Hints about changes, as they happen',
+    description:
+      'Server-sent events `hint` with `{kind, id, version}`, of the viewer’s own merchant only. A hint has no content: read the object that it names again, and everything after a reconnect.',
+    response: {
+      ...adminAnswers({ description: 'The stream.', example: {} }),
+      200: { description: 'The stream.', content: { 'text/event-stream': { schema: Type.String() } } },
     },
-    (request, reply) => {
+    handle(request, reply) {
       const { userId, sessionId, actor, merchantId } = viewerOf(request);
       const { raw } = reply;
       const write = (text: string) => {
@@ -70,5 +62,5 @@ export function registerEventRoutes(app: RouteApp, { clock, events, people }: Ev
       if (sessionId !== undefined) stops.push(people.onSessionEnded(sessionId, leave));
       raw.once('close', leave);
     },
-  );
+  });
 }

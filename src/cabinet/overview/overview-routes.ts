@@ -1,16 +1,16 @@
 // The figures of the first page. The logic is in the views.
 
 import type { Database } from '../../database/database.ts';
-import { adminAnswers, textField } from '../../http/schemas.ts';
+import { textField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { invalidRequest } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { Type } from '../../kernel/schema-type.ts';
 import type { Link } from '../../link/link.ts';
+import { addRoute } from '../add-route.ts';
 import { merchantField, scopeOfView } from '../list-fields.ts';
-import { configOf } from '../roles.ts';
-import { apiPath, exampleTime, listOf, mapOf, moment, tags } from '../shared-schemas.ts';
+import { exampleTime, listOf, mapOf, moment } from '../shared-schemas.ts';
 import type { Mismatches } from '../views/figures/mismatches.ts';
 import { createOverviewBook, type Overview } from '../views/figures/overview.ts';
 import { isZone } from '../views/figures/period.ts';
@@ -103,34 +103,26 @@ export function registerOverviewRoutes(
     };
   }
 
-  app.get(
-    `${apiPath}/overview`,
-    {
-      config: configOf('readOverview'),
-      schema: {
-        tags,
-        operationId: 'readOverview',
-        summary: 'Figures of the first page, and open tasks',
-        querystring: Type.Object({
-          ...merchantField,
-          period: Type.Optional(Type.Enum(['today', 'yesterday', '7d'])),
-          timeZone: Type.Optional(textField('Time zone in which a day begins, such as Europe/Chisinau (UTC).', 64)),
-        }),
-        response: adminAnswers({
-          description:
-            'Money in lei by mode, hour and bank, the same period a week before, success rate and duration of payments, devices, callbacks, and Attention.',
-          fields: figures,
-          example: {
-            isNew: false,
-            from: exampleTime,
-            to: exampleTime,
-            total: { amount: 48_214.3, count: 612, refunded: 64.5 },
-            modes: { card: { count: 398, amount: 31_876.4 }, qr: { count: 96, amount: 9_412.9 }, cash: { count: 118, amount: 6_925 } },
-          },
-        }),
+  addRoute(app, 'GET /overview', 'readOverview', {
+    summary: 'Figures of the first page, and open tasks',
+    querystring: Type.Object({
+      ...merchantField,
+      period: Type.Optional(Type.Enum(['today', 'yesterday', '7d'])),
+      timeZone: Type.Optional(textField('Time zone in which a day begins, such as Europe/Chisinau (UTC).', 64)),
+    }),
+    answer: {
+      description:
+        'Money in lei by mode, hour and bank, the same period a week before, success rate and duration of payments, devices, callbacks, and Attention.',
+      fields: figures,
+      example: {
+        isNew: false,
+        from: exampleTime,
+        to: exampleTime,
+        total: { amount: 48_214.3, count: 612, refunded: 64.5 },
+        modes: { card: { count: 398, amount: 31_876.4 }, qr: { count: 96, amount: 9_412.9 }, cash: { count: 118, amount: 6_925 } },
       },
     },
-    async (request) => {
+    handle: async (request) => {
       const { merchantId, period = 'today', timeZone = 'UTC' } = request.query;
       if (!isZone(timeZone))
         throw invalidRequest(
@@ -138,5 +130,5 @@ export function registerOverviewRoutes(
         );
       return shown(await book.read(database, scopeOfView(request, merchantId), period, timeZone, clock.now()));
     },
-  );
+  });
 }

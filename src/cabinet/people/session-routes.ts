@@ -2,15 +2,15 @@
 // No token is part of a URL: that of a link is sent in a body, that of a session in a cookie that scripts cannot read.
 
 import { noSuchPath } from '../../http/envelope.ts';
-import { adminAnswers, dateTimeField, openAnswers, textField, uuidField } from '../../http/schemas.ts';
+import { dateTimeField, openAnswers, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { clearCookie, readCookie } from '../../http/session-cookie.ts';
 import { actorOf, optionalViewerOf, viewerOf } from '../../http/viewer.ts';
 import { invalidRequest } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { Type } from '../../kernel/schema-type.ts';
-import { configOf } from '../roles.ts';
-import { apiPath, exampleIds, exampleTime, idParams, listOf, moment, tags } from '../shared-schemas.ts';
+import { addRoute } from '../add-route.ts';
+import { exampleIds, exampleTime, listOf, moment } from '../shared-schemas.ts';
 import {
   codeField,
   emailField,
@@ -47,38 +47,30 @@ export function registerSessionRoutes(app: RouteApp, deps: PeopleRoutesDeps): vo
 
 function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
   const { people, isSandbox, version, basePath, banks } = deps;
-  app.get(
-    `${apiPath}/session`,
-    {
-      config: configOf('readSession'),
-      schema: {
-        tags,
-        operationId: 'readSession',
-        summary: 'The signed-in user, and facts about this gateway',
-        response: openAnswers({
-          description: 'Without a user: not signed in.',
-          fields: {
-            user: Type.Optional(Type.Object(userFields)),
-            confirmedUntil: Type.Optional(dateTimeField('Until then no confirmation is needed.')),
-            needsTotp: Type.Optional(Type.Boolean({ description: 'true: one-time codes must be set up before anything else.' })),
-            isSandbox: Type.Boolean(),
-            version: Type.String(),
-            basePath: Type.String(),
-            banks: listOf({ code: Type.String(), name: Type.String() }),
-          },
-          example: {
-            user: exampleUser,
-            confirmedUntil: exampleTime,
-            needsTotp: false,
-            isSandbox: false,
-            version: '1.0.0',
-            basePath: '/tillgate',
-            banks: [{ code: 'maib', name: 'maib' }],
-          },
-        }),
+  addRoute(app, 'GET /session', 'readSession', {
+    summary: 'The signed-in user, and facts about this gateway',
+    response: openAnswers({
+      description: 'Without a user: not signed in.',
+      fields: {
+        user: Type.Optional(Type.Object(userFields)),
+        confirmedUntil: Type.Optional(dateTimeField('Until then no confirmation is needed.')),
+        needsTotp: Type.Optional(Type.Boolean({ description: 'true: one-time codes must be set up before anything else.' })),
+        isSandbox: Type.Boolean(),
+        version: Type.String(),
+        basePath: Type.String(),
+        banks: listOf({ code: Type.String(), name: Type.String() }),
       },
-    },
-    async (request) => {
+      example: {
+        user: exampleUser,
+        confirmedUntil: exampleTime,
+        needsTotp: false,
+        isSandbox: false,
+        version: '1.0.0',
+        basePath: '/tillgate',
+        banks: [{ code: 'maib', name: 'maib' }],
+      },
+    }),
+    handle: async (request) => {
       const viewer = optionalViewerOf(request);
       const user = viewer?.userId === undefined ? undefined : await people.findUser(viewer.userId);
       return {
@@ -91,125 +83,84 @@ function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
         banks,
       };
     },
-  );
+  });
 
-  app.post(
-    `${apiPath}/session`,
-    {
-      config: configOf('signIn'),
-      schema: {
-        tags,
-        operationId: 'signIn',
-        summary: 'Sign in',
-        description:
-          'Wrong attempts are limited per network, per e-mail and in all; a browser that has signed in before is limited only by its own attempts. An earlier session of this browser ends.',
-        body: Type.Object({ email: emailField, password: passwordField, code: Type.Optional(codeField) }),
-        response: adminAnswers(whoCameInOrCode),
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, 'POST /session', 'signIn', {
+    summary: 'Sign in',
+    description:
+      'Wrong attempts are limited per network, per e-mail and in all; a browser that has signed in before is limited only by its own attempts. An earlier session of this browser ends.',
+    body: Type.Object({ email: emailField, password: passwordField, code: Type.Optional(codeField) }),
+    answer: whoCameInOrCode,
+    handle: async (request, reply) => {
       const earlierSessionId = optionalViewerOf(request)?.sessionId;
       const browserOf = await people.browsers.read(readCookie(request, deps, 'browser'));
       const signedIn = await people.signIn({ ...request.body, earlierSessionId, browserOf }, originOf(request));
       return 'needsCode' in signedIn ? signedIn : welcome(deps, request, reply, signedIn);
     },
-  );
+  });
 
-  app.post(
-    `${apiPath}/session/sandbox`,
-    {
-      config: configOf('enterSandbox'),
-      schema: {
-        tags,
-        operationId: 'enterSandbox',
-        summary: 'Enter the sandbox',
-        description: 'Only in a sandbox; elsewhere there is no such path.',
-        response: openAnswers(whoCameIn),
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, 'POST /session/sandbox', 'enterSandbox', {
+    summary: 'Enter the sandbox',
+    description: 'Only in a sandbox; elsewhere there is no such path.',
+    response: openAnswers(whoCameIn),
+    handle: async (request, reply) => {
       const entered = await people.enterSandbox(originOf(request));
       if (!entered) throw noSuchPath();
       return welcome(deps, request, reply, entered);
     },
-  );
+  });
 
-  app.delete(
-    `${apiPath}/session`,
-    {
-      config: configOf('signOut'),
-      schema: {
-        tags,
-        operationId: 'signOut',
-        summary: 'Sign out',
-        response: openAnswers({ description: 'Signed out.', example: {} }),
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, 'DELETE /session', 'signOut', {
+    summary: 'Sign out',
+    response: openAnswers({ description: 'Signed out.', example: {} }),
+    handle: async (request, reply) => {
       if (optionalViewerOf(request)?.sessionId !== undefined) await people.signOut(personOf(request));
       clearCookie(request, reply, deps, 'session');
-      return {};
     },
-  );
+  });
 
-  app.post(
-    `${apiPath}/session/confirm`,
-    {
-      config: configOf('confirmSession'),
-      schema: {
-        tags,
-        operationId: 'confirmSession',
-        summary: 'Confirm with the password or a code',
-        description: 'Allows calls that answer needsConfirmation for 15 minutes. The cookie is replaced.',
-        body: Type.Object({ password: Type.Optional(passwordField), code: Type.Optional(codeField) }),
-        response: adminAnswers({
-          description: 'Confirmed.',
-          fields: { confirmedUntil: moment },
-          example: { confirmedUntil: exampleTime },
-        }),
-      },
+  addRoute(app, 'POST /session/confirm', 'confirmSession', {
+    summary: 'Confirm with the password or a code',
+    description: 'Allows calls that answer needsConfirmation for 15 minutes. The cookie is replaced.',
+    body: Type.Object({ password: Type.Optional(passwordField), code: Type.Optional(codeField) }),
+    answer: {
+      description: 'Confirmed.',
+      fields: { confirmedUntil: moment },
+      example: { confirmedUntil: exampleTime },
     },
-    async (request, reply) => {
+    handle: async (request, reply) => {
       const { password, code } = request.body;
       if ((password === undefined) === (code === undefined)) throw invalidRequest('password or code is needed, one of the two.');
       const session = await people.confirm(personOf(request), { password, code });
       setSessionCookie(deps, request, reply, session);
       return { confirmedUntil: isoTime(session.confirmedUntilMs) };
     },
-  );
+  });
 }
 
 function registerSessionList(app: RouteApp, { people }: PeopleRoutesDeps): void {
-  app.get(
-    `${apiPath}/sessions`,
-    {
-      config: configOf('listSessions'),
-      schema: {
-        tags,
-        operationId: 'listSessions',
-        summary: 'Open sessions',
-        querystring: Type.Object({ userId: Type.Optional(uuidField('The user; operators only. Absent: your own sessions.')) }),
-        response: adminAnswers({
-          description: 'Newest first.',
-          fields: {
-            sessions: listOf({
-              id: Type.String(),
-              isThis: Type.Boolean({ description: 'The session of this request.' }),
-              createdAt: moment,
-              expiresAt: moment,
-              address: Type.String(),
-              agent: Type.String({ description: 'The User-Agent of the browser.' }),
-            }),
-          },
-          example: {
-            sessions: [
-              { id: exampleIds.key, isThis: true, createdAt: exampleTime, expiresAt: exampleTime, address: '192.0.2.7', agent: 'Firefox' },
-            ],
-          },
+  addRoute(app, 'GET /sessions', 'listSessions', {
+    summary: 'Open sessions',
+    querystring: Type.Object({ userId: Type.Optional(uuidField('The user; operators only. Absent: your own sessions.')) }),
+    answer: {
+      description: 'Newest first.',
+      fields: {
+        sessions: listOf({
+          id: Type.String(),
+          isThis: Type.Boolean({ description: 'The session of this request.' }),
+          createdAt: moment,
+          expiresAt: moment,
+          address: Type.String(),
+          agent: Type.String({ description: 'The User-Agent of the browser.' }),
         }),
       },
+      example: {
+        sessions: [
+          { id: exampleIds.key, isThis: true, createdAt: exampleTime, expiresAt: exampleTime, address: '192.0.2.7', agent: 'Firefox' },
+        ],
+      },
     },
-    async (request) => {
+    handle: async (request) => {
       const viewer = viewerOf(request);
       const asked = viewer.role === 'operator' ? request.query.userId?.toLowerCase() : undefined;
       const sessions = await people.listSessions(asked ?? personOf(request).userId);
@@ -224,101 +175,69 @@ function registerSessionList(app: RouteApp, { people }: PeopleRoutesDeps): void 
         })),
       };
     },
-  );
+  });
 
-  app.delete(
-    `${apiPath}/sessions/:id`,
-    {
-      config: configOf('endSession'),
-      schema: {
-        tags,
-        operationId: 'endSession',
-        summary: 'End a session',
-        description: 'Your own; operators may end every session. Its event streams end with it.',
-        params: idParams,
-        response: adminAnswers({ description: 'The session has ended.', example: {} }, 'Record_not_exist'),
-      },
-    },
-    async (request) => {
+  addRoute(app, 'DELETE /sessions/:id', 'endSession', {
+    summary: 'End a session',
+    description: 'Your own; operators may end every session. Its event streams end with it.',
+    answer: 'The session has ended.',
+    errors: ['Record_not_exist'],
+    handle: async (request) => {
       const { role, userId } = viewerOf(request);
-      await people.endSession(actorOf(request), request.params.id.toLowerCase(), role === 'operator' ? undefined : userId);
-      return {};
+      await people.endSession(actorOf(request), request.params.id, role === 'operator' ? undefined : userId);
     },
-  );
+  });
 }
 
 function registerEndOfAll(app: RouteApp, { people }: PeopleRoutesDeps): void {
-  app.delete(
-    `${apiPath}/sessions`,
-    {
-      config: configOf('endAllSessions'),
-      schema: {
-        tags,
-        operationId: 'endAllSessions',
-        summary: 'End all sessions',
-        description: "For an emergency. The caller's own session ends, too.",
-        response: adminAnswers({ description: 'The number of ended sessions.', fields: { ended: Type.Integer() }, example: { ended: 12 } }),
-      },
-    },
-    async (request) => ({ ended: await people.endAllSessions(actorOf(request)) }),
-  );
+  addRoute(app, 'DELETE /sessions', 'endAllSessions', {
+    summary: 'End all sessions',
+    description: "For an emergency. The caller's own session ends, too.",
+    answer: { description: 'The number of ended sessions.', fields: { ended: Type.Integer() }, example: { ended: 12 } },
+    handle: async (request) => ({ ended: await people.endAllSessions(actorOf(request)) }),
+  });
 }
 
 function registerLinks(app: RouteApp, deps: PeopleRoutesDeps): void {
   const { people } = deps;
-  app.post(
-    `${apiPath}/links/read`,
-    {
-      config: configOf('readLink'),
-      schema: {
-        tags,
-        operationId: 'readLink',
-        summary: 'What a one-time link is for',
-        body: Type.Object({ token: tokenField }),
-        response: openAnswers(
-          {
-            description: 'Without an e-mail: the link is for the first operator, who enters the e-mail when using it.',
-            fields: {
-              purpose: Type.Enum(['invitation', 'reset']),
-              needsCode: Type.Boolean({ description: 'true: a code of the authenticator app is needed, too.' }),
-              email: Type.Optional(Type.String()),
-              name: Type.Optional(Type.String()),
-              expiresAt: moment,
-            },
-            example: { purpose: 'invitation', needsCode: false, email: 'ana@shop.md', name: 'Ana', expiresAt: exampleTime },
-          },
-          'Record_not_exist',
-        ),
+  addRoute(app, 'POST /links/read', 'readLink', {
+    summary: 'What a one-time link is for',
+    body: Type.Object({ token: tokenField }),
+    response: openAnswers(
+      {
+        description: 'Without an e-mail: the link is for the first operator, who enters the e-mail when using it.',
+        fields: {
+          purpose: Type.Enum(['invitation', 'reset']),
+          needsCode: Type.Boolean({ description: 'true: a code of the authenticator app is needed, too.' }),
+          email: Type.Optional(Type.String()),
+          name: Type.Optional(Type.String()),
+          expiresAt: moment,
+        },
+        example: { purpose: 'invitation', needsCode: false, email: 'ana@shop.md', name: 'Ana', expiresAt: exampleTime },
       },
-    },
-    async (request) => {
+      'Record_not_exist',
+    ),
+    handle: async (request) => {
       const { expiresAtMs, subject: _subject, ...link } = await people.readLink(request.body.token);
       return { ...link, expiresAt: isoTime(expiresAtMs) };
     },
-  );
+  });
 
-  app.post(
-    `${apiPath}/links/use`,
-    {
-      config: configOf('useLink'),
-      schema: {
-        tags,
-        operationId: 'useLink',
-        summary: 'Set a password with a one-time link, and sign in',
-        description: 'All other sessions of the user end. One-time codes stay on: with them, a code is needed here, too.',
-        body: Type.Object({
-          token: tokenField,
-          password: passwordField,
-          name: Type.Optional(textField('Another name.', 200)),
-          email: Type.Optional(emailField),
-          code: Type.Optional(codeField),
-        }),
-        response: adminAnswers(whoCameInOrCode, 'Record_not_exist', 'The_status_cannot_be_applied'),
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, 'POST /links/use', 'useLink', {
+    summary: 'Set a password with a one-time link, and sign in',
+    description: 'All other sessions of the user end. One-time codes stay on: with them, a code is needed here, too.',
+    body: Type.Object({
+      token: tokenField,
+      password: passwordField,
+      name: Type.Optional(textField('Another name.', 200)),
+      email: Type.Optional(emailField),
+      code: Type.Optional(codeField),
+    }),
+    answer: whoCameInOrCode,
+    errors: ['Record_not_exist', 'The_status_cannot_be_applied'],
+    handle: async (request, reply) => {
       const signedIn = await people.useLink(request.body, originOf(request));
       return 'needsCode' in signedIn ? signedIn : welcome(deps, request, reply, signedIn);
     },
-  );
+  });
 }

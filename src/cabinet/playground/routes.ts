@@ -7,8 +7,7 @@ import type { RouteApp } from '../../http/server.ts';
 import { viewerOf } from '../../http/viewer.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { Type } from '../../kernel/schema-type.ts';
-import { type CabinetCall, configOf } from '../roles.ts';
-import { apiPath, idParams, tags } from '../shared-schemas.ts';
+import { addRoute } from '../add-route.ts';
 import { playgroundExample } from './example.ts';
 import type { PlaygroundPort } from './port.ts';
 import { actName, channelName, powerCut, storyName, viewFields } from './view-schema.ts';
@@ -18,7 +17,6 @@ export interface PlaygroundRoutesDeps {
   playground: () => PlaygroundPort | undefined;
 }
 
-const path = `${apiPath}/playground`;
 const device = uuidField('One of the playground’s devices.');
 const done = adminAnswers(
   { description: 'Started; read the playground to see its effect.', example: {} },
@@ -47,117 +45,73 @@ export function registerPlaygroundRoutes(app: RouteApp, { playground }: Playgrou
   const preValidation = async () => {
     if (playground() === undefined) throw noSuchPath();
   };
-  const route = (operationId: CabinetCall) => ({ config: configOf(operationId), preValidation });
-  const about = (operationId: CabinetCall, summary: string) => ({ tags, operationId, summary, response: done });
-  const deviceOf = (request: { params: { id: string } }) => request.params.id.toLowerCase();
+  const change = { preValidation, response: done };
 
-  app.get(
-    path,
-    {
-      ...route('readPlayground'),
-      schema: {
-        tags,
-        operationId: 'readPlayground',
-        summary: 'The state of the playground',
-        description: 'Only in a sandbox; elsewhere there is no such path. Read it again at hints of kind `playground`.',
-        response: adminAnswers({
-          description: 'Devices, till, wire, callbacks, books and story.',
-          fields: viewFields,
-          example: playgroundExample,
-        }),
-      },
+  addRoute(app, 'GET /playground', 'readPlayground', {
+    preValidation,
+    summary: 'The state of the playground',
+    description: 'Only in a sandbox; elsewhere there is no such path. Read it again at hints of kind `playground`.',
+    answer: {
+      description: 'Devices, till, wire, callbacks, books and story.',
+      fields: viewFields,
+      example: playgroundExample,
     },
-    (request) => playgroundFor(request).read(),
-  );
+    handle: (request) => playgroundFor(request).read(),
+  });
 
-  app.post(
-    `${path}/devices/:id/mode`,
-    {
-      ...route('setPlaygroundMode'),
-      schema: {
-        ...about('setPlaygroundMode', 'Let a person operate a device, or let it answer automatically'),
-        params: idParams,
-        body: Type.Object({ byHand: Type.Boolean() }),
-      },
-    },
-    (request) => playgroundFor(request).setByHand(deviceOf(request), request.body.byHand),
-  );
+  addRoute(app, 'POST /playground/devices/:id/mode', 'setPlaygroundMode', {
+    ...change,
+    summary: 'Let a person operate a device, or let it answer automatically',
+    body: Type.Object({ byHand: Type.Boolean() }),
+    handle: (request) => playgroundFor(request).setByHand(request.params.id, request.body.byHand),
+  });
 
-  app.post(
-    `${path}/devices/:id/act`,
-    {
-      ...route('actInPlayground'),
-      schema: {
-        ...about('actInPlayground', 'Act as the person in front of the device'),
-        params: idParams,
-        body: Type.Object({ action: actName }),
-      },
-    },
-    (request) => playgroundFor(request).act(deviceOf(request), request.body.action),
-  );
+  addRoute(app, 'POST /playground/devices/:id/act', 'actInPlayground', {
+    ...change,
+    summary: 'Act as the person in front of the device',
+    body: Type.Object({ action: actName }),
+    handle: (request) => playgroundFor(request).act(request.params.id, request.body.action),
+  });
 
-  app.post(
-    `${path}/devices/:id/faults`,
-    {
-      ...route('armPlayground'),
-      schema: {
-        ...about('armPlayground', 'Arm a fault for the next command of a device'),
-        params: idParams,
-        body: Type.Object({
-          loseAnswer: Type.Optional(Type.Boolean()),
-          answerTwice: Type.Optional(Type.Boolean()),
-          paperOut: Type.Optional(Type.Boolean({ description: 'Until a new roll is inserted.' })),
-          powerCut: Type.Optional(
-            Type.Unsafe<'beforeBank' | 'afterBank' | null>({ ...powerCut, nullable: true, enum: ['beforeBank', 'afterBank', null] }),
-          ),
-        }),
-      },
-    },
-    (request) => playgroundFor(request).arm(deviceOf(request), request.body),
-  );
+  addRoute(app, 'POST /playground/devices/:id/faults', 'armPlayground', {
+    ...change,
+    summary: 'Arm a fault for the next command of a device',
+    body: Type.Object({
+      loseAnswer: Type.Optional(Type.Boolean()),
+      answerTwice: Type.Optional(Type.Boolean()),
+      paperOut: Type.Optional(Type.Boolean({ description: 'Until a new roll is inserted.' })),
+      powerCut: Type.Optional(
+        Type.Unsafe<'beforeBank' | 'afterBank' | null>({ ...powerCut, nullable: true, enum: ['beforeBank', 'afterBank', null] }),
+      ),
+    }),
+    handle: (request) => playgroundFor(request).arm(request.params.id, request.body),
+  });
 
-  app.post(
-    `${path}/devices/:id/channels`,
-    {
-      ...route('cutPlaygroundChannel'),
-      schema: {
-        ...about('cutPlaygroundChannel', 'Cut a channel of a device, or mend it'),
-        params: idParams,
-        body: Type.Object({ via: channelName, isCut: Type.Boolean() }),
-      },
-    },
-    (request) => playgroundFor(request).setChannel(deviceOf(request), request.body.via, request.body.isCut),
-  );
+  addRoute(app, 'POST /playground/devices/:id/channels', 'cutPlaygroundChannel', {
+    ...change,
+    summary: 'Cut a channel of a device, or mend it',
+    body: Type.Object({ via: channelName, isCut: Type.Boolean() }),
+    handle: (request) => playgroundFor(request).setChannel(request.params.id, request.body.via, request.body.isCut),
+  });
 
-  app.post(
-    `${path}/devices/:id/power`,
-    {
-      ...route('switchPlaygroundDevice'),
-      schema: {
-        ...about('switchPlaygroundDevice', 'Switch a device off or on'),
-        params: idParams,
-        body: Type.Object({ isOn: Type.Boolean() }),
-      },
-    },
-    (request) => playgroundFor(request).setPower(deviceOf(request), request.body.isOn),
-  );
+  addRoute(app, 'POST /playground/devices/:id/power', 'switchPlaygroundDevice', {
+    ...change,
+    summary: 'Switch a device off or on',
+    body: Type.Object({ isOn: Type.Boolean() }),
+    handle: (request) => playgroundFor(request).setPower(request.params.id, request.body.isOn),
+  });
 
-  app.post(
-    `${path}/till/sale`,
-    {
-      ...route('sellInPlayground'),
-      schema: {
-        ...about('sellInPlayground', 'Sell: card payment, close of the document, receipt'),
-        description: 'Without items and amount: the basket of the till. The answer does not wait for the sale.',
-        body: Type.Object({
-          items: Type.Optional(Type.Array(item, { minItems: 1, maxItems })),
-          amount: Type.Optional(amountField('Instead of items.')),
-          deviceId: device,
-          registerId: Type.Optional(device),
-        }),
-      },
-    },
-    (request) => {
+  addRoute(app, 'POST /playground/till/sale', 'sellInPlayground', {
+    ...change,
+    summary: 'Sell: card payment, close of the document, receipt',
+    description: 'Without items and amount: the basket of the till. The answer does not wait for the sale.',
+    body: Type.Object({
+      items: Type.Optional(Type.Array(item, { minItems: 1, maxItems })),
+      amount: Type.Optional(amountField('Instead of items.')),
+      deviceId: device,
+      registerId: Type.Optional(device),
+    }),
+    handle: (request) => {
       const { items, amount, deviceId, registerId } = request.body;
       return playgroundFor(request).sell({
         items,
@@ -166,122 +120,93 @@ export function registerPlaygroundRoutes(app: RouteApp, { playground }: Playgrou
         registerId: registerId?.toLowerCase(),
       });
     },
-  );
+  });
 
-  app.post(
-    `${path}/till/invoice`,
-    {
-      ...route('invoiceInPlayground'),
-      schema: {
-        ...about('invoiceInPlayground', 'Create an invoice and show its QR'),
-        body: Type.Object({
-          amount: Type.Optional(amountField('Instead of the basket.')),
-          expiresInS: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400, description: 'Absent: it does not expire.' })),
-        }),
-      },
-    },
-    (request) => {
+  addRoute(app, 'POST /playground/till/invoice', 'invoiceInPlayground', {
+    ...change,
+    summary: 'Create an invoice and show its QR',
+    body: Type.Object({
+      amount: Type.Optional(amountField('Instead of the basket.')),
+      expiresInS: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400, description: 'Absent: it does not expire.' })),
+    }),
+    handle: (request) => {
       const { amount, expiresInS } = request.body;
       return playgroundFor(request).createInvoice({
         amountBani: amount === undefined ? undefined : readAmount('amount', amount),
         expiresInS,
       });
     },
-  );
+  });
 
-  app.post(
-    `${path}/till/invoice/scan`,
-    {
-      ...route('scanInPlayground'),
-      schema: { ...about('scanInPlayground', 'Scan the QR with a device'), body: Type.Object({ deviceId: device }) },
-    },
-    (request) => playgroundFor(request).scanInvoice(request.body.deviceId.toLowerCase()),
-  );
+  addRoute(app, 'POST /playground/till/invoice/scan', 'scanInPlayground', {
+    ...change,
+    summary: 'Scan the QR with a device',
+    body: Type.Object({ deviceId: device }),
+    handle: (request) => playgroundFor(request).scanInvoice(request.body.deviceId.toLowerCase()),
+  });
 
-  app.post(
-    `${path}/till/invoice/pay`,
-    {
-      ...route('payInvoiceInPlayground'),
-      schema: { ...about('payInvoiceInPlayground', 'Pay the invoice on a device'), body: Type.Object({ deviceId: device }) },
-    },
-    (request) => playgroundFor(request).payInvoice(request.body.deviceId.toLowerCase()),
-  );
+  addRoute(app, 'POST /playground/till/invoice/pay', 'payInvoiceInPlayground', {
+    ...change,
+    summary: 'Pay the invoice on a device',
+    body: Type.Object({ deviceId: device }),
+    handle: (request) => playgroundFor(request).payInvoice(request.body.deviceId.toLowerCase()),
+  });
 
-  app.post(
-    `${path}/till/refund`,
-    {
-      ...route('refundInPlayground'),
-      schema: {
-        ...about('refundInPlayground', 'Refund the last sale'),
-        body: Type.Object({ amount: Type.Optional(amountField('Absent: the rest of the sale.')) }),
-      },
-    },
-    (request) => {
+  addRoute(app, 'POST /playground/till/refund', 'refundInPlayground', {
+    ...change,
+    summary: 'Refund the last sale',
+    body: Type.Object({ amount: Type.Optional(amountField('Absent: the rest of the sale.')) }),
+    handle: (request) => {
       const { amount } = request.body;
       playgroundFor(request).refund(amount === undefined ? undefined : readAmount('amount', amount));
     },
-  );
+  });
 
-  app.post(
-    `${path}/till/again`,
-    { ...route('repeatInPlayground'), schema: about('repeatInPlayground', 'Repeat the till’s last call unchanged') },
-    (request) => playgroundFor(request).again(),
-  );
+  addRoute(app, 'POST /playground/till/again', 'repeatInPlayground', {
+    ...change,
+    summary: 'Repeat the till’s last call unchanged',
+    handle: (request) => playgroundFor(request).again(),
+  });
 
-  app.post(
-    `${path}/erp`,
-    {
-      ...route('switchPlaygroundErp'),
-      schema: { ...about('switchPlaygroundErp', 'Switch the ERP off or on'), body: Type.Object({ isDown: Type.Boolean() }) },
-    },
-    (request) => playgroundFor(request).setErpDown(request.body.isDown),
-  );
+  addRoute(app, 'POST /playground/erp', 'switchPlaygroundErp', {
+    ...change,
+    summary: 'Switch the ERP off or on',
+    body: Type.Object({ isDown: Type.Boolean() }),
+    handle: (request) => playgroundFor(request).setErpDown(request.body.isDown),
+  });
 
-  app.post(
-    `${path}/books/empty`,
-    {
-      ...route('emptyPlaygroundBooks'),
-      schema: {
-        ...about('emptyPlaygroundBooks', 'Compare the books from now on'),
-        description: 'No book changes; earlier sales of the till are no longer summed.',
-      },
-    },
-    (request) => playgroundFor(request).emptyBooks(),
-  );
+  addRoute(app, 'POST /playground/books/empty', 'emptyPlaygroundBooks', {
+    ...change,
+    summary: 'Compare the books from now on',
+    description: 'No book changes; earlier sales of the till are no longer summed.',
+    handle: (request) => playgroundFor(request).emptyBooks(),
+  });
 
-  app.post(`${path}/stories/stop`, { ...route('stopStory'), schema: about('stopStory', 'Stop the story that runs') }, (request) =>
-    playgroundFor(request).stopStory(),
-  );
+  addRoute(app, 'POST /playground/stories/stop', 'stopStory', {
+    ...change,
+    summary: 'Stop the story that runs',
+    handle: (request) => playgroundFor(request).stopStory(),
+  });
 
-  app.post(
-    `${path}/stories/mode`,
-    {
-      ...route('setStoryMode'),
-      schema: {
-        ...about('setStoryMode', 'Play stories step by step, or without a pause'),
-        description: 'A waiting story continues after two minutes, or at once when this is switched off.',
-        body: Type.Object({ stepByStep: Type.Boolean() }),
-      },
-    },
-    (request) => playgroundFor(request).setStepByStep(request.body.stepByStep),
-  );
+  addRoute(app, 'POST /playground/stories/mode', 'setStoryMode', {
+    ...change,
+    summary: 'Play stories step by step, or without a pause',
+    description: 'A waiting story continues after two minutes, or at once when this is switched off.',
+    body: Type.Object({ stepByStep: Type.Boolean() }),
+    handle: (request) => playgroundFor(request).setStepByStep(request.body.stepByStep),
+  });
 
-  app.post(
-    `${path}/stories/next`,
-    { ...route('continueStory'), schema: about('continueStory', 'Play the next step of the story') },
-    (request) => playgroundFor(request).nextStep(),
-  );
+  addRoute(app, 'POST /playground/stories/next', 'continueStory', {
+    ...change,
+    summary: 'Play the next step of the story',
+    handle: (request) => playgroundFor(request).nextStep(),
+  });
 
-  app.post(
-    `${path}/stories/:name`,
-    {
-      ...route('playStory'),
-      schema: {
-        ...about('playStory', 'Play a story'),
-        description: 'One at a time: 31 while another one runs. Every device is reset first.',
-        params: Type.Object({ name: storyName }),
-      },
-    },
-    (request) => playgroundFor(request).play(request.params.name),
-  );
+  addRoute(app, 'POST /playground/stories/:name', 'playStory', {
+    ...change,
+    summary: 'Play a story',
+    description: 'One at a time: 31 while another one runs. Every device is reset first.',
+    params: Type.Object({ name: storyName }),
+    handle: (request) => playgroundFor(request).play(request.params.name),
+  });
 }

@@ -4,15 +4,15 @@ import { writeAudit } from '../../access/audit.ts';
 import type { Callbacks } from '../../callbacks/callbacks.ts';
 import { findCallback, type ListedCallback, listAttemptsOf, resendCallback, resendDeadCallbacks } from '../../callbacks/delivery-log.ts';
 import type { Database } from '../../database/database.ts';
-import { adminAnswers, dateTimeField, readUuid, textField, uuidField } from '../../http/schemas.ts';
+import { dateTimeField, readUuid, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { GatewayError, invalidRequest } from '../../kernel/error-codes.ts';
 import { isoTime, parseMoment } from '../../kernel/moments.ts';
 import { Type } from '../../kernel/schema-type.ts';
+import { addRoute } from '../add-route.ts';
 import { nextField, scopeOfView } from '../list-fields.ts';
-import { configOf } from '../roles.ts';
-import { apiPath, defaultPage, exampleIds, exampleTime, idParams, listOf, moment, pageFields, tags } from '../shared-schemas.ts';
+import { defaultPage, exampleIds, exampleTime, listOf, moment, pageFields } from '../shared-schemas.ts';
 import { listCallbackPage } from '../views/lists/callbacks-list.ts';
 import { readCursor, writeCursor } from '../views/lists/cursor.ts';
 import { hideLogin } from '../views/sale/hidden-login.ts';
@@ -96,23 +96,15 @@ function shown({ nextAttemptAtMs, createdAtMs, endedAtMs, url, ...callback }: Li
 }
 
 export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: CallbackRoutesDeps): void {
-  app.get(
-    `${apiPath}/callbacks`,
-    {
-      config: configOf('listCallbacks'),
-      schema: {
-        tags,
-        operationId: 'listCallbacks',
-        summary: 'List callbacks',
-        querystring: listQuery,
-        response: adminAnswers({
-          description: 'Callbacks, newest first.',
-          fields: { callbacks: listOf({ ...callbackFields, last: Type.Optional(Type.Object(lastFields)) }), ...nextField },
-          example: { callbacks: [exampleCallback] },
-        }),
-      },
+  addRoute(app, 'GET /callbacks', 'listCallbacks', {
+    summary: 'List callbacks',
+    querystring: listQuery,
+    answer: {
+      description: 'Callbacks, newest first.',
+      fields: { callbacks: listOf({ ...callbackFields, last: Type.Optional(Type.Object(lastFields)) }), ...nextField },
+      example: { callbacks: [exampleCallback] },
     },
-    async (request) => {
+    handle: async (request) => {
       const { limit = defaultPage, state, merchantId, subjectId, before, q, cursor } = request.query;
       const last = before === undefined ? undefined : await findCallback(database.queries, before.toLowerCase());
       const after = cursor === undefined ? last && { atMs: last.createdAtMs, id: last.id } : readCursor(cursor);
@@ -129,32 +121,21 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
         next: page.next && writeCursor(page.next),
       };
     },
-  );
+  });
 
-  app.get(
-    `${apiPath}/callbacks/:id`,
-    {
-      config: configOf('readCallback'),
-      schema: {
-        tags,
-        operationId: 'readCallback',
-        summary: 'One callback with every attempt',
-        params: idParams,
-        response: adminAnswers(
-          {
-            description: 'The callback, and all attempts of all its rounds in order.',
-            fields: { callback: Type.Object(callbackFields), attempts: listOf(attemptFields) },
-            example: {
-              callback: exampleCallback,
-              attempts: [{ attempt: 1, at: exampleTime, status: 500, durationMs: 41, responseHead: 'out of order' }],
-            },
-          },
-          'Record_not_exist',
-        ),
+  addRoute(app, 'GET /callbacks/:id', 'readCallback', {
+    summary: 'One callback with every attempt',
+    answer: {
+      description: 'The callback, and all attempts of all its rounds in order.',
+      fields: { callback: Type.Object(callbackFields), attempts: listOf(attemptFields) },
+      example: {
+        callback: exampleCallback,
+        attempts: [{ attempt: 1, at: exampleTime, status: 500, durationMs: 41, responseHead: 'out of order' }],
       },
     },
-    async ({ params }) => {
-      const callback = await findCallback(database.queries, params.id.toLowerCase());
+    errors: ['Record_not_exist'],
+    handle: async ({ params }) => {
+      const callback = await findCallback(database.queries, params.id);
       if (!callback) throw new GatewayError('Record_not_exist', 'There is no such callback.');
       const attempts = await callbacks.attempts(callback.id);
       return {
@@ -169,50 +150,33 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
         })),
       };
     },
-  );
+  });
 
-  app.post(
-    `${apiPath}/callbacks/:id/resend`,
-    {
-      config: configOf('resendCallback'),
-      schema: {
-        tags,
-        operationId: 'resendCallback',
-        summary: 'Send one callback again',
-        description: 'Starts a new round of attempts at once; a callback in flight is not changed.',
-        params: idParams,
-        response: adminAnswers({ description: 'The callback is sent again.', example: {} }, 'Record_not_exist'),
-      },
-    },
-    async (request) => {
-      const id = request.params.id.toLowerCase();
+  addRoute(app, 'POST /callbacks/:id/resend', 'resendCallback', {
+    summary: 'Send one callback again',
+    description: 'Starts a new round of attempts at once; a callback in flight is not changed.',
+    answer: 'The callback is sent again.',
+    errors: ['Record_not_exist'],
+    handle: async (request) => {
+      const { id } = request.params;
       await database.transaction(async (queries) => {
         await resendCallback(queries, id);
         const merchantId = (await findCallback(queries, id))?.merchantId;
         await writeAudit(queries, { actor: actorOf(request), action: 'callback.resend', subject: id, merchantId });
       });
       callbacks.wake();
-      return {};
     },
-  );
+  });
 
-  app.post(
-    `${apiPath}/callbacks/resend`,
-    {
-      config: configOf('resendCallbacks'),
-      schema: {
-        tags,
-        operationId: 'resendCallbacks',
-        summary: "Send a merchant's dead callbacks of a period again",
-        body: rangeBody,
-        response: adminAnswers({
-          description: 'The number of callbacks that are sent again.',
-          fields: { count: Type.Integer() },
-          example: { count: 12 },
-        }),
-      },
+  addRoute(app, 'POST /callbacks/resend', 'resendCallbacks', {
+    summary: "Send a merchant's dead callbacks of a period again",
+    body: rangeBody,
+    answer: {
+      description: 'The number of callbacks that are sent again.',
+      fields: { count: Type.Integer() },
+      example: { count: 12 },
     },
-    async (request) => {
+    handle: async (request) => {
       const merchantId = readUuid('merchantId', request.body.merchantId);
       const { from, to } = request.body;
       const range = { merchantId, fromMs: parseMoment('from', from), toMs: parseMoment('to', to) };
@@ -226,5 +190,5 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
       callbacks.wake();
       return { count };
     },
-  );
+  });
 }

@@ -1,7 +1,7 @@
 // Payments and fiscal operations as pages and as CSV, and the search box. The logic is in the views.
 import type { Static } from 'typebox';
 import type { Database } from '../../database/database.ts';
-import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
+import { textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { viewerOf } from '../../http/viewer.ts';
 import { invalidRequest } from '../../kernel/error-codes.ts';
@@ -9,6 +9,7 @@ import { isoTime } from '../../kernel/moments.ts';
 import { baniToLei, formatLei } from '../../kernel/money.ts';
 import { Type } from '../../kernel/schema-type.ts';
 import { ledgerCommandNames } from '../../link/protocol.ts';
+import { addRoute } from '../add-route.ts';
 import {
   amountOf,
   csvAnswers,
@@ -21,8 +22,7 @@ import {
   spanOf,
   textShown,
 } from '../list-fields.ts';
-import { configOf } from '../roles.ts';
-import { apiPath, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
+import { exampleTime, listOf, moment } from '../shared-schemas.ts';
 import { exampleListed, listedCommand, shownCommand } from '../shown-command.ts';
 import type { CommandFilter } from '../views/lists/command-filter.ts';
 import { type ListedCommand, listCommands } from '../views/lists/commands-list.ts';
@@ -123,24 +123,16 @@ function csvCells(command: ListedCommand) {
 const rowsPerRead = 500;
 
 export function registerCommandListRoutes(app: RouteApp, { database, csvExports }: { database: Database; csvExports: CsvExports }): void {
-  app.get(
-    `${apiPath}/commands`,
-    {
-      config: configOf('listCommands'),
-      schema: {
-        tags,
-        operationId: 'listCommands',
-        summary: 'Payments and fiscal operations',
-        description: 'Newest first. If few rows match, a page may be shorter than its limit and still have a next one.',
-        querystring: listQuery,
-        response: adminAnswers({
-          description: 'One page.',
-          fields: { commands: Type.Array(listedCommand), ...nextField },
-          example: { commands: [exampleListed], next: 'MTc2' },
-        }),
-      },
+  addRoute(app, 'GET /commands', 'listCommands', {
+    summary: 'Payments and fiscal operations',
+    description: 'Newest first. If few rows match, a page may be shorter than its limit and still have a next one.',
+    querystring: listQuery,
+    answer: {
+      description: 'One page.',
+      fields: { commands: Type.Array(listedCommand), ...nextField },
+      example: { commands: [exampleListed], next: 'MTc2' },
     },
-    async (request) => {
+    handle: async (request) => {
       const { query } = request;
       const scope = scopeOfView(request, query.merchantId);
       const { commands, next } = await listCommands(database.queries, scope, filterOf(query), pageOfQuery(query));
@@ -150,50 +142,34 @@ export function registerCommandListRoutes(app: RouteApp, { database, csvExports 
         next: next && writeCursor(next),
       };
     },
-  );
+  });
 
-  app.get(
-    `${apiPath}/commands/total`,
-    {
-      config: configOf('totalCommands'),
-      schema: {
-        tags,
-        operationId: 'totalCommands',
-        summary: 'Number and sum of the payments and fiscal operations that match a filter',
-        querystring: listQuery,
-        response: adminAnswers({
-          description: 'Counts at most the newest twenty thousand.',
-          fields: {
-            count: Type.Integer(),
-            doneCount: Type.Integer({ description: 'Operations that were done and not voided.' }),
-            doneSum: Type.Number({ description: 'Their amounts, in lei.' }),
-            isCut: Type.Boolean({ description: 'There are more.' }),
-          },
-          example: { count: 507, doneCount: 494, doneSum: 41_289.3, isCut: false },
-        }),
+  addRoute(app, 'GET /commands/total', 'totalCommands', {
+    summary: 'Number and sum of the payments and fiscal operations that match a filter',
+    querystring: listQuery,
+    answer: {
+      description: 'Counts at most the newest twenty thousand.',
+      fields: {
+        count: Type.Integer(),
+        doneCount: Type.Integer({ description: 'Operations that were done and not voided.' }),
+        doneSum: Type.Number({ description: 'Their amounts, in lei.' }),
+        isCut: Type.Boolean({ description: 'There are more.' }),
       },
+      example: { count: 507, doneCount: 494, doneSum: 41_289.3, isCut: false },
     },
-    async (request) => {
+    handle: async (request) => {
       const scope = scopeOfView(request, request.query.merchantId);
       const { doneBani, ...total } = await totalOfCommands(database.queries, scope, filterOf(request.query));
       return { ...total, doneSum: baniToLei(doneBani) };
     },
-  );
+  });
 
-  app.get(
-    `${apiPath}/commands.csv`,
-    {
-      config: configOf('exportCommands'),
-      schema: {
-        tags,
-        operationId: 'exportCommands',
-        summary: 'Payments and fiscal operations as CSV',
-        description: 'All matching operations, newest first. Cells that a spreadsheet would read as a formula begin with an apostrophe.',
-        querystring: listQuery,
-        response: csvAnswers('The list.'),
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, 'GET /commands.csv', 'exportCommands', {
+    summary: 'Payments and fiscal operations as CSV',
+    description: 'All matching operations, newest first. Cells that a spreadsheet would read as a formula begin with an apostrophe.',
+    querystring: listQuery,
+    response: csvAnswers('The list.'),
+    handle: async (request, reply) => {
       const scope = scopeOfView(request, request.query.merchantId);
       const filter = filterOf(request.query);
       const stream = csvExports.start(viewerOf(request), {
@@ -206,46 +182,38 @@ export function registerCommandListRoutes(app: RouteApp, { database, csvExports 
       });
       return sendCsv(reply, 'operations.csv', stream);
     },
-  );
+  });
 
-  app.get(
-    `${apiPath}/search`,
-    {
-      config: configOf('search'),
-      schema: {
-        tags,
-        operationId: 'search',
-        summary: 'Find anything by an id, a name or an amount',
-        querystring: Type.Object({ merchantId: listFields.merchantId, q: textField('What to look for.', 128) }),
-        response: adminAnswers({
-          description: 'At most ten of each kind.',
-          fields: {
-            results: listOf({
-              kind: Type.Enum(['command', 'invoice', 'device', 'callback']),
-              id: Type.String(),
-              title: textShown,
-              at: moment,
-              amount: optional(Type.Number()),
-              shop: optional(Type.String()),
-            }),
-          },
-          example: {
-            results: [
-              {
-                kind: 'command',
-                id: exampleListed.id,
-                title: { key: 'search.command', params: { name: 'Pay', state: 'paid', device: 'Till 1' } },
-                at: exampleTime,
-                amount: 150.5,
-              },
-            ],
-          },
+  addRoute(app, 'GET /search', 'search', {
+    summary: 'Find anything by an id, a name or an amount',
+    querystring: Type.Object({ merchantId: listFields.merchantId, q: textField('What to look for.', 128) }),
+    answer: {
+      description: 'At most ten of each kind.',
+      fields: {
+        results: listOf({
+          kind: Type.Enum(['command', 'invoice', 'device', 'callback']),
+          id: Type.String(),
+          title: textShown,
+          at: moment,
+          amount: optional(Type.Number()),
+          shop: optional(Type.String()),
         }),
       },
+      example: {
+        results: [
+          {
+            kind: 'command',
+            id: exampleListed.id,
+            title: { key: 'search.command', params: { name: 'Pay', state: 'paid', device: 'Till 1' } },
+            at: exampleTime,
+            amount: 150.5,
+          },
+        ],
+      },
     },
-    async (request) => {
+    handle: async (request) => {
       const results = await search(database.queries, scopeOfView(request, request.query.merchantId), request.query.q);
       return { results: results.map(({ atMs, ...result }) => ({ ...result, at: isoTime(atMs) })) };
     },
-  );
+  });
 }

@@ -1,15 +1,15 @@
 // The close of a day: shops with their closes, and the comparison of one day in three books. The logic is in the views.
 
 import type { Database } from '../../database/database.ts';
-import { adminAnswers, uuidField } from '../../http/schemas.ts';
+import { uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { type Bani, baniToLei } from '../../kernel/money.ts';
 import { Type } from '../../kernel/schema-type.ts';
+import { addRoute } from '../add-route.ts';
 import { csvAnswers, merchantField, scopeOfView, sendCsv } from '../list-fields.ts';
-import { configOf } from '../roles.ts';
-import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
+import { exampleIds, exampleTime, listOf, moment } from '../shared-schemas.ts';
 import { exampleListed, listedCommand, shownCommand } from '../shown-command.ts';
 import { readPrinted, readShopDay, readShops } from '../views/figures/day-close.ts';
 import { compareDay, groupKinds, lineNames } from '../views/figures/day-compare.ts';
@@ -67,40 +67,32 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
     };
   }
 
-  app.get(
-    `${apiPath}/day-close/shops`,
-    {
-      config: configOf('listShops'),
-      schema: {
-        tags,
-        operationId: 'listShops',
-        summary: 'Shops with their latest closes',
-        description: 'Devices with the same point-of-sale code form a shop.',
-        querystring: Type.Object(merchantField),
-        response: adminAnswers({
-          description: 'Shops by merchant and code; closes newest first.',
-          fields: {
-            shops: listOf({
-              merchantId: Type.String(),
-              merchantName: Type.String(),
-              code: Type.String(),
-              devices: listOf({ id: Type.String(), name: Type.String(), kind: Type.String(), bank: optional(Type.String()) }),
-              closes: listOf({
-                id: Type.String(),
-                kind: Type.Enum(['bank', 'z']),
-                deviceId: Type.String(),
-                at: moment,
-                number: optional(Type.String()),
-              }),
-            }),
-          },
-          example: {
-            shops: [{ merchantId: exampleIds.merchant, merchantName: 'Corner shop', code: 'CHI-01', devices: [], closes: [] }],
-          },
+  addRoute(app, 'GET /day-close/shops', 'listShops', {
+    summary: 'Shops with their latest closes',
+    description: 'Devices with the same point-of-sale code form a shop.',
+    querystring: Type.Object(merchantField),
+    answer: {
+      description: 'Shops by merchant and code; closes newest first.',
+      fields: {
+        shops: listOf({
+          merchantId: Type.String(),
+          merchantName: Type.String(),
+          code: Type.String(),
+          devices: listOf({ id: Type.String(), name: Type.String(), kind: Type.String(), bank: optional(Type.String()) }),
+          closes: listOf({
+            id: Type.String(),
+            kind: Type.Enum(['bank', 'z']),
+            deviceId: Type.String(),
+            at: moment,
+            number: optional(Type.String()),
+          }),
         }),
       },
+      example: {
+        shops: [{ merchantId: exampleIds.merchant, merchantName: 'Corner shop', code: 'CHI-01', devices: [], closes: [] }],
+      },
     },
-    async (request) => {
+    handle: async (request) => {
       const shops = await readShops(database.queries, scopeOfView(request, request.query.merchantId));
       return {
         shops: shops.map(({ devices, closes, ...shop }) => ({
@@ -110,95 +102,77 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
         })),
       };
     },
-  );
+  });
 
-  app.get(
-    `${apiPath}/day-close`,
-    {
-      config: configOf('readDayClose'),
-      schema: {
-        tags,
-        operationId: 'readDayClose',
-        summary: 'One day of a shop in three books',
-        description:
-          'The given close and the nearest closes of the shop’s other devices, with the ledger over exactly their periods. A book without totals is not compared. Groups contain the operations that cause a difference.',
-        querystring: dayQuery,
-        response: adminAnswers(
-          {
-            description: 'Bank, Z and ledger by line, in lei.',
-            fields: {
-              merchantId: Type.String(),
-              shop: optional(Type.String()),
-              sources: listOf({
-                commandId: Type.String(),
-                kind: Type.Enum(['bank', 'z']),
-                deviceId: Type.String(),
-                deviceName: Type.String(),
-                number: optional(Type.String()),
-                from: optional(moment),
-                to: moment,
-                operations: Type.Integer(),
-              }),
-              canCompare: Type.Object({ bank: Type.Boolean(), z: Type.Boolean() }),
-              lines: listOf({
-                line: Type.Enum([...lineNames]),
-                bank: optional(Type.Number()),
-                z: optional(Type.Number()),
-                ledger: Type.Number(),
-                difference: optional(Type.Number()),
-              }),
-              groups: listOf({
-                kind: Type.Enum([...groupKinds]),
-                sum: Type.Number(),
-                effect: Type.Number({
-                  description: 'Contribution of the group to bank minus Z; the rest of the equation is not explained by any group.',
-                }),
-                count: Type.Integer(),
-                operations: Type.Array(listedCommand),
-              }),
-              equation: optional(
-                Type.Object(
-                  { bank: Type.Number(), z: Type.Number(), rest: Type.Number() },
-                  { description: 'Card sales: bank minus Z equals the sum of the groups’ effects and the rest.' },
-                ),
-              ),
-              unexplained: Type.Object({ bank: optional(Type.Number()), z: optional(Type.Number()) }),
-              operations: Type.Integer(),
-              note: optional(Type.Object({ at: moment, actor: Type.String(), reason: Type.String() })),
-            },
-            example: {
-              merchantId: exampleIds.merchant,
-              shop: 'CHI-01',
-              sources: [],
-              canCompare: { bank: true, z: true },
-              lines: [{ line: 'cardSales', bank: 24_918.4, z: 24_829.4, ledger: 24_918.4, difference: 89 }],
-              equation: { bank: 24_918.4, z: 24_829.4, rest: 0 },
-              groups: [{ kind: 'noReceipt', sum: 89, effect: 89, count: 1, operations: [exampleListed] }],
-              unexplained: { bank: 0, z: 0 },
-              operations: 184,
-              note: { at: exampleTime, actor: 'Ana', reason: 'Printed the next day.' },
-            },
-          },
-          'Record_not_exist',
+  addRoute(app, 'GET /day-close', 'readDayClose', {
+    summary: 'One day of a shop in three books',
+    description:
+      'The given close and the nearest closes of the shop’s other devices, with the ledger over exactly their periods. A book without totals is not compared. Groups contain the operations that cause a difference.',
+    querystring: dayQuery,
+    answer: {
+      description: 'Bank, Z and ledger by line, in lei.',
+      fields: {
+        merchantId: Type.String(),
+        shop: optional(Type.String()),
+        sources: listOf({
+          commandId: Type.String(),
+          kind: Type.Enum(['bank', 'z']),
+          deviceId: Type.String(),
+          deviceName: Type.String(),
+          number: optional(Type.String()),
+          from: optional(moment),
+          to: moment,
+          operations: Type.Integer(),
+        }),
+        canCompare: Type.Object({ bank: Type.Boolean(), z: Type.Boolean() }),
+        lines: listOf({
+          line: Type.Enum([...lineNames]),
+          bank: optional(Type.Number()),
+          z: optional(Type.Number()),
+          ledger: Type.Number(),
+          difference: optional(Type.Number()),
+        }),
+        groups: listOf({
+          kind: Type.Enum([...groupKinds]),
+          sum: Type.Number(),
+          effect: Type.Number({
+            description: 'Contribution of the group to bank minus Z; the rest of the equation is not explained by any group.',
+          }),
+          count: Type.Integer(),
+          operations: Type.Array(listedCommand),
+        }),
+        equation: optional(
+          Type.Object(
+            { bank: Type.Number(), z: Type.Number(), rest: Type.Number() },
+            { description: 'Card sales: bank minus Z equals the sum of the groups’ effects and the rest.' },
+          ),
         ),
+        unexplained: Type.Object({ bank: optional(Type.Number()), z: optional(Type.Number()) }),
+        operations: Type.Integer(),
+        note: optional(Type.Object({ at: moment, actor: Type.String(), reason: Type.String() })),
+      },
+      example: {
+        merchantId: exampleIds.merchant,
+        shop: 'CHI-01',
+        sources: [],
+        canCompare: { bank: true, z: true },
+        lines: [{ line: 'cardSales', bank: 24_918.4, z: 24_829.4, ledger: 24_918.4, difference: 89 }],
+        equation: { bank: 24_918.4, z: 24_829.4, rest: 0 },
+        groups: [{ kind: 'noReceipt', sum: 89, effect: 89, count: 1, operations: [exampleListed] }],
+        unexplained: { bank: 0, z: 0 },
+        operations: 184,
+        note: { at: exampleTime, actor: 'Ana', reason: 'Printed the next day.' },
       },
     },
-    async (request) => readDay(scopeOfView(request, request.query.merchantId), request.query.close.toLowerCase()),
-  );
+    errors: ['Record_not_exist'],
+    handle: async (request) => readDay(scopeOfView(request, request.query.merchantId), request.query.close.toLowerCase()),
+  });
 
-  app.get(
-    `${apiPath}/day-close.csv`,
-    {
-      config: configOf('exportDayClose'),
-      schema: {
-        tags,
-        operationId: 'exportDayClose',
-        summary: 'One day of a shop in three books, as CSV',
-        querystring: dayQuery,
-        response: csvAnswers('The table.', 'Record_not_exist'),
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, 'GET /day-close.csv', 'exportDayClose', {
+    summary: 'One day of a shop in three books, as CSV',
+    querystring: dayQuery,
+    response: csvAnswers('The table.', 'Record_not_exist'),
+    handle: async (request, reply) => {
       const day = await readDay(scopeOfView(request, request.query.merchantId), request.query.close.toLowerCase());
       const rows = [
         ['line', 'bank', 'z', 'ledger', 'difference'],
@@ -211,5 +185,5 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
       ];
       return sendCsv(reply, 'day-close.csv', csvStart + rows.map(csvLine).join(''));
     },
-  );
+  });
 }

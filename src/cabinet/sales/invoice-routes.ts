@@ -1,7 +1,7 @@
 // Invoices as a list, as CSV and one by one. The logic is in the views.
 import type { Static } from 'typebox';
 import type { Database } from '../../database/database.ts';
-import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
+import { textField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { viewerOf } from '../../http/viewer.ts';
 import { type State, stateNames, states } from '../../invoices/rules.ts';
@@ -10,9 +10,9 @@ import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { baniToLei, formatLei } from '../../kernel/money.ts';
 import { Type } from '../../kernel/schema-type.ts';
+import { addRoute } from '../add-route.ts';
 import { csvAnswers, listFields, nextField, pageOfQuery, scopeOfView, sendCsv, spanFields, spanOf } from '../list-fields.ts';
-import { configOf } from '../roles.ts';
-import { apiPath, exampleIds, exampleTime, listOf, moment, tags } from '../shared-schemas.ts';
+import { exampleIds, exampleTime, listOf, moment } from '../shared-schemas.ts';
 import { listedCommand, shownCommand } from '../shown-command.ts';
 import { writeCursor } from '../views/lists/cursor.ts';
 import type { CsvExports } from '../views/lists/export.ts';
@@ -134,44 +134,28 @@ export function registerInvoiceViewRoutes(
   app: RouteApp,
   { database, clock, qrOf, csvExports }: InvoiceViewDeps & { csvExports: CsvExports },
 ): void {
-  app.get(
-    `${apiPath}/invoices`,
-    {
-      config: configOf('listInvoices'),
-      schema: {
-        tags,
-        operationId: 'listInvoices',
-        summary: 'Invoices',
-        description: 'Newest first. If few rows match, a page may be shorter than its limit and still have a next one.',
-        querystring: listQuery,
-        response: adminAnswers({
-          description: 'One page.',
-          fields: { invoices: listOf(invoiceFields), ...nextField },
-          example: { invoices: [exampleInvoice] },
-        }),
-      },
+  addRoute(app, 'GET /invoices', 'listInvoices', {
+    summary: 'Invoices',
+    description: 'Newest first. If few rows match, a page may be shorter than its limit and still have a next one.',
+    querystring: listQuery,
+    answer: {
+      description: 'One page.',
+      fields: { invoices: listOf(invoiceFields), ...nextField },
+      example: { invoices: [exampleInvoice] },
     },
-    async (request) => {
+    handle: async (request) => {
       const { query } = request;
       const scope = scopeOfView(request, query.merchantId);
       const { invoices, next } = await listInvoices(database.queries, scope, filterOf(query), pageOfQuery(query));
       return { invoices: invoices.map(shown), next: next && writeCursor(next) };
     },
-  );
+  });
 
-  app.get(
-    `${apiPath}/invoices.csv`,
-    {
-      config: configOf('exportInvoices'),
-      schema: {
-        tags,
-        operationId: 'exportInvoices',
-        summary: 'Invoices as CSV',
-        querystring: listQuery,
-        response: csvAnswers('The list.'),
-      },
-    },
-    async (request, reply) => {
+  addRoute(app, 'GET /invoices.csv', 'exportInvoices', {
+    summary: 'Invoices as CSV',
+    querystring: listQuery,
+    response: csvAnswers('The list.'),
+    handle: async (request, reply) => {
       const scope = scopeOfView(request, request.query.merchantId);
       const filter = filterOf(request.query);
       const stream = csvExports.start(viewerOf(request), {
@@ -194,52 +178,41 @@ export function registerInvoiceViewRoutes(
       });
       return sendCsv(reply, 'invoices.csv', stream);
     },
-  );
+  });
 
-  app.get(
-    `${apiPath}/invoices/:oid`,
-    {
-      config: configOf('readInvoice'),
-      schema: {
-        tags,
-        operationId: 'readInvoice',
-        summary: 'An invoice with its timeline',
-        description: 'Like the page of a sale. `qrImage` is the path of the QR picture, relative to the base path.',
-        params: Type.Object({ oid: uuidField('OID of the invoice.') }),
-        response: adminAnswers(
-          {
-            description: 'The page.',
-            fields: {
-              invoice: Type.Object({
-                ...invoiceFields,
-                preferredDeviceId: optional(Type.String()),
-                callbackUri: optional(Type.String()),
-              }),
-              qr: Type.String(),
-              qrImage: Type.String(),
-              ...pageParts,
-              related: Type.Object({
-                payments: Type.Array(listedCommand),
-                orphans: listOf({ receiptId: Type.String(), deviceId: Type.String(), reason: Type.String(), at: moment }),
-                callbacks: listOf(callbackFields),
-              }),
-            },
-            example: {
-              invoice: exampleInvoice,
-              qr: 'AeehwNQrOE9sjZ4fKjtMXUQ',
-              qrImage: '/qr/AeehwNQrOE9sjZ4fKjtMXUQ.svg',
-              outcome: { key: 'outcome.invoice.Payed', params: { amount: 150.5 } },
-              related: { payments: [], orphans: [], callbacks: [] },
-            },
-          },
-          'Record_not_exist',
-        ),
+  addRoute(app, 'GET /invoices/:oid', 'readInvoice', {
+    summary: 'An invoice with its timeline',
+    description: 'Like the page of a sale. `qrImage` is the path of the QR picture, relative to the base path.',
+    answer: {
+      description: 'The page.',
+      fields: {
+        invoice: Type.Object({
+          ...invoiceFields,
+          preferredDeviceId: optional(Type.String()),
+          callbackUri: optional(Type.String()),
+        }),
+        qr: Type.String(),
+        qrImage: Type.String(),
+        ...pageParts,
+        related: Type.Object({
+          payments: Type.Array(listedCommand),
+          orphans: listOf({ receiptId: Type.String(), deviceId: Type.String(), reason: Type.String(), at: moment }),
+          callbacks: listOf(callbackFields),
+        }),
+      },
+      example: {
+        invoice: exampleInvoice,
+        qr: 'AeehwNQrOE9sjZ4fKjtMXUQ',
+        qrImage: '/qr/AeehwNQrOE9sjZ4fKjtMXUQ.svg',
+        outcome: { key: 'outcome.invoice.Payed', params: { amount: 150.5 } },
+        related: { payments: [], orphans: [], callbacks: [] },
       },
     },
-    async (request) => {
-      const page = await readInvoicePage(database.queries, scopeOfView(request), request.params.oid.toLowerCase(), clock.now());
+    errors: ['Record_not_exist'],
+    handle: async (request) => {
+      const page = await readInvoicePage(database.queries, scopeOfView(request), request.params.oid, clock.now());
       if (!page) throw new GatewayError('Record_not_exist', 'There is no invoice by that OID.');
       return shownPage(page, await qrOf(page.invoice.oid, page.qrSecretId));
     },
-  );
+  });
 }

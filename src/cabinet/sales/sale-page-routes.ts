@@ -1,7 +1,7 @@
 // The page of one sale. The views build it; this file converts it to JSON.
 
 import type { Database, Queries } from '../../database/database.ts';
-import { adminAnswers, named } from '../../http/schemas.ts';
+import { named } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
@@ -11,9 +11,9 @@ import { type EffectOnPayment, operationOf } from '../../kernel/operations.ts';
 import { Type } from '../../kernel/schema-type.ts';
 import { findHolder } from '../../ledger/device-lock.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { addRoute } from '../add-route.ts';
 import { scopeOfView, textShown } from '../list-fields.ts';
-import { configOf } from '../roles.ts';
-import { apiPath, exampleTime, idParams, listOf, mapOf, moment, tags } from '../shared-schemas.ts';
+import { exampleTime, listOf, mapOf, moment } from '../shared-schemas.ts';
 import { exampleListed, listedCommand, shownCommand } from '../shown-command.ts';
 import type { Mismatches, MismatchKind } from '../views/figures/mismatches.ts';
 import { hideLogin } from '../views/sale/hidden-login.ts';
@@ -181,55 +181,44 @@ export function registerSalePageRoutes(
   { database, clock, ledger, mismatches }: SalePageDeps & { mismatches: Mismatches },
 ): void {
   const commands = Type.Array(listedCommand);
-  app.get(
-    `${apiPath}/commands/:id`,
-    {
-      config: configOf('readCommand'),
-      schema: {
-        tags,
-        summary: 'One sale with its timeline',
-        operationId: 'readCommand',
-        description:
-          'The outcome in plain words, every step in order with its actor and channel, the period in which the outcome was unknown, and the possible next steps with their consequences.',
-        params: idParams,
-        response: adminAnswers(
-          {
-            description: 'The page.',
-            fields: {
-              command: listedCommand,
-              holder: optional(
-                Type.Object({ id: Type.String(), name: Type.String() }, { description: 'Another operation that blocks the device.' }),
-              ),
-              ...pageParts,
-              related: Type.Object({
-                payment: optional(listedCommand),
-                refunds: commands,
-                closes: commands,
-                voids: commands,
-                linked: commands,
-                invoice: optional(Type.Object({ oid: Type.String(), state: Type.Integer(), amount: optional(Type.Number()), at: moment })),
-                callbacks: listOf(callbackFields),
-              }),
-            },
-            example: {
-              command: exampleListed,
-              outcome: { key: 'outcome.charged', params: { amount: 150.5, device: 'Till 1' } },
-              advice: { key: 'advice.nothing', params: {} },
-              marks: [{ key: 'state.paid', state: 'good' }],
-              facts: { left: 150.5 },
-              related: { refunds: [], closes: [], voids: [], linked: [], callbacks: [] },
-              timeline: [exampleStep],
-              unclear: [],
-              raw: {},
-              steps: [],
-            },
-          },
-          'Record_not_exist',
+  addRoute(app, 'GET /commands/:id', 'readCommand', {
+    summary: 'One sale with its timeline',
+    description:
+      'The outcome in plain words, every step in order with its actor and channel, the period in which the outcome was unknown, and the possible next steps with their consequences.',
+    answer: {
+      description: 'The page.',
+      fields: {
+        command: listedCommand,
+        holder: optional(
+          Type.Object({ id: Type.String(), name: Type.String() }, { description: 'Another operation that blocks the device.' }),
         ),
+        ...pageParts,
+        related: Type.Object({
+          payment: optional(listedCommand),
+          refunds: commands,
+          closes: commands,
+          voids: commands,
+          linked: commands,
+          invoice: optional(Type.Object({ oid: Type.String(), state: Type.Integer(), amount: optional(Type.Number()), at: moment })),
+          callbacks: listOf(callbackFields),
+        }),
+      },
+      example: {
+        command: exampleListed,
+        outcome: { key: 'outcome.charged', params: { amount: 150.5, device: 'Till 1' } },
+        advice: { key: 'advice.nothing', params: {} },
+        marks: [{ key: 'state.paid', state: 'good' }],
+        facts: { left: 150.5 },
+        related: { refunds: [], closes: [], voids: [], linked: [], callbacks: [] },
+        timeline: [exampleStep],
+        unclear: [],
+        raw: {},
+        steps: [],
       },
     },
-    async (request) => {
-      const id = request.params.id.toLowerCase();
+    errors: ['Record_not_exist'],
+    handle: async (request) => {
+      const { id } = request.params;
       const events = await ledger.timelineOf(id);
       const page = await readSalePage(database.queries, scopeOfView(request), id, events, clock.now());
       if (!page) throw new GatewayError('Record_not_exist', 'There is no such command.');
@@ -243,5 +232,5 @@ export function registerSalePageRoutes(
         ...(holder && holder.id !== command.id ? { holder: { id: holder.id, name: holder.name } } : {}),
       };
     },
-  );
+  });
 }

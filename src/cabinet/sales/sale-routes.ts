@@ -2,16 +2,16 @@
 
 import { writeAudit } from '../../access/audit.ts';
 import type { Database } from '../../database/database.ts';
-import { adminAnswers, textField, uuidField } from '../../http/schemas.ts';
+import { textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import type { Invoices } from '../../invoices/invoices.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { Type } from '../../kernel/schema-type.ts';
+import { addRoute } from '../add-route.ts';
 import { scopeOf } from '../own-rows.ts';
-import { configOf } from '../roles.ts';
-import { apiPath, defaultPage, exampleIds, exampleTime, listOf, moment, pageFields, tags } from '../shared-schemas.ts';
+import { defaultPage, exampleIds, exampleTime, listOf, moment, pageFields } from '../shared-schemas.ts';
 import { listOrphans, readInvoice } from './stored-invoice.ts';
 
 export interface SaleRoutesDeps {
@@ -22,34 +22,21 @@ export interface SaleRoutesDeps {
   rotateQrSecret: (actor: string) => Promise<number>;
 }
 
-const oidParams = Type.Object({ oid: uuidField('OID of the invoice.') });
 const cancelBody = Type.Union([Type.Object({ reason: Type.Optional(textField('Why, for the history.', 500)) }), Type.Null()]);
 const orphanQuery = Type.Object({ ...pageFields, merchantId: Type.Optional(uuidField('Only of this merchant.')) });
 
 const noSuchInvoice = () => new GatewayError('Record_not_exist', 'There is no invoice by that OID.');
 
 export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelUnpaidInvoice, rotateQrSecret }: SaleRoutesDeps): void {
-  app.post(
-    `${apiPath}/invoices/:oid/cancel`,
-    {
-      config: configOf('cancelInvoice'),
-      schema: {
-        tags,
-        operationId: 'cancelInvoice',
-        summary: 'Cancel an unpaid invoice',
-        description:
-          'Its QR becomes invalid at once, and the ERP gets a callback. A paid invoice stays paid. An invoice with an open, disputed or completed card payment cannot be cancelled: stop or void the payment.',
-        params: oidParams,
-        body: cancelBody,
-        response: adminAnswers(
-          { description: 'The invoice is cancelled.', example: {} },
-          'Record_not_exist',
-          'The_status_cannot_be_applied',
-        ),
-      },
-    },
-    async (request) => {
-      const oid = request.params.oid.toLowerCase();
+  addRoute(app, 'POST /invoices/:oid/cancel', 'cancelInvoice', {
+    summary: 'Cancel an unpaid invoice',
+    description:
+      'Its QR becomes invalid at once, and the ERP gets a callback. A paid invoice stays paid. An invoice with an open, disputed or completed card payment cannot be cancelled: stop or void the payment.',
+    body: cancelBody,
+    answer: 'The invoice is cancelled.',
+    errors: ['Record_not_exist', 'The_status_cannot_be_applied'],
+    handle: async (request) => {
+      const { oid } = request.params;
       const actor = actorOf(request);
       const reason = request.body?.reason ?? 'cancelled in the cabinet';
       await database.transaction(async (queries) => {
@@ -60,73 +47,56 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
         await writeAudit(queries, { actor, action: 'invoice.cancel', subject: oid, merchantId: before.merchantId, detail: { reason } });
       });
       callbacks.wake();
-      return {};
     },
-  );
+  });
 
-  app.get(
-    `${apiPath}/orphans`,
-    {
-      config: configOf('listOrphans'),
-      schema: {
-        tags,
-        operationId: 'listOrphans',
-        summary: 'Payments that no invoice could accept',
-        description:
-          'Money was taken, but the invoice could not be marked paid: too late, already paid, or by a foreign device. Without payments that their invoice accepted later.',
-        querystring: orphanQuery,
-        response: adminAnswers({
-          description: 'Newest first.',
-          fields: {
-            orphans: listOf({
-              id: Type.Integer(),
-              merchantId: Type.String(),
-              oid: Type.String(),
-              receiptId: Type.String(),
-              deviceId: Type.String(),
-              reason: Type.String(),
-              at: moment,
-            }),
-          },
-          example: {
-            orphans: [
-              {
-                id: 3,
-                merchantId: exampleIds.merchant,
-                oid: exampleIds.invoice,
-                receiptId: 'R-1024',
-                deviceId: exampleIds.device,
-                reason: 'expired',
-                at: exampleTime,
-              },
-            ],
-          },
+  addRoute(app, 'GET /orphans', 'listOrphans', {
+    summary: 'Payments that no invoice could accept',
+    description:
+      'Money was taken, but the invoice could not be marked paid: too late, already paid, or by a foreign device. Without payments that their invoice accepted later.',
+    querystring: orphanQuery,
+    answer: {
+      description: 'Newest first.',
+      fields: {
+        orphans: listOf({
+          id: Type.Integer(),
+          merchantId: Type.String(),
+          oid: Type.String(),
+          receiptId: Type.String(),
+          deviceId: Type.String(),
+          reason: Type.String(),
+          at: moment,
         }),
       },
+      example: {
+        orphans: [
+          {
+            id: 3,
+            merchantId: exampleIds.merchant,
+            oid: exampleIds.invoice,
+            receiptId: 'R-1024',
+            deviceId: exampleIds.device,
+            reason: 'expired',
+            at: exampleTime,
+          },
+        ],
+      },
     },
-    async (request) => {
+    handle: async (request) => {
       const { query } = request;
       const orphans = await listOrphans(database.queries, query.limit ?? defaultPage, scopeOf(request, query.merchantId));
       return { orphans: orphans.map(({ atMs, ...orphan }) => ({ ...orphan, at: isoTime(atMs) })) };
     },
-  );
+  });
 
-  app.post(
-    `${apiPath}/qr-secrets`,
-    {
-      config: configOf('rotateQrSecret'),
-      schema: {
-        tags,
-        operationId: 'rotateQrSecret',
-        summary: 'Create a new signing secret for QRs',
-        description: 'It signs new QRs after one minute. Earlier QRs stay valid.',
-        response: adminAnswers({
-          description: 'The secret is created; it is never shown.',
-          fields: { id: Type.Integer({ description: 'Its number.' }) },
-          example: { id: 2 },
-        }),
-      },
+  addRoute(app, 'POST /qr-secrets', 'rotateQrSecret', {
+    summary: 'Create a new signing secret for QRs',
+    description: 'It signs new QRs after one minute. Earlier QRs stay valid.',
+    answer: {
+      description: 'The secret is created; it is never shown.',
+      fields: { id: Type.Integer({ description: 'Its number.' }) },
+      example: { id: 2 },
     },
-    async (request) => ({ id: await rotateQrSecret(actorOf(request)) }),
-  );
+    handle: async (request) => ({ id: await rotateQrSecret(actorOf(request)) }),
+  });
 }

@@ -3,25 +3,14 @@
 import type { Access } from '../../access/access.ts';
 import { listAudit } from '../../access/audit.ts';
 import type { Database } from '../../database/database.ts';
-import { adminAnswers, dateTimeField, readUuid, textField, uuidField } from '../../http/schemas.ts';
+import { dateTimeField, readUuid, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { isoTime, parseMoment } from '../../kernel/moments.ts';
 import { Type } from '../../kernel/schema-type.ts';
+import { addRoute } from '../add-route.ts';
 import { scopeOf } from '../own-rows.ts';
-import { configOf } from '../roles.ts';
-import {
-  apiPath,
-  defaultPage,
-  exampleIds,
-  exampleTime,
-  idParams,
-  listOf,
-  merchantQuery,
-  moment,
-  pageFields,
-  tags,
-} from '../shared-schemas.ts';
+import { defaultPage, exampleIds, exampleTime, listOf, merchantQuery, moment, pageFields } from '../shared-schemas.ts';
 
 export interface AccessRoutesDeps {
   database: Database;
@@ -69,34 +58,26 @@ export function registerAccessRoutes(app: RouteApp, deps: AccessRoutesDeps): voi
   registerShare(app, deps);
   registerKeys(app, deps);
 
-  app.get(
-    `${apiPath}/audit`,
-    {
-      config: configOf('listAudit'),
-      schema: {
-        tags,
-        operationId: 'listAudit',
-        summary: 'Who changed what, newest first',
-        querystring: auditQuery,
-        response: adminAnswers({
-          description: 'Entries of the audit log.',
-          fields: {
-            audit: listOf({
-              id: Type.Integer(),
-              at: moment,
-              actor: Type.String(),
-              action: Type.String(),
-              subject: Type.String(),
-              detail: Type.Object({}, { additionalProperties: true }),
-            }),
-          },
-          example: {
-            audit: [{ id: 17, at: exampleTime, actor: 'admin token', action: 'key.revoke', subject: exampleIds.key, detail: {} }],
-          },
+  addRoute(app, 'GET /audit', 'listAudit', {
+    summary: 'Who changed what, newest first',
+    querystring: auditQuery,
+    answer: {
+      description: 'Entries of the audit log.',
+      fields: {
+        audit: listOf({
+          id: Type.Integer(),
+          at: moment,
+          actor: Type.String(),
+          action: Type.String(),
+          subject: Type.String(),
+          detail: Type.Object({}, { additionalProperties: true }),
         }),
       },
+      example: {
+        audit: [{ id: 17, at: exampleTime, actor: 'admin token', action: 'key.revoke', subject: exampleIds.key, detail: {} }],
+      },
     },
-    async (request) => {
+    handle: async (request) => {
       const { query } = request;
       const entries = await listAudit(deps.database.queries, {
         merchantId: scopeOf(request, query.merchantId),
@@ -108,97 +89,62 @@ export function registerAccessRoutes(app: RouteApp, deps: AccessRoutesDeps): voi
       });
       return { audit: entries.map(({ atMs, ...entry }) => ({ ...entry, at: isoTime(atMs) })) };
     },
-  );
+  });
 }
 
 function registerMerchants(app: RouteApp, { access }: AccessRoutesDeps): void {
-  app.post(
-    `${apiPath}/merchants`,
-    {
-      config: configOf('createMerchant'),
-      schema: {
-        tags,
-        operationId: 'createMerchant',
-        summary: 'Create a merchant',
-        body: merchantBody,
-        response: adminAnswers({
-          description: 'The new merchant. callbackSecret verifies the signatures of its callbacks and is shown only once.',
-          fields: { id: uuidField('Its id.'), name: Type.String(), callbackSecret: Type.String() },
-          example: { id: exampleIds.merchant, name: 'Corner shop', callbackSecret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw4xN7s0p1Qe4=' },
-        }),
-      },
+  addRoute(app, 'POST /merchants', 'createMerchant', {
+    summary: 'Create a merchant',
+    body: merchantBody,
+    answer: {
+      description: 'The new merchant. callbackSecret verifies the signatures of its callbacks and is shown only once.',
+      fields: { id: uuidField('Its id.'), name: Type.String(), callbackSecret: Type.String() },
+      example: { id: exampleIds.merchant, name: 'Corner shop', callbackSecret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw4xN7s0p1Qe4=' },
     },
-    (request) => access.createMerchant(actorOf(request), request.body.name),
-  );
+    handle: (request) => access.createMerchant(actorOf(request), request.body.name),
+  });
 
-  app.get(
-    `${apiPath}/merchants`,
-    {
-      config: configOf('listMerchants'),
-      schema: {
-        tags,
-        operationId: 'listMerchants',
-        summary: 'List merchants',
-        response: adminAnswers({
-          description: 'All merchants, oldest first.',
-          fields: {
-            merchants: listOf({ id: Type.String(), name: Type.String(), createdAt: moment, sharePercent: Type.Optional(shareField) }),
-          },
-          example: { merchants: [{ id: exampleIds.merchant, name: 'Corner shop', createdAt: exampleTime }] },
-        }),
+  addRoute(app, 'GET /merchants', 'listMerchants', {
+    summary: 'List merchants',
+    answer: {
+      description: 'All merchants, oldest first.',
+      fields: {
+        merchants: listOf({ id: Type.String(), name: Type.String(), createdAt: moment, sharePercent: Type.Optional(shareField) }),
       },
+      example: { merchants: [{ id: exampleIds.merchant, name: 'Corner shop', createdAt: exampleTime }] },
     },
-    async (request) => {
+    handle: async (request) => {
       const merchants = await access.listMerchants(scopeOf(request));
       return { merchants: merchants.map(({ createdAtMs, ...merchant }) => ({ ...merchant, createdAt: isoTime(createdAtMs) })) };
     },
-  );
+  });
 }
 
 function registerShare(app: RouteApp, { access }: AccessRoutesDeps): void {
-  app.post(
-    `${apiPath}/merchants/:id/share`,
-    {
-      config: configOf('setMerchantShare'),
-      schema: {
-        tags,
-        operationId: 'setMerchantShare',
-        summary: 'Set the share of a merchant in the request slots',
-        description:
-          'It gets more while slots are free and no other merchant waits. Without sharePercent the setting TILLGATE_MERCHANT_SHARE applies again.',
-        params: idParams,
-        body: Type.Object({ sharePercent: Type.Optional(shareField) }, { examples: [{ sharePercent: 30 }] }),
-        response: adminAnswers({ description: 'The share is set.', example: {} }, 'Record_not_exist'),
-      },
-    },
-    (request) => access.setShare(actorOf(request), request.params.id.toLowerCase(), request.body.sharePercent),
-  );
+  addRoute(app, 'POST /merchants/:id/share', 'setMerchantShare', {
+    summary: 'Set the share of a merchant in the request slots',
+    description:
+      'It gets more while slots are free and no other merchant waits. Without sharePercent the setting TILLGATE_MERCHANT_SHARE applies again.',
+    body: Type.Object({ sharePercent: Type.Optional(shareField) }, { examples: [{ sharePercent: 30 }] }),
+    answer: 'The share is set.',
+    errors: ['Record_not_exist'],
+    handle: (request) => access.setShare(actorOf(request), request.params.id, request.body.sharePercent),
+  });
 }
 
 function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
   const exampleKey = 'c0ffee00-8a7b-4c6d-9e5f-1a2b3c4d5e6f';
 
-  app.post(
-    `${apiPath}/keys`,
-    {
-      config: configOf('createKey'),
-      schema: {
-        tags,
-        operationId: 'createKey',
-        summary: 'Create an API key',
-        body: keyBody,
-        response: adminAnswers(
-          {
-            description: 'The key, shown only once: only its hash is stored.',
-            fields: { id: uuidField('Id of the key, for lists and revocation.'), key: uuidField('The key itself.'), expiresAt: moment },
-            example: { id: exampleIds.key, key: exampleKey },
-          },
-          'Record_not_exist',
-          'The_status_cannot_be_applied',
-        ),
-      },
+  addRoute(app, 'POST /keys', 'createKey', {
+    summary: 'Create an API key',
+    body: keyBody,
+    answer: {
+      description: 'The key, shown only once: only its hash is stored.',
+      fields: { id: uuidField('Id of the key, for lists and revocation.'), key: uuidField('The key itself.'), expiresAt: moment },
+      example: { id: exampleIds.key, key: exampleKey },
     },
-    async (request) => {
+    errors: ['Record_not_exist', 'The_status_cannot_be_applied'],
+    handle: async (request) => {
       const { merchantId, name, modules, expiresAt } = request.body;
       const fresh = await access.createKey(actorOf(request), {
         merchantId: readUuid('merchantId', merchantId),
@@ -208,50 +154,42 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
       });
       return { id: fresh.id, key: fresh.key, expiresAt: isoTime(fresh.expiresAtMs) };
     },
-  );
+  });
 
-  app.get(
-    `${apiPath}/keys`,
-    {
-      config: configOf('listKeys'),
-      schema: {
-        tags,
-        operationId: 'listKeys',
-        summary: 'List API keys',
-        querystring: merchantQuery,
-        response: adminAnswers({
-          description: 'Keys without the keys themselves, newest first. `lastUsedAt` may be a minute late.',
-          fields: {
-            keys: listOf({
-              id: Type.String(),
-              merchantId: Type.String(),
-              name: Type.String(),
-              modules: Type.Array(moduleField),
-              state: Type.Enum(['active', 'expired', 'revoked']),
-              createdAt: moment,
-              expiresAt: Type.Optional(moment),
-              revokedAt: Type.Optional(moment),
-              replacedBy: Type.Optional(Type.String()),
-              lastUsedAt: Type.Optional(moment),
-            }),
-          },
-          example: {
-            keys: [
-              {
-                id: exampleIds.key,
-                merchantId: exampleIds.merchant,
-                name: 'ERP',
-                modules: ['POS', 'QR'],
-                state: 'active',
-                createdAt: exampleTime,
-                lastUsedAt: exampleTime,
-              },
-            ],
-          },
+  addRoute(app, 'GET /keys', 'listKeys', {
+    summary: 'List API keys',
+    querystring: merchantQuery,
+    answer: {
+      description: 'Keys without the keys themselves, newest first. `lastUsedAt` may be a minute late.',
+      fields: {
+        keys: listOf({
+          id: Type.String(),
+          merchantId: Type.String(),
+          name: Type.String(),
+          modules: Type.Array(moduleField),
+          state: Type.Enum(['active', 'expired', 'revoked']),
+          createdAt: moment,
+          expiresAt: Type.Optional(moment),
+          revokedAt: Type.Optional(moment),
+          replacedBy: Type.Optional(Type.String()),
+          lastUsedAt: Type.Optional(moment),
         }),
       },
+      example: {
+        keys: [
+          {
+            id: exampleIds.key,
+            merchantId: exampleIds.merchant,
+            name: 'ERP',
+            modules: ['POS', 'QR'],
+            state: 'active',
+            createdAt: exampleTime,
+            lastUsedAt: exampleTime,
+          },
+        ],
+      },
     },
-    async (request) => {
+    handle: async (request) => {
       const keys = await access.listKeys(scopeOf(request, request.query.merchantId));
       return {
         keys: keys.map(({ createdAtMs, expiresAtMs, revokedAtMs, lastUsedAtMs, ...key }) => ({
@@ -263,58 +201,35 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
         })),
       };
     },
-  );
+  });
 
-  app.post(
-    `${apiPath}/keys/:id/revoke`,
-    {
-      config: configOf('revokeKey'),
-      schema: {
-        tags,
-        operationId: 'revokeKey',
-        summary: 'Revoke an API key',
-        description: 'Takes effect at once on this instance and within seconds on the others. Repeating it changes nothing.',
-        params: idParams,
-        response: adminAnswers(
-          { description: 'The key is revoked.', fields: { revokedAt: moment }, example: { revokedAt: exampleTime } },
-          'Record_not_exist',
-        ),
-      },
-    },
-    async (request) => {
-      const { revokedAtMs } = await access.revokeKey(actorOf(request), request.params.id.toLowerCase());
+  addRoute(app, 'POST /keys/:id/revoke', 'revokeKey', {
+    summary: 'Revoke an API key',
+    description: 'Takes effect at once on this instance and within seconds on the others. Repeating it changes nothing.',
+    answer: { description: 'The key is revoked.', fields: { revokedAt: moment }, example: { revokedAt: exampleTime } },
+    errors: ['Record_not_exist'],
+    handle: async (request) => {
+      const { revokedAtMs } = await access.revokeKey(actorOf(request), request.params.id);
       return { revokedAt: isoTime(revokedAtMs) };
     },
-  );
+  });
 
-  app.post(
-    `${apiPath}/keys/:id/rotate`,
-    {
-      config: configOf('rotateKey'),
-      schema: {
-        tags,
-        operationId: 'rotateKey',
-        summary: 'Rotate an API key',
-        description:
-          'A new key with the same name, modules and lifetime; the old one stays valid for the overlap, or until its own expiry if that is sooner.',
-        params: idParams,
-        body: rotateBody,
-        response: adminAnswers(
-          {
-            description: 'The new key, shown only once.',
-            fields: { id: uuidField('Id of the new key.'), key: uuidField('The new key.'), expiresAt: moment, oldKeyEndsAt: moment },
-            example: { id: exampleIds.key, key: exampleKey, oldKeyEndsAt: exampleTime },
-          },
-          'Record_not_exist',
-          'The_status_cannot_be_applied',
-        ),
-      },
+  addRoute(app, 'POST /keys/:id/rotate', 'rotateKey', {
+    summary: 'Rotate an API key',
+    description:
+      'A new key with the same name, modules and lifetime; the old one stays valid for the overlap, or until its own expiry if that is sooner.',
+    body: rotateBody,
+    answer: {
+      description: 'The new key, shown only once.',
+      fields: { id: uuidField('Id of the new key.'), key: uuidField('The new key.'), expiresAt: moment, oldKeyEndsAt: moment },
+      example: { id: exampleIds.key, key: exampleKey, oldKeyEndsAt: exampleTime },
     },
-    async (request) => {
+    errors: ['Record_not_exist', 'The_status_cannot_be_applied'],
+    handle: async (request) => {
       const overlapS = request.body?.overlapS;
       const overlapMs = overlapS === undefined ? undefined : overlapS * 1000;
-      const fresh = await access.rotateKey(actorOf(request), request.params.id.toLowerCase(), overlapMs);
+      const fresh = await access.rotateKey(actorOf(request), request.params.id, overlapMs);
       return { id: fresh.id, key: fresh.key, expiresAt: isoTime(fresh.expiresAtMs), oldKeyEndsAt: isoTime(fresh.oldKeyEndsAtMs) };
     },
-  );
+  });
 }

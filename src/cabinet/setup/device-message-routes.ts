@@ -3,13 +3,12 @@
 
 import type { Database } from '../../database/database.ts';
 import { noSuchDevice } from '../../devices/registry.ts';
-import { adminAnswers } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { Type } from '../../kernel/schema-type.ts';
 import type { Link } from '../../link/link.ts';
-import { configOf } from '../roles.ts';
-import { apiPath, exampleTime, idParams, listOf, moment, tags } from '../shared-schemas.ts';
+import { addRoute } from '../add-route.ts';
+import { exampleTime, listOf, moment } from '../shared-schemas.ts';
 
 export interface DeviceMessageDeps {
   database: Database;
@@ -17,51 +16,40 @@ export interface DeviceMessageDeps {
 }
 
 export function registerDeviceMessageRoutes(app: RouteApp, { database, link }: DeviceMessageDeps): void {
-  app.get(
-    `${apiPath}/devices/:id/messages`,
-    {
-      config: configOf('listDeviceMessages'),
-      schema: {
-        tags,
-        operationId: 'listDeviceMessages',
-        summary: 'Dropped messages of a device',
-        description:
-          'Messages of one kind (channel, reason, field) are one row with their number; newest first, at most 30. Received by this instance since its start.',
-        params: idParams,
-        response: adminAnswers(
+  addRoute(app, 'GET /devices/:id/messages', 'listDeviceMessages', {
+    summary: 'Dropped messages of a device',
+    description:
+      'Messages of one kind (channel, reason, field) are one row with their number; newest first, at most 30. Received by this instance since its start.',
+    answer: {
+      description: 'Dropped messages by kind, with the reason.',
+      fields: {
+        dropped: listOf({
+          channel: Type.Enum(['mqtt', 'queue']),
+          reason: Type.String({ description: 'Kind of error.' }),
+          field: Type.Optional(Type.String({ description: 'The wrong part of the message, its address or its properties.' })),
+          why: Type.String({ description: 'A sentence for people.' }),
+          count: Type.Integer(),
+          firstAt: moment,
+          lastAt: moment,
+        }),
+      },
+      example: {
+        dropped: [
           {
-            description: 'Dropped messages by kind, with the reason.',
-            fields: {
-              dropped: listOf({
-                channel: Type.Enum(['mqtt', 'queue']),
-                reason: Type.String({ description: 'Kind of error.' }),
-                field: Type.Optional(Type.String({ description: 'The wrong part of the message, its address or its properties.' })),
-                why: Type.String({ description: 'A sentence for people.' }),
-                count: Type.Integer(),
-                firstAt: moment,
-                lastAt: moment,
-              }),
-            },
-            example: {
-              dropped: [
-                {
-                  channel: 'mqtt',
-                  reason: 'field',
-                  field: 'clock',
-                  why: 'must be an ISO 8601 time with a zone',
-                  count: 3,
-                  firstAt: exampleTime,
-                  lastAt: exampleTime,
-                },
-              ],
-            },
+            channel: 'mqtt',
+            reason: 'field',
+            field: 'clock',
+            why: 'must be an ISO 8601 time with a zone',
+            count: 3,
+            firstAt: exampleTime,
+            lastAt: exampleTime,
           },
-          'Record_not_exist',
-        ),
+        ],
       },
     },
-    async (request) => {
-      const id = request.params.id.toLowerCase();
+    errors: ['Record_not_exist'],
+    handle: async (request) => {
+      const { id } = request.params;
       const device = await database.queries.selectFrom('devices').select('id').where('id', '=', id).executeTakeFirst();
       if (!device) throw noSuchDevice();
       return {
@@ -72,5 +60,5 @@ export function registerDeviceMessageRoutes(app: RouteApp, { database, link }: D
         })),
       };
     },
-  );
+  });
 }

@@ -5,14 +5,14 @@ import { newCallbackSecret } from '../../access/secrets.ts';
 import type { Callbacks } from '../../callbacks/callbacks.ts';
 import { replaceSigningSecret } from '../../callbacks/signing-secrets.ts';
 import type { Database } from '../../database/database.ts';
-import { adminAnswers, textField } from '../../http/schemas.ts';
+import { textField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import type { Random } from '../../kernel/random.ts';
 import { Type } from '../../kernel/schema-type.ts';
-import { configOf } from '../roles.ts';
-import { apiPath, exampleIds, exampleTime, idParams, moment, tags } from '../shared-schemas.ts';
+import { addRoute } from '../add-route.ts';
+import { exampleIds, exampleTime, moment } from '../shared-schemas.ts';
 import { hideLogin } from '../views/sale/hidden-login.ts';
 
 export interface SigningRoutesDeps {
@@ -33,31 +33,19 @@ const overlapBody = Type.Union([
 ]);
 
 export function registerSigningRoutes(app: RouteApp, { database, random, callbacks }: SigningRoutesDeps): void {
-  app.post(
-    `${apiPath}/merchants/:id/secret`,
-    {
-      config: configOf('rotateSigningSecret'),
-      schema: {
-        tags,
-        operationId: 'rotateSigningSecret',
-        summary: "Replace a merchant's signing secret",
-        description:
-          'During the overlap every callback has a signature by the new secret and by each old one, so the ERP can switch at any time. With overlapS 0 the old secrets end at once.',
-        params: idParams,
-        body: overlapBody,
-        response: adminAnswers(
-          {
-            description: 'The new secret, shown only once.',
-            fields: { secret: Type.String(), oldSecretEndsAt: moment },
-            example: { secret: 'whsec_ZXhhbXBsZS1zZWNyZXQtb2YtYS1tZXJjaGFudC0wMQ==', oldSecretEndsAt: exampleTime },
-          },
-          'Record_not_exist',
-          'The_status_cannot_be_applied',
-        ),
-      },
+  addRoute(app, 'POST /merchants/:id/secret', 'rotateSigningSecret', {
+    summary: "Replace a merchant's signing secret",
+    description:
+      'During the overlap every callback has a signature by the new secret and by each old one, so the ERP can switch at any time. With overlapS 0 the old secrets end at once.',
+    body: overlapBody,
+    answer: {
+      description: 'The new secret, shown only once.',
+      fields: { secret: Type.String(), oldSecretEndsAt: moment },
+      example: { secret: 'whsec_ZXhhbXBsZS1zZWNyZXQtb2YtYS1tZXJjaGFudC0wMQ==', oldSecretEndsAt: exampleTime },
     },
-    async (request) => {
-      const merchantId = request.params.id.toLowerCase();
+    errors: ['Record_not_exist', 'The_status_cannot_be_applied'],
+    handle: async (request) => {
+      const { id: merchantId } = request.params;
       const secret = newCallbackSecret(random);
       const overlapMs = (request.body?.overlapS ?? defaultOverlapS) * 1000;
       const { oldSecretEndsAtMs } = await database.transaction(async (queries) => {
@@ -68,46 +56,35 @@ export function registerSigningRoutes(app: RouteApp, { database, random, callbac
       });
       return { secret, oldSecretEndsAt: isoTime(oldSecretEndsAtMs) };
     },
-  );
+  });
 
-  app.post(
-    `${apiPath}/merchants/:id/test-callback`,
-    {
-      config: configOf('sendTestCallback'),
-      schema: {
-        tags,
-        operationId: 'sendTestCallback',
-        summary: 'Send a test callback',
-        description:
-          'One GET at once, signed like any other, to a URL in the form of CallbackURI: #OID# is all zeros, #State# is Test, tillgate-sequence is 0. Nothing is stored or retried.',
-        params: idParams,
-        body: Type.Object({ url: textField('The URL, with optional placeholders.', 2048) }),
-        response: adminAnswers(
-          {
-            description: 'The HTTP status of the answer, or the reason why there is none.',
-            fields: {
-              id: Type.String({ description: 'webhook-id of the call.' }),
-              url: Type.String(),
-              isDelivered: Type.Boolean(),
-              status: Type.Integer(),
-              error: Type.String(),
-              durationMs: Type.Integer(),
-              responseHead: Type.String(),
-            },
-            example: {
-              id: exampleIds.callback,
-              url: 'https://erp.example.md/paid?oid=00000000-0000-0000-0000-000000000000&state=Test',
-              isDelivered: true,
-              status: 200,
-              durationMs: 41,
-            },
-          },
-          'Record_not_exist',
-        ),
+  addRoute(app, 'POST /merchants/:id/test-callback', 'sendTestCallback', {
+    summary: 'Send a test callback',
+    description:
+      'One GET at once, signed like any other, to a URL in the form of CallbackURI: #OID# is all zeros, #State# is Test, tillgate-sequence is 0. Nothing is stored or retried.',
+    body: Type.Object({ url: textField('The URL, with optional placeholders.', 2048) }),
+    answer: {
+      description: 'The HTTP status of the answer, or the reason why there is none.',
+      fields: {
+        id: Type.String({ description: 'webhook-id of the call.' }),
+        url: Type.String(),
+        isDelivered: Type.Boolean(),
+        status: Type.Integer(),
+        error: Type.String(),
+        durationMs: Type.Integer(),
+        responseHead: Type.String(),
+      },
+      example: {
+        id: exampleIds.callback,
+        url: 'https://erp.example.md/paid?oid=00000000-0000-0000-0000-000000000000&state=Test',
+        isDelivered: true,
+        status: 200,
+        durationMs: 41,
       },
     },
-    async (request) => {
-      const merchantId = request.params.id.toLowerCase();
+    errors: ['Record_not_exist'],
+    handle: async (request) => {
+      const { id: merchantId } = request.params;
       const id = random.uuid();
       const sent = await callbacks.sendTest({ id, merchantId, template: request.body.url });
       const { url, status, error, durationMs, responseHead } = sent;
@@ -124,5 +101,5 @@ export function registerSigningRoutes(app: RouteApp, { database, random, callbac
         responseHead: responseHead ?? undefined,
       };
     },
-  );
+  });
 }

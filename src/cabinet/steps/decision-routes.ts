@@ -3,7 +3,7 @@
 
 import { writeAudit } from '../../access/audit.ts';
 import type { Cards } from '../../cards/cards.ts';
-import { adminAnswers, textField } from '../../http/schemas.ts';
+import { textField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { isoTime } from '../../kernel/moments.ts';
@@ -11,20 +11,9 @@ import { baniToLei } from '../../kernel/money.ts';
 import { Type } from '../../kernel/schema-type.ts';
 import type { Command } from '../../ledger/command.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { addRoute } from '../add-route.ts';
 import { scopeOf } from '../own-rows.ts';
-import { configOf } from '../roles.ts';
-import {
-  apiPath,
-  defaultPage,
-  exampleIds,
-  exampleTime,
-  idParams,
-  listOf,
-  merchantQuery,
-  moment,
-  pageFields,
-  tags,
-} from '../shared-schemas.ts';
+import { defaultPage, exampleIds, exampleTime, listOf, merchantQuery, moment, pageFields } from '../shared-schemas.ts';
 import { starredJson } from '../views/sale/starred.ts';
 
 export interface DecisionRoutesDeps {
@@ -90,62 +79,42 @@ function shown(command: Command) {
 }
 
 export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: DecisionRoutesDeps): void {
-  app.get(
-    `${apiPath}/review`,
-    {
-      config: configOf('listReview'),
-      schema: {
-        tags,
-        summary: 'Commands that a person must decide',
-        operationId: 'listReview',
-        description: 'Unsettled outcomes, reports that cannot be trusted, and answers that contradict a settlement.',
-        querystring: Type.Object({ ...pageFields, ...merchantQuery.properties }),
-        response: adminAnswers({
-          description: 'Oldest first.',
-          fields: { commands: listOf(commandFields) },
-          example: { commands: [exampleCommand] },
-        }),
-      },
+  addRoute(app, 'GET /review', 'listReview', {
+    summary: 'Commands that a person must decide',
+    description: 'Unsettled outcomes, reports that cannot be trusted, and answers that contradict a settlement.',
+    querystring: Type.Object({ ...pageFields, ...merchantQuery.properties }),
+    answer: {
+      description: 'Oldest first.',
+      fields: { commands: listOf(commandFields) },
+      example: { commands: [exampleCommand] },
     },
-    async (request) => {
+    handle: async (request) => {
       const { limit = defaultPage, merchantId } = request.query;
       return { commands: (await ledger.listReview(limit, scopeOf(request, merchantId))).map(shown) };
     },
-  );
+  });
 
-  app.post(
-    `${apiPath}/commands/:id/decide`,
-    {
-      config: configOf('decideCommand'),
-      schema: {
-        tags,
-        summary: 'Decide an outcome by hand',
-        operationId: 'decideCommand',
-        description:
-          'Settles an open command as done or refused, two minutes after its time-out or later, or at once if the device itself ended it as unknown; before that 22. With `closesReview` it resolves a dispute: `done` (executed) has all effects of done, `refused` (not executed) all effects of refused, and frees its documentNr or Receipt.Uid. A settlement that the device reported and later contradicted stays; `closesReview` removes it from the list.',
-        params: idParams,
-        body: Type.Object({
-          state: Type.Enum(['done', 'refused']),
-          reason: reasonField,
-          operationId: Type.Optional(textField("The bank's number of a payment, if it is known.", 128)),
-          rrn: Type.Optional(textField('Reference Retrieval Number of a payment, if it is known.', 64)),
-          closesReview: Type.Optional(
-            Type.Boolean({ description: 'Confirms that the dispute or contradiction was seen. Without it such a command is answered 22.' }),
-          ),
-        }),
-        response: adminAnswers(
-          {
-            description: 'The current state of the command.',
-            fields: { command: Type.Object(commandFields) },
-            example: { command: { ...exampleCommand, state: 'done' } },
-          },
-          'Record_not_exist',
-          'The_status_cannot_be_applied',
-        ),
-      },
+  addRoute(app, 'POST /commands/:id/decide', 'decideCommand', {
+    summary: 'Decide an outcome by hand',
+    description:
+      'Settles an open command as done or refused, two minutes after its time-out or later, or at once if the device itself ended it as unknown; before that 22. With `closesReview` it resolves a dispute: `done` (executed) has all effects of done, `refused` (not executed) all effects of refused, and frees its documentNr or Receipt.Uid. A settlement that the device reported and later contradicted stays; `closesReview` removes it from the list.',
+    body: Type.Object({
+      state: Type.Enum(['done', 'refused']),
+      reason: reasonField,
+      operationId: Type.Optional(textField("The bank's number of a payment, if it is known.", 128)),
+      rrn: Type.Optional(textField('Reference Retrieval Number of a payment, if it is known.', 64)),
+      closesReview: Type.Optional(
+        Type.Boolean({ description: 'Confirms that the dispute or contradiction was seen. Without it such a command is answered 22.' }),
+      ),
+    }),
+    answer: {
+      description: 'The current state of the command.',
+      fields: { command: Type.Object(commandFields) },
+      example: { command: { ...exampleCommand, state: 'done' } },
     },
-    async (request) => {
-      const id = request.params.id.toLowerCase();
+    errors: ['Record_not_exist', 'The_status_cannot_be_applied'],
+    handle: async (request) => {
+      const { id } = request.params;
       const actor = actorOf(request);
       const { state, reason, operationId, rrn, closesReview } = request.body;
       const decision = { state, reason, actor, operationId, rrn, closesReview };
@@ -155,25 +124,14 @@ export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: Decisio
       );
       return { command: shown(command) };
     },
-  );
+  });
 
-  app.post(
-    `${apiPath}/commands/:id/close-document`,
-    {
-      config: configOf('closeDocumentByHand'),
-      schema: {
-        tags,
-        summary: 'Close the document of an approved payment by hand',
-        operationId: 'closeDocumentByHand',
-        description: 'Frees a terminal that cannot close it itself.',
-        params: idParams,
-        body: Type.Object({ reason: reasonField }),
-        response: adminAnswers({ description: 'The document is closed.', example: {} }, 'Record_not_exist', 'The_status_cannot_be_applied'),
-      },
-    },
-    async (request) => {
-      await cards.closeDocumentByHand({ commandId: request.params.id.toLowerCase(), actor: actorOf(request), reason: request.body.reason });
-      return {};
-    },
-  );
+  addRoute(app, 'POST /commands/:id/close-document', 'closeDocumentByHand', {
+    summary: 'Close the document of an approved payment by hand',
+    description: 'Frees a terminal that cannot close it itself.',
+    body: Type.Object({ reason: reasonField }),
+    answer: 'The document is closed.',
+    errors: ['Record_not_exist', 'The_status_cannot_be_applied'],
+    handle: (request) => cards.closeDocumentByHand({ commandId: request.params.id, actor: actorOf(request), reason: request.body.reason }),
+  });
 }

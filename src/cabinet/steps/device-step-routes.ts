@@ -4,15 +4,14 @@ import type { Cards } from '../../cards/cards.ts';
 import type { Database } from '../../database/database.ts';
 import { askStatus } from '../../devices/status.ts';
 import type { Fiscal } from '../../fiscal/fiscal.ts';
-import { adminAnswers, idempotencyHeaders, operationFields } from '../../http/schemas.ts';
+import { idempotencyHeaders } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { DeviceAnswer } from '../../ledger/answers.ts';
 import type { Link } from '../../link/link.ts';
-import { configOf } from '../roles.ts';
-import { apiPath, exampleIds, idParams, tags } from '../shared-schemas.ts';
-import { personalCallOf } from './money-step-routes.ts';
+import { addRoute } from '../add-route.ts';
+import { answerOfDevice, personalCallOf } from './money-step-routes.ts';
 import { keyOf, type PersonalCall } from './money-steps.ts';
 
 export interface DeviceStepsDeps {
@@ -27,8 +26,6 @@ const deviceErrors = ['Record_not_exist', 'Timeout_or_no_response', 'Device_Offl
 
 export function registerDeviceStepRoutes(app: RouteApp, deps: DeviceStepsDeps): void {
   const { database, cards, fiscal } = deps;
-  const done = (description: string) =>
-    adminAnswers({ description, fields: operationFields, example: { OID: exampleIds.callback } }, ...deviceErrors);
 
   async function ownerOf(deviceId: string): Promise<string> {
     const row = await database.queries.selectFrom('devices').select('merchant_id').where('id', '=', deviceId).executeTakeFirst();
@@ -53,81 +50,49 @@ export function registerDeviceStepRoutes(app: RouteApp, deps: DeviceStepsDeps): 
     origin: call.origin,
   });
 
-  app.post(
-    `${apiPath}/devices/:id/status`,
-    {
-      config: configOf('askDeviceStatus'),
-      schema: {
-        tags,
-        operationId: 'askDeviceStatus',
-        summary: 'Ask a device for its state',
-        params: idParams,
-        response: done('Its report.'),
-      },
-    },
-    async (request) => {
-      const id = request.params.id.toLowerCase();
+  addRoute(app, 'POST /devices/:id/status', 'askDeviceStatus', {
+    summary: 'Ask a device for its state',
+    answer: answerOfDevice('Its report.'),
+    errors: deviceErrors,
+    handle: async (request) => {
+      const { id } = request.params;
       return { report: await askStatus(deps, await ownerOf(id), id) };
     },
-  );
+  });
 
-  app.post(
-    `${apiPath}/devices/:id/lastTransaction`,
-    {
-      config: configOf('askLastTransaction'),
-      schema: {
-        tags,
-        operationId: 'askLastTransaction',
-        summary: 'Ask a terminal for its last transaction',
-        params: idParams,
-        response: done('Its report.'),
-      },
-    },
-    async (request) => {
-      const deviceId = request.params.id.toLowerCase();
+  addRoute(app, 'POST /devices/:id/lastTransaction', 'askLastTransaction', {
+    summary: 'Ask a terminal for its last transaction',
+    answer: answerOfDevice('Its report.'),
+    errors: deviceErrors,
+    handle: async (request) => {
+      const { id: deviceId } = request.params;
       return cards.lastTransaction({ merchantId: await ownerOf(deviceId), deviceId });
     },
-  );
+  });
 
-  app.post(
-    `${apiPath}/devices/:id/closeDay`,
-    {
-      config: configOf('orderCloseDay'),
-      schema: {
-        tags,
-        operationId: 'orderCloseDay',
-        summary: 'Close the bank day of a terminal',
-        description: 'Payments of a closed day can no longer be refunded.',
-        headers: idempotencyHeaders,
-        params: idParams,
-        response: done('Count and amount are in `report`.'),
-      },
-    },
-    (request) => order(personalCallOf(request, request.params.id.toLowerCase()), 'device.close-day', (who) => cards.closeDay(who)),
-  );
+  addRoute(app, 'POST /devices/:id/closeDay', 'orderCloseDay', {
+    summary: 'Close the bank day of a terminal',
+    description: 'Payments of a closed day can no longer be refunded.',
+    headers: idempotencyHeaders,
+    answer: answerOfDevice('Count and amount are in `report`.'),
+    errors: deviceErrors,
+    handle: (request) => order(personalCallOf(request, request.params.id), 'device.close-day', (who) => cards.closeDay(who)),
+  });
 
-  for (const [path, operationId, isFiscal] of [
-    ['xReport', 'orderXReport', false],
-    ['zReport', 'orderZReport', true],
+  for (const [place, operationId, isFiscal] of [
+    ['POST /devices/:id/xReport', 'orderXReport', false],
+    ['POST /devices/:id/zReport', 'orderZReport', true],
   ] as const) {
-    app.post(
-      `${apiPath}/devices/:id/${path}`,
-      {
-        config: configOf(operationId),
-        schema: {
-          tags,
-          operationId,
-          summary: isFiscal ? 'Print a Z report' : 'Print an X report',
-          description: isFiscal ? 'Closes the fiscal day; this cannot be undone.' : 'Prints the totals and changes nothing.',
-          headers: idempotencyHeaders,
-          params: idParams,
-          response: done('The totals are in `report`.'),
-        },
-      },
-      (request) =>
-        order(personalCallOf(request, request.params.id.toLowerCase()), `device.${isFiscal ? 'z' : 'x'}-report`, (who) =>
+    addRoute(app, place, operationId, {
+      summary: isFiscal ? 'Print a Z report' : 'Print an X report',
+      description: isFiscal ? 'Closes the fiscal day; this cannot be undone.' : 'Prints the totals and changes nothing.',
+      headers: idempotencyHeaders,
+      answer: answerOfDevice('The totals are in `report`.'),
+      errors: deviceErrors,
+      handle: (request) =>
+        order(personalCallOf(request, request.params.id), `device.${isFiscal ? 'z' : 'x'}-report`, (who) =>
           fiscal.createReport({ ...who, isFiscal }),
         ),
-    );
+    });
   }
 }

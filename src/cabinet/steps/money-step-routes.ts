@@ -2,23 +2,18 @@
 import type { FastifyRequest } from 'fastify';
 import { idempotencyOf } from '../../http/idempotency-key.ts';
 import { originOfPerson } from '../../http/origin.ts';
-import { adminAnswers, amountField, idempotencyHeaders, operationFields, readAmount } from '../../http/schemas.ts';
+import { amountField, deviceErrors, idempotencyHeaders, operationFields, readAmount, type SuccessAnswer } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf, viewerOf } from '../../http/viewer.ts';
 import { invalidRequest } from '../../kernel/error-codes.ts';
 import { Type } from '../../kernel/schema-type.ts';
-import { configOf } from '../roles.ts';
-import { apiPath, exampleIds, idParams, tags } from '../shared-schemas.ts';
+import { addRoute } from '../add-route.ts';
+import { exampleIds } from '../shared-schemas.ts';
 import { createMoneySteps, type MoneyStepsDeps, type PersonalCall } from './money-steps.ts';
 
-const deviceErrors = [
-  'Record_not_exist',
-  'Timeout_or_no_response',
-  'Device_Offline',
-  'Device_Busy',
-  'Refused_By_Device',
-  'The_status_cannot_be_applied',
-] as const;
+export function answerOfDevice(description: string): SuccessAnswer {
+  return { description, fields: operationFields, example: { OID: exampleIds.callback } };
+}
 
 export function personalCallOf(request: FastifyRequest, commandId: string): PersonalCall {
   const idempotency = idempotencyOf(request);
@@ -29,75 +24,36 @@ export function personalCallOf(request: FastifyRequest, commandId: string): Pers
 
 export function registerMoneyStepRoutes(app: RouteApp, deps: MoneyStepsDeps): void {
   const steps = createMoneySteps(deps);
-  const done = (description: string) =>
-    adminAnswers({ description, fields: operationFields, example: { OID: exampleIds.callback } }, ...deviceErrors);
-  const callOf = (request: FastifyRequest) => personalCallOf(request, (request.params as { id: string }).id.toLowerCase());
+  const shared = { headers: idempotencyHeaders, errors: ['Record_not_exist', ...deviceErrors] } as const;
+  const callOf = (request: FastifyRequest) => personalCallOf(request, (request.params as { id: string }).id);
 
-  app.post(
-    `${apiPath}/commands/:id/refund`,
-    {
-      config: configOf('refundCommand'),
-      schema: {
-        tags,
-        operationId: 'refundCommand',
-        summary: 'Refund part or all of a payment',
-        headers: idempotencyHeaders,
-        params: idParams,
-        body: Type.Object({ amount: amountField('At most the remainder of the payment.') }),
-        response: done('The refund is made.'),
-      },
-    },
-    (request) => steps.refund(callOf(request), readAmount('amount', request.body.amount)),
-  );
+  addRoute(app, 'POST /commands/:id/refund', 'refundCommand', {
+    ...shared,
+    summary: 'Refund part or all of a payment',
+    body: Type.Object({ amount: amountField('At most the remainder of the payment.') }),
+    answer: answerOfDevice('The refund is made.'),
+    handle: (request) => steps.refund(callOf(request), readAmount('amount', request.body.amount)),
+  });
 
-  app.post(
-    `${apiPath}/commands/:id/void`,
-    {
-      config: configOf('voidCommand'),
-      schema: {
-        tags,
-        operationId: 'voidCommand',
-        summary: 'Void a whole payment',
-        headers: idempotencyHeaders,
-        params: idParams,
-        response: done('The payment is voided.'),
-      },
-    },
-    (request) => steps.void(callOf(request)),
-  );
+  addRoute(app, 'POST /commands/:id/void', 'voidCommand', {
+    ...shared,
+    summary: 'Void a whole payment',
+    answer: answerOfDevice('The payment is voided.'),
+    handle: (request) => steps.void(callOf(request)),
+  });
 
-  app.post(
-    `${apiPath}/commands/:id/close`,
-    {
-      config: configOf('closeCommand'),
-      schema: {
-        tags,
-        operationId: 'closeCommand',
-        summary: 'Close the document of an approved payment by its terminal',
-        headers: idempotencyHeaders,
-        params: idParams,
-        response: done('The document is closed.'),
-      },
-    },
-    (request) => steps.close(callOf(request)),
-  );
+  addRoute(app, 'POST /commands/:id/close', 'closeCommand', {
+    ...shared,
+    summary: 'Close the document of an approved payment by its terminal',
+    answer: answerOfDevice('The document is closed.'),
+    handle: (request) => steps.close(callOf(request)),
+  });
 
-  app.post(
-    `${apiPath}/commands/:id/ask`,
-    {
-      config: configOf('askCommand'),
-      schema: {
-        tags,
-        operationId: 'askCommand',
-        summary: 'Ask the device again for the outcome of a command',
-        description: 'Reads the device’s journal. It starts nothing; it settles an open outcome.',
-        params: idParams,
-        response: adminAnswers(
-          { description: 'The current state of the command.', fields: { state: Type.String() }, example: { state: 'done' } },
-          'Record_not_exist',
-        ),
-      },
-    },
-    async (request) => ({ state: (await steps.ask(request.params.id.toLowerCase(), actorOf(request))).state }),
-  );
+  addRoute(app, 'POST /commands/:id/ask', 'askCommand', {
+    summary: 'Ask the device again for the outcome of a command',
+    description: 'Reads the device’s journal. It starts nothing; it settles an open outcome.',
+    answer: { description: 'The current state of the command.', fields: { state: Type.String() }, example: { state: 'done' } },
+    errors: ['Record_not_exist'],
+    handle: async (request) => ({ state: (await steps.ask(request.params.id, actorOf(request))).state }),
+  });
 }
