@@ -3,10 +3,12 @@
 // Files that need real servers are named *.server.test.ts; `npm run test:embedded` leaves them out.
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { excludedBy, mixed, type Selection } from './scripts/test-selection.ts';
+import { beginningFiles, excludedBy, mixed, type Part, type Selection } from './scripts/test-selection.ts';
 
 // Set by `npm test` and its kind; a file that is given to Vitest itself runs in any case.
 const selection = (process.env['TILLGATE_TEST_SELECTION'] ?? 'all') as Selection;
+const part = process.env['TILLGATE_TEST_PART'] as Part | undefined;
+const beginning = part ? beginningFiles(import.meta.dirname) : [];
 const isEmbedded = process.env['TILLGATE_TEST_EMBEDDED'] === '1';
 
 class Mixed extends BaseSequencer {
@@ -19,8 +21,13 @@ class Mixed extends BaseSequencer {
 export default defineConfig({
   test: {
     environment: 'node',
-    include: ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...(isEmbedded ? ['test/**/*.server.test.ts'] : []), ...excludedBy(selection)],
+    include: part === 'beginning' ? beginning : ['test/**/*.test.ts'],
+    exclude: [
+      ...configDefaults.exclude,
+      ...(isEmbedded ? ['test/**/*.server.test.ts'] : []),
+      ...excludedBy(selection),
+      ...(part === 'rest' ? beginning : []),
+    ],
     pool: 'forks',
     sequence: { sequencer: Mixed },
     maxWorkers: 4,

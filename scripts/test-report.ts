@@ -33,6 +33,11 @@ export function afterSecondTry(first: TestReport, second: TestReport): TestRepor
   return { files: first.files.map((file) => again.get(file.path) ?? file), strayErrors: first.strayErrors + second.strayErrors };
 }
 
+/** Two parts of one run. */
+export function together(one: TestReport, other: TestReport): TestReport {
+  return { files: [...one.files, ...other.files], strayErrors: one.strayErrors + other.strayErrors };
+}
+
 export function failedTests({ files }: TestReport): string[] {
   return files.flatMap(({ failed }) => failed);
 }

@@ -55,7 +55,7 @@ export function leftOutWithout(root: string, absent: readonly AbsentServer[]): L
 }
 
 /** The text of a test and of all its imports from the tests and scripts. `engines.ts` offers PostgreSQL and does not need it. */
-function textsBehind(root: string, first: string): string[] {
+function textsBehind(root: string, first: string, isFollowed = (path: string) => /^(?:test|scripts)\//.test(path)): string[] {
   const seen = new Set<string>();
   const texts: string[] = [];
   const waiting = [first];
@@ -64,12 +64,28 @@ function textsBehind(root: string, first: string): string[] {
     seen.add(path);
     const text = readFileSync(join(root, path), 'utf8');
     texts.push(text);
-    for (const [, target = ''] of text.matchAll(/from '(\.[^']+\.ts)'/g)) {
+    for (const [, target = ''] of text.matchAll(/(?:from|import\() ?'(\.[^']+\.ts)'/g)) {
       const imported = join(dirname(path), target);
-      if (/^(?:test|scripts)\//.test(imported) && imported !== 'scripts/test-servers.ts') waiting.push(imported);
+      if (isFollowed(imported) && imported !== 'scripts/test-servers.ts') waiting.push(imported);
     }
   }
   return texts;
+}
+
+/** What a run begins with, while servers are installed and the program is packed, or what it ends with [D260]. */
+export type Part = 'beginning' | 'rest';
+
+/** In a text: another engine, a server, the packed program, or an address of them. */
+const signOfServers = /\/engines\.ts'|postgres-databases|servers\/|gateway-process|packed-program|TILLGATE_TEST_/;
+
+/** The files that need neither a server nor the packed program, so that both may still be missing. */
+export function beginningFiles(root: string): string[] {
+  const isFollowed = (path: string) => !/^(?:src|web|node_modules)\//.test(path);
+  return globSync('test/**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**'] })
+    .filter((path) => !longTests.includes(path) && !path.endsWith('.server.test.ts'))
+    .filter((path) => !waiting.some((place) => path.startsWith(place)))
+    .filter((path) => !textsBehind(root, path, isFollowed).some((text) => signOfServers.test(text)))
+    .sort();
 }
 
 /** One line for people: which servers, how many files and tests. */

@@ -1,13 +1,16 @@
 // The servers of the tests: those that the variables name, otherwise our own in temporary directories on free ports,
 // installed with apt if they are missing. Shared by `npm test` and `npm run servers`.
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { chromiumPath } from '../test/support/servers/chromium.ts';
 import { startMosquitto } from '../test/support/servers/mosquitto.ts';
 import { postgresBinaries, startPostgres } from '../test/support/servers/postgres.ts';
 import { rabbitmqScript, startRabbitmq } from '../test/support/servers/rabbitmq.ts';
 import { isRoot } from '../test/support/servers/server-process.ts';
 import type { AbsentServer } from './test-selection.ts';
+
+const run = promisify(execFile);
 
 type Variables = Record<string, string>;
 
@@ -125,27 +128,29 @@ function missing(servers: readonly NeededServer[], problem: string): ServersMiss
   );
 }
 
-function aptGet(args: readonly string[], say: (line: string) => void): 'done' | 'failed' | 'no apt-get' {
+/** The first tests run meanwhile [D260]. */
+async function aptGet(args: readonly string[], say: (line: string) => void): Promise<'done' | 'failed' | 'no apt-get'> {
   say(`apt-get ${args.join(' ')}`);
-  const result = spawnSync('apt-get', ['-qq', ...args], {
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    stdio: ['ignore', 'ignore', 'pipe'],
-    encoding: 'utf8',
-  });
-  if (result.error) return 'no apt-get';
-  if (result.status !== 0) process.stderr.write(result.stderr);
-  return result.status === 0 ? 'done' : 'failed';
+  try {
+    await run('apt-get', ['-qq', ...args], { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, maxBuffer: 2 ** 26 });
+    return 'done';
+  } catch (error) {
+    const { code, stderr = '' } = error as { code?: unknown; stderr?: string };
+    if (code === 'ENOENT') return 'no apt-get';
+    process.stderr.write(stderr);
+    return 'failed';
+  }
 }
 
 /** Returns why some are still absent, if they are. */
-function install(servers: readonly NeededServer[], say: (line: string) => void): string {
+async function install(servers: readonly NeededServer[], say: (line: string) => void): Promise<string> {
   if (!isRoot) return 'not root';
   // After a failed update the old lists may suffice; the install decides.
-  if (aptGet(['update'], say) === 'no apt-get') return 'no apt-get';
+  if ((await aptGet(['update'], say)) === 'no apt-get') return 'no apt-get';
   const installing = (some: readonly NeededServer[]) =>
     aptGet(['install', '-y', '--no-install-recommends', ...some.map(({ aptPackage }) => aptPackage)], say);
   // One unavailable package prevents apt from installing the others with it.
-  if (installing(servers) === 'failed' && servers.length > 1) for (const server of servers) installing([server]);
+  if ((await installing(servers)) === 'failed' && servers.length > 1) for (const server of servers) await installing([server]);
   return 'apt-get install failed';
 }
 
@@ -164,7 +169,7 @@ export async function provideServers(
   const toStart = needed.filter(({ variables }) => variables.length === 0 || variables.some((name) => !process.env[name]));
   for (const server of needed) if (!toStart.includes(server)) say(`${server.name}: as given in ${server.variables.join(', ')}`);
   const lacking = toStart.filter((server) => !server.isInstalled());
-  const whyAbsent = lacking.length > 0 ? install(lacking, say) : '';
+  const whyAbsent = lacking.length > 0 ? await install(lacking, say) : '';
   const absent = lacking.filter((server) => !server.isInstalled());
   if (absent.length > 0 && !mayBeAbsent) throw missing(absent, whyAbsent);
   const own = toStart.filter((server) => !absent.includes(server));

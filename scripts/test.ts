@@ -3,6 +3,7 @@
 // A full run in which a few files fail runs these once more, one after the other and alone, and counts the second
 // results; these files are listed [D132].
 // `--embedded`: no servers at all; files named *.server.test.ts are omitted. `--long`: only the long runs, which are omitted otherwise.
+// A full run begins with the files that need no server, while servers are installed and the program is packed [D260].
 // If a server cannot be installed, its tests are omitted and counted; with TILLGATE_TEST_ALL_SERVERS=yes that is a failure.
 // TILLGATE_TEST_SHARD=1/3 runs the first third of the files, for CI jobs in parallel.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -11,8 +12,8 @@ import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packProgram } from '../test/support/packed-program.ts';
-import { afterSecondTry, countLine, failedTests, readReport, secondTry, slowest, type TestReport } from './test-report.ts';
-import { type LeftOut, leftOutLine, leftOutWithout, longTests, type Selection } from './test-selection.ts';
+import { afterSecondTry, countLine, failedTests, readReport, secondTry, slowest, type TestReport, together } from './test-report.ts';
+import { type LeftOut, leftOutLine, leftOutWithout, longTests, type Part, type Selection } from './test-selection.ts';
 import { provideServers, type RunningServers, ServersMissing, serverVariables } from './test-servers.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -26,6 +27,10 @@ const vitestArgs = process.argv.slice(isEmbedded || isLong ? 3 : 2);
 // Files that are named are run, long or not.
 const selection: Selection = isLong ? 'long' : vitestArgs.length > 0 ? 'all' : 'short';
 
+/** Parts have their servers and their program at different times. */
+const isWhole = isLong || vitestArgs.length > 0;
+
+let isPrepared = false;
 let servers: RunningServers | undefined;
 let vitest: ChildProcess | undefined;
 let leftOut: LeftOut[] = [];
@@ -34,14 +39,25 @@ let interruptedBy: NodeJS.Signals | undefined;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     interruptedBy = signal;
+    vitest?.kill('SIGTERM');
     // Servers still starting are ended by their own exit hook.
-    if (vitest) vitest.kill('SIGTERM');
-    else process.exit(128 + constants.signals[signal]);
+    if (!isPrepared) process.exit(128 + constants.signals[signal]);
   });
 }
 
-function runVitest(variables: Record<string, string>, reportFile: string, args: string[]): Promise<number> {
+interface VitestRun {
+  variables?: Record<string, string>;
+  part?: Part;
+  args?: readonly string[];
+}
+
+let runs = 0;
+
+async function runVitest({ variables, part, args = [] }: VitestRun): Promise<{ exitCode: number; report: TestReport }> {
+  runs += 1;
+  const reportFile = join(directory, `report-${runs}.json`);
   const env: NodeJS.ProcessEnv = { ...process.env, ...variables, TILLGATE_TEST_REPORT: reportFile, TILLGATE_TEST_SELECTION: selection };
+  if (part) env['TILLGATE_TEST_PART'] = part;
   if (isEmbedded) {
     for (const name of serverVariables) delete env[name];
     env['TILLGATE_TEST_EMBEDDED'] = '1';
@@ -54,10 +70,14 @@ function runVitest(variables: Record<string, string>, reportFile: string, args: 
     stdio: 'inherit',
   });
   vitest = child;
-  return new Promise((resolve) => {
+  const exitCode = await new Promise<number>((resolve) => {
     child.once('error', () => resolve(1));
     child.once('exit', (code) => resolve(code ?? 1));
   });
+  const read = readReport(reportFile);
+  // A part that failed without a failed test, for example because it died, must not be excused by a second try of the other part.
+  const isUnexplained = exitCode !== 0 && failedTests(read).length + read.strayErrors === 0;
+  return { exitCode, report: isUnexplained ? { ...read, strayErrors: 1 } : read };
 }
 
 async function startServers(): Promise<void> {
@@ -101,24 +121,29 @@ chmodSync(directory, 0o1777);
 process.env['TMPDIR'] = directory;
 // Code that one test process or its threads have compiled need not be compiled by the next four hundred.
 process.env['NODE_COMPILE_CACHE'] ??= join(directory, 'compiled');
-const reportFile = join(directory, 'report.json');
-const secondReportFile = join(directory, 'second-report.json');
 let report: TestReport = { files: [], strayErrors: 0 };
 let exitCode = 1;
 let problem: string | undefined;
 try {
+  const shardArgs = shard ? [`--shard=${shard}`] : [];
+  const beginning = isWhole ? undefined : runVitest({ part: 'beginning', args: shardArgs });
   const [program] = await Promise.all([programVariables(), startServers()]);
+  isPrepared = true;
+  const first = await beginning;
   if (servers && servers.absent.length > 0) leftOut = leftOutWithout(root, servers.absent);
   const variables = { ...servers?.variables, ...program };
-  exitCode = await runVitest(variables, reportFile, [...(isLong ? longTests : []), ...(shard ? [`--shard=${shard}`] : []), ...vitestArgs]);
-  report = readReport(reportFile);
+  const args = [...(isLong ? longTests : []), ...shardArgs, ...vitestArgs];
+  const rest = interruptedBy ? undefined : await runVitest({ variables, args, ...(isWhole ? {} : { part: 'rest' }) });
+  report = [first, rest].reduce((sum, part) => (part ? together(sum, part.report) : sum), report);
+  exitCode = first?.exitCode || (rest?.exitCode ?? 1);
   // Named files are not retried: their failures should show.
   const filesAgain = exitCode === 0 || vitestArgs.length > 0 || interruptedBy ? [] : secondTry(report);
   if (filesAgain.length > 0) {
     const firstFailed = failedTests(report);
     say(`${firstFailed.length} failed; their files once more, with nothing beside them: ${filesAgain.join(', ')}`);
-    exitCode = await runVitest(variables, secondReportFile, ['--maxWorkers=1', ...filesAgain]);
-    report = afterSecondTry(report, readReport(secondReportFile));
+    const again = await runVitest({ variables, args: ['--maxWorkers=1', ...filesAgain] });
+    exitCode = again.exitCode;
+    report = afterSecondTry(report, again.report);
     const stillFailed = new Set(failedTests(report));
     for (const name of firstFailed) if (!stillFailed.has(name)) say(`failed beside the others, passed alone: ${name}`);
     if (stillFailed.size > 0) exitCode = 1;
@@ -126,6 +151,7 @@ try {
 } catch (error) {
   problem = error instanceof ServersMissing ? error.message : String(error instanceof Error ? error.stack : error);
 } finally {
+  vitest?.kill('SIGTERM');
   await servers?.stop();
 }
 if (problem) console.error(problem);

@@ -4,12 +4,16 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { excludedBy, leftOutLine, leftOutWithout, longTests, mixed } from '../scripts/test-selection.ts';
+import { beginningFiles, excludedBy, leftOutLine, leftOutWithout, longTests, mixed } from '../scripts/test-selection.ts';
 import { neededServers } from '../scripts/test-servers.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const place = mkdtempSync(join(tmpdir(), 'tillgate-selection-'));
 afterAll(() => rmSync(place, { recursive: true, force: true }));
+const put = (path: string, text: string) => {
+  mkdirSync(dirname(join(place, path)), { recursive: true });
+  writeFileSync(join(place, path), text);
+};
 
 describe('the long tests', () => {
   it('are files that are there, each once', () => {
@@ -49,12 +53,29 @@ describe('the order of files', () => {
   });
 });
 
+describe('the files that a run begins with, before it has servers and a program', () => {
+  it('are those that use neither, themselves or by an import, and neither wait nor are long', () => {
+    put('test/b/plain.test.ts', "import { x } from '../support/plain.ts';\n");
+    put('test/support/plain.ts', "import { y } from '../../src/first.ts';\n");
+    put('src/first.ts', "import { engines } from '../test/support/engines.ts';\n");
+    put('test/b/both.test.ts', "import { engines } from '../support/engines.ts';\n");
+    put('test/b/processes.test.ts', "import { run } from '../../simulation/run.ts';\n");
+    put('simulation/run.ts', "import { startProgram } from '../test/support/gateway-process.ts';\n");
+    put('test/b/address.test.ts', "process.env['TILLGATE_TEST_POSTGRES_URL'];\n");
+    put('test/b/later.test.ts', "await import('../support/servers/nginx.ts');\n");
+    put('test/b/named.server.test.ts', '');
+    put('test/e2e/waits.test.ts', '');
+    put('test/fuzz/fuzz.test.ts', '');
+    expect(beginningFiles(place)).toEqual(['test/b/plain.test.ts']);
+  });
+
+  it('contain the static checks, which compute for long', () => {
+    expect(beginningFiles(root)).toEqual(expect.arrayContaining(['test/static.test.ts', 'test/tidy.test.ts']));
+  });
+});
+
 describe('without a server', () => {
   const sign = { name: 'RabbitMQ', sign: /rabbitmq/i };
-  const put = (path: string, text: string) => {
-    mkdirSync(dirname(join(place, path)), { recursive: true });
-    writeFileSync(join(place, path), text);
-  };
 
   it('the files are left out that need it, themselves or by what they import, and their tests are counted', () => {
     put('test/a/own.server.test.ts', "startRabbitmq();\n  it('one', () => {});\n  it.each([])('two', () => {});\n");
