@@ -1,7 +1,7 @@
 // Before `npm pack`, and for the image: writes dist/, the program as JavaScript, because Node runs no TypeScript under node_modules. It is
 // some twenty files instead of seven hundred: finding and linking modules one by one was a third of a start, and a tenth of the memory
-// [D126]. Nothing is minified, and a comment names each source. Packages are not bundled, except Kysely, whose 255 modules are a third of
-// all. After the pack `--remove` deletes dist/ again.
+// [D126]. Nothing is minified, and a comment names each source. Packages are not bundled, except Kysely and TypeBox [D275], of 255 and 375
+// modules. After the pack `--remove` deletes dist/ again.
 import { rmSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -33,7 +33,7 @@ function checkDepth(text: string, file: string): void {
       throw new Error(`${file} looks for ${byUrl ?? byName}, which a package has elsewhere: let it lie two deep.`);
 }
 
-const isOwn = (file: string) => file.startsWith(join(root, 'src/')) || /[\\/]node_modules[\\/]kysely[\\/]/.test(file);
+const isOwn = (file: string) => file.startsWith(join(root, 'src/')) || /[\\/]node_modules[\\/](?:kysely|typebox)[\\/]/.test(file);
 
 function reachedFrom(from: OutputChunk | undefined, chunks: readonly OutputChunk[], reached = new Set<string>()): Set<string> {
   for (const name of from?.imports ?? []) {
@@ -55,7 +55,7 @@ async function build(): Promise<void> {
     platform: 'node',
     treeshake: false,
     optimization: { inlineConst: false },
-    external: (id, _importer, isResolved) => (isResolved ? !isOwn(id) : !/^[./]|^kysely$/.test(id)),
+    external: (id, _importer, isResolved) => (isResolved ? !isOwn(id) : !/^[./]|^(?:kysely|typebox)$/.test(id)),
     plugins: [
       { name: 'worker', transform: { filter: { id: /sqlite[\\/]worker-link\.ts$/ }, handler: moveWorker } },
       { name: 'depth', transform: { order: 'pre', filter: { id: /[\\/]src[\\/].*\.ts$/ }, handler: checkDepth } },

@@ -1,11 +1,10 @@
 // One route of the cabinet's API: rights by its row in roles.ts, schema for the API document, handler. The handler gets ids of the path in
 // lower case.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Static, TSchema } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { adminAnswers, type SuccessAnswer, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import type { ErrorName } from '../kernel/error-codes.ts';
-import { Type } from '../kernel/schema-type.ts';
 import { type CabinetCall, type CallRule, calls } from './roles.ts';
 
 const apiPath = '/cabinet/api';

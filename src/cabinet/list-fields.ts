@@ -1,11 +1,11 @@
 // Common parts of the cabinet's lists: cursor, limit, merchant, period, and the form of a row.
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { adminAnswers, dateTimeField, named, textField, uuidField } from '../http/schemas.ts';
 import { type ErrorName, invalidRequest } from '../kernel/error-codes.ts';
 import { parseMoment } from '../kernel/moments.ts';
 import { type Bani, parseAmount } from '../kernel/money.ts';
-import { Type } from '../kernel/schema-type.ts';
 import { scopeOf } from './own-rows.ts';
 import { mapOf } from './shared-schemas.ts';
 import { csvType } from './views/lists/csv.ts';

@@ -1,7 +1,6 @@
 // Shared parts of the schemas of the cabinet's routes.
-import type { TProperties } from 'typebox';
+import { type TProperties, Type } from 'typebox';
 import { dateTimeField, uuidField } from '../http/schemas.ts';
-import { Type } from '../kernel/schema-type.ts';
 
 export const exampleIds = {
   merchant: '0d4f3c52-7a33-4b56-9d0e-6a2f6c1f8a11',

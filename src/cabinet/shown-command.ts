@@ -1,9 +1,9 @@
 // The form of a command in every list of the cabinet: payments, fiscal operations, commands of a device, an invoice or a day.
 
+import { Type } from 'typebox';
 import { named } from '../http/schemas.ts';
 import { isoTime } from '../kernel/moments.ts';
 import { baniToLei } from '../kernel/money.ts';
-import { Type } from '../kernel/schema-type.ts';
 import { exampleIds, exampleTime, moment } from './shared-schemas.ts';
 import type { ListedCommand } from './views/lists/commands-list.ts';
 import { erpStates, receiptStates } from './views/lists/sale-columns.ts';

@@ -1,7 +1,7 @@
 // A terminal's reports as the API document describes them. The gateway forwards reports unchecked, except a payment's.
 
+import { Type } from 'typebox';
 import { reportField } from '../http/schemas.ts';
-import { Type } from '../kernel/schema-type.ts';
 
 const amount = Type.Number({ description: 'Lei.' });
 const optionalText = Type.Optional(Type.String());

@@ -1,5 +1,6 @@
 // The six endpoints of POS Mode: the specification's spellings, schemas and examples; no logic.
 
+import { Type } from 'typebox';
 import { callerOf, keyFor } from '../http/authentication.ts';
 import { exampleApiKey, exampleTerminal } from '../http/examples.ts';
 import {
@@ -19,7 +20,6 @@ import {
 } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { operations } from '../kernel/operations.ts';
-import { Type } from '../kernel/schema-type.ts';
 import { deviceCallOf } from '../ledger/calls/device-call.ts';
 import type { Cards } from './cards.ts';
 import { closeDayReport, lastTransactionReport, payReport, refundReport } from './report-schemas.ts';

@@ -5,11 +5,11 @@
 // The path contains a token that only RabbitMQ and the gateway know. A request without it gets the 404 of a missing path before any of it
 // is read. Logs, metrics and the API document contain only the pattern of the path, never the token.
 
+import { Type } from 'typebox';
 import { createTokenCheck, knownAs, open } from '../http/authentication.ts';
 import { noSuchPath } from '../http/envelope.ts';
 import { factsOf } from '../http/request-facts.ts';
 import type { RouteApp } from '../http/server.ts';
-import { Type } from '../kernel/schema-type.ts';
 import { type BrokerQuestion, type Decision, decideResource, decideTopic, decideUser, decideVhost } from '../link/broker-auth.ts';
 import type { Devices } from './devices.ts';
 

@@ -1,11 +1,11 @@
 // HTTP of the devices room: Device/Device/Status of the specification, and pairing, an addition [D3].
 
+import { Type } from 'typebox';
 import { callerOf, keyFor, open } from '../http/authentication.ts';
 import { exampleTerminal } from '../http/examples.ts';
 import { answers, deviceTimeout, keyField, openAnswers, reportField, textField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { networkOf } from '../kernel/network-of.ts';
-import { Type } from '../kernel/schema-type.ts';
 import { deviceKinds } from '../link/protocol.ts';
 import type { Devices } from './devices.ts';
 import { connectionGuide } from './pairing.ts';

@@ -1,7 +1,7 @@
 // A register's reports as the API document describes them. The gateway forwards reports unchecked.
 
+import { Type } from 'typebox';
 import { reportField } from '../http/schemas.ts';
-import { Type } from '../kernel/schema-type.ts';
 
 const numberOrText = Type.Optional(Type.Unsafe<number | string>({ anyOf: [{ type: 'integer' }, { type: 'string' }] }));
 

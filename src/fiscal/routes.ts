@@ -1,5 +1,6 @@
 // The four endpoints of Fiscal Mode: the specification's spellings, schemas and examples; no logic.
 
+import { Type } from 'typebox';
 import { keyFor } from '../http/authentication.ts';
 import { operationCallbacks } from '../http/callback-schemas.ts';
 import { exampleApiKey, exampleErp, exampleRegister } from '../http/examples.ts';
@@ -20,7 +21,6 @@ import {
 } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { operations } from '../kernel/operations.ts';
-import { Type } from '../kernel/schema-type.ts';
 import type { DeviceAnswer } from '../ledger/answers.ts';
 import { deviceCallOf } from '../ledger/calls/device-call.ts';
 import type { CashRequest } from './cash.ts';

@@ -1,7 +1,7 @@
 // Routes for an operator's tools: liveness, readiness and metrics.
 import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
 import { GatewayError } from '../kernel/error-codes.ts';
-import { Type } from '../kernel/schema-type.ts';
 import { metricsOnly, open } from './authentication.ts';
 import type { Metrics } from './metrics.ts';
 import { adminAnswers, openAnswers } from './schemas.ts';

@@ -1,8 +1,8 @@
 // A receipt in the API document [D24]. `kernel/receipt.ts` holds the rules. Additional fields are allowed everywhere; the schemas do not
 // declare `additionalProperties`, because some generators would then drop the named fields.
 
+import { Type } from 'typebox';
 import { receiptLimits } from '../kernel/receipt.ts';
-import { Type } from '../kernel/schema-type.ts';
 import { decimalField, named, optionalField, textField } from './schemas.ts';
 
 const identifier = (description: string) =>

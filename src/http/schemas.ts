@@ -1,10 +1,9 @@
 // Shared parts of route schemas, and the answers of a route with an example of every outcome.
 // Response schemas are documentation only: they do not filter or convert answers.
-import type { Static, TProperties, TSchema } from 'typebox';
+import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { type ErrorName, errorCodes, GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { amountRule, type Bani, parseAmount } from '../kernel/money.ts';
-import { Type } from '../kernel/schema-type.ts';
 import { failureBody, successBody } from './envelope.ts';
 
 /** Puts the schema under this name into the components of the API document; generated clients have a type of that name. */

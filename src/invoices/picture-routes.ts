@@ -1,10 +1,10 @@
 // An endpoint in addition to the four of the specification [D3]: the picture of a QR.
 
+import { Type } from 'typebox';
 import { open } from '../http/authentication.ts';
 import { protocolFailure } from '../http/envelope.ts';
 import { errorResponses } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
-import { Type } from '../kernel/schema-type.ts';
 import type { Invoices } from './invoices.ts';
 import { qrPng, qrSvg } from './qr-picture.ts';
 

@@ -1,6 +1,7 @@
 // The four endpoints of QR Mode: the specification's spellings, schemas and examples; no logic.
 // Get and Payd change the invoice by GET, as the specification requires, so HEAD is not answered and nothing may be cached.
 import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { callerOf, deviceCallerOf, keyFor, optionalCallerOf, optionalKey } from '../http/authentication.ts';
 import { invoiceCallbacks } from '../http/callback-schemas.ts';
 import { exampleApiKey, exampleErp, exampleTerminal } from '../http/examples.ts';
@@ -8,7 +9,6 @@ import { idempotencyOf } from '../http/idempotency-key.ts';
 import { receiptSchema } from '../http/receipt-schemas.ts';
 import { answers, dateTimeField, idempotencyHeaders, keyField, named, optionalField, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
-import { Type } from '../kernel/schema-type.ts';
 import type { Invoices } from './invoices.ts';
 import type { Asker } from './move.ts';
 import { registerPictureRoutes } from './picture-routes.ts';

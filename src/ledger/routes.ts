@@ -1,12 +1,12 @@
 // The route of the ledger itself: the status of an operation, without starting anything [D64]. No logic.
 
+import { Type } from 'typebox';
 import type { Database } from '../database/database.ts';
 import { callerOf, keyFor } from '../http/authentication.ts';
 import { recipientOf } from '../http/recipient.ts';
 import { answers, keyField, operationFields, readUuid, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { parseUuid } from '../kernel/ids.ts';
-import { Type } from '../kernel/schema-type.ts';
 import type { Ledger } from './ledger.ts';
 import { operationStatus } from './operation-status.ts';
 import { stateNames } from './standing.ts';

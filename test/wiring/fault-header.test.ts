@@ -1,7 +1,8 @@
 // The header Tillgate-Fault selects a fault for one request: it ends with the request, and reaches only the caller's own devices.
+
+import { Type } from 'typebox';
 import { describe, expect, it } from 'vitest';
 import { keyFor } from '../../src/http/authentication.ts';
-import { Type } from '../../src/kernel/schema-type.ts';
 import { type FaultRequest, watchFaultHeader } from '../../src/wiring/fault-header.ts';
 import { createTestServer } from '../support/test-server.ts';
 

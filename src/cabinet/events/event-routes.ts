@@ -1,10 +1,10 @@
 // The event stream over HTTP: hints as server-sent events. It ends with its session, its connection or this process.
 
+import { Type } from 'typebox';
 import { adminAnswers } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { viewerOf } from '../../http/viewer.ts';
 import { type Cancel, type Clock, every } from '../../kernel/clock.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import { addRoute } from '../add-route.ts';
 import { scopeOfView } from '../list-fields.ts';
 import type { EventHub } from './event-hub.ts';

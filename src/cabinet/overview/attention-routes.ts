@@ -1,5 +1,6 @@
 // Attention: operations that need a person, and notes that settle them. The logic is in the views.
 
+import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { textField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
@@ -7,7 +8,6 @@ import { actorOf } from '../../http/viewer.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { baniToLei } from '../../kernel/money.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import { addRoute } from '../add-route.ts';
 import { merchantField, scopeOfView, textShown } from '../list-fields.ts';
 import { exampleIds, exampleTime, listOf, moment } from '../shared-schemas.ts';

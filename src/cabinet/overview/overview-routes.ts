@@ -1,12 +1,12 @@
 // The figures of the first page. The logic is in the views.
 
+import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { textField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { invalidRequest } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import type { Link } from '../../link/link.ts';
 import { addRoute } from '../add-route.ts';
 import { merchantField, scopeOfView } from '../list-fields.ts';

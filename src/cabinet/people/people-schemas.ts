@@ -1,5 +1,6 @@
 // Shared parts of the routes about users: the form of a user, and the caller.
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { knownBrowserMs } from '../../access/people/known-browsers.ts';
 import type { Person } from '../../access/people/own-account.ts';
 import type { People } from '../../access/people/people.ts';
@@ -11,7 +12,6 @@ import { viewerOf } from '../../http/viewer.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { networkOf } from '../../kernel/network-of.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import { exampleIds, exampleTime, moment } from '../shared-schemas.ts';
 
 export interface PeopleRoutesDeps {

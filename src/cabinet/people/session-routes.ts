@@ -1,6 +1,7 @@
 // Sign in, confirm, list and end sessions, the sandbox's sign-in button, and one-time links.
 // No token is part of a URL: that of a link is sent in a body, that of a session in a cookie that scripts cannot read.
 
+import { Type } from 'typebox';
 import { noSuchPath } from '../../http/envelope.ts';
 import { dateTimeField, openAnswers, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
@@ -8,7 +9,6 @@ import { clearCookie, readCookie } from '../../http/session-cookie.ts';
 import { actorOf, optionalViewerOf, viewerOf } from '../../http/viewer.ts';
 import { invalidRequest } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import { addRoute } from '../add-route.ts';
 import { exampleIds, exampleTime, listOf, moment } from '../shared-schemas.ts';
 import {

@@ -1,12 +1,12 @@
 // Users in the cabinet: invite, change, remove, reset the password; and changes of one's own account.
 
+import { Type } from 'typebox';
 import { cursorOf, type ListedUser } from '../../access/people/users.ts';
 import { textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf, viewerOf } from '../../http/viewer.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import { addRoute } from '../add-route.ts';
 import { scopeOf } from '../own-rows.ts';
 import { listOf, merchantQuery } from '../shared-schemas.ts';

@@ -1,12 +1,12 @@
 // The playground over HTTP, only in a sandbox; elsewhere there is no such path. No logic.
 // The audit log has no entries: nothing here is real, and the ledger records the operations of the till as usual.
 import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { noSuchPath } from '../../http/envelope.ts';
 import { adminAnswers, amountField, readAmount, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { viewerOf } from '../../http/viewer.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import { addRoute } from '../add-route.ts';
 import { playgroundExample } from './example.ts';
 import type { PlaygroundPort } from './port.ts';

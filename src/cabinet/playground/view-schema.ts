@@ -1,7 +1,6 @@
 // The state of the playground: the schema for the API document, and the type derived from it.
 // Sentences are keys with parameters, amounts are in lei, every list is short.
-import type { Static, TSchema } from 'typebox';
-import { Type } from '../../kernel/schema-type.ts';
+import { type Static, type TSchema, Type } from 'typebox';
 import { textShown } from '../list-fields.ts';
 import { mapOf, moment } from '../shared-schemas.ts';
 

@@ -1,5 +1,6 @@
 // Callbacks in the cabinet's API: the list, one callback with all attempts, and resending, each resend in one transaction with its audit entry.
 
+import { Type } from 'typebox';
 import { writeAudit } from '../../access/audit.ts';
 import type { Callbacks } from '../../callbacks/callbacks.ts';
 import { findCallback, type ListedCallback, listAttemptsOf, resendCallback, resendDeadCallbacks } from '../../callbacks/delivery-log.ts';
@@ -9,7 +10,6 @@ import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { GatewayError, invalidRequest } from '../../kernel/error-codes.ts';
 import { isoTime, parseMoment } from '../../kernel/moments.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import { addRoute } from '../add-route.ts';
 import { nextField, scopeOfView } from '../list-fields.ts';
 import { defaultPage, exampleIds, exampleTime, listOf, moment, pageFields } from '../shared-schemas.ts';

@@ -1,5 +1,5 @@
 // Payments and fiscal operations as pages and as CSV, and the search box. The logic is in the views.
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
@@ -7,7 +7,6 @@ import { viewerOf } from '../../http/viewer.ts';
 import { invalidRequest } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { baniToLei, formatLei } from '../../kernel/money.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import { ledgerCommandNames } from '../../link/protocol.ts';
 import { addRoute } from '../add-route.ts';
 import {

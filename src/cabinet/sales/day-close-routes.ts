@@ -1,12 +1,12 @@
 // The close of a day: shops with their closes, and the comparison of one day in three books. The logic is in the views.
 
+import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { type Bani, baniToLei } from '../../kernel/money.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import { addRoute } from '../add-route.ts';
 import { csvAnswers, merchantField, scopeOfView, sendCsv } from '../list-fields.ts';
 import { exampleIds, exampleTime, listOf, moment } from '../shared-schemas.ts';

@@ -1,5 +1,6 @@
 // The page of one sale. The views build it; this file converts it to JSON.
 
+import { Type } from 'typebox';
 import type { Database, Queries } from '../../database/database.ts';
 import { named } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
@@ -8,7 +9,6 @@ import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { baniToLei } from '../../kernel/money.ts';
 import { type EffectOnPayment, operationOf } from '../../kernel/operations.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import { findHolder } from '../../ledger/device-lock.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { addRoute } from '../add-route.ts';

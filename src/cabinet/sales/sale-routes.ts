@@ -1,5 +1,6 @@
 // Sales in the cabinet's API: cancelling an unpaid invoice [D19], the orphan board [D22], a new signing secret for QRs.
 
+import { Type } from 'typebox';
 import { writeAudit } from '../../access/audit.ts';
 import type { Database } from '../../database/database.ts';
 import { textField, uuidField } from '../../http/schemas.ts';
@@ -8,7 +9,6 @@ import { actorOf } from '../../http/viewer.ts';
 import type { Invoices } from '../../invoices/invoices.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import { addRoute } from '../add-route.ts';
 import { scopeOf } from '../own-rows.ts';
 import { defaultPage, exampleIds, exampleTime, listOf, moment, pageFields } from '../shared-schemas.ts';

@@ -1,5 +1,6 @@
 // Merchants, API keys and the audit log in the cabinet's API.
 
+import { Type } from 'typebox';
 import type { Access } from '../../access/access.ts';
 import { listAudit } from '../../access/audit.ts';
 import type { Database } from '../../database/database.ts';
@@ -7,7 +8,6 @@ import { dateTimeField, readUuid, textField, uuidField } from '../../http/schema
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { isoTime, parseMoment } from '../../kernel/moments.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import { addRoute } from '../add-route.ts';
 import { scopeOf } from '../own-rows.ts';
 import { defaultPage, exampleIds, exampleTime, listOf, merchantQuery, moment, pageFields } from '../shared-schemas.ts';

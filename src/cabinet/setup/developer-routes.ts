@@ -1,9 +1,9 @@
 // For developers of an ERP: the table of errors, the magic amounts, and in a sandbox a test key and test devices. A real gateway shows no key
 // here.
 
+import { Type } from 'typebox';
 import type { RouteApp } from '../../http/server.ts';
 import { errorCodes } from '../../kernel/error-codes.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import { addRoute } from '../add-route.ts';
 import { exampleIds, listOf } from '../shared-schemas.ts';
 

@@ -1,11 +1,11 @@
 // Dropped messages of a device, for the developer of its firmware: channel, field and error.
 // Only messages that this instance received since its start. Their content is neither stored nor shown.
 
+import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { noSuchDevice } from '../../devices/registry.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { isoTime } from '../../kernel/moments.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import type { Link } from '../../link/link.ts';
 import { addRoute } from '../add-route.ts';
 import { exampleTime, listOf, moment } from '../shared-schemas.ts';

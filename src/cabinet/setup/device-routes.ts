@@ -1,12 +1,12 @@
 // Devices in the cabinet's API: register, list, rename, disable, enable, new secret, new pairing code.
 
+import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import type { Devices } from '../../devices/devices.ts';
 import { readUuid, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { isoTime } from '../../kernel/moments.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import type { Link } from '../../link/link.ts';
 import { deviceKinds } from '../../link/protocol.ts';
 import { addRoute } from '../add-route.ts';

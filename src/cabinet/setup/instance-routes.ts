@@ -1,9 +1,10 @@
 // The gateways on this database, from their heartbeats: version, start, clock difference and load.
+
+import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { listInstances } from '../../database/instances.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { isoTime } from '../../kernel/moments.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import { addRoute } from '../add-route.ts';
 import { exampleTime, listOf, moment } from '../shared-schemas.ts';
 

@@ -1,5 +1,6 @@
 // The signing secret of a merchant's callbacks: rotation with an overlap, and a test callback to check that the ERP verifies signatures.
 
+import { Type } from 'typebox';
 import { writeAudit } from '../../access/audit.ts';
 import { newCallbackSecret } from '../../access/secrets.ts';
 import type { Callbacks } from '../../callbacks/callbacks.ts';
@@ -10,7 +11,6 @@ import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import type { Random } from '../../kernel/random.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import { addRoute } from '../add-route.ts';
 import { exampleIds, exampleTime, moment } from '../shared-schemas.ts';
 import { hideLogin } from '../views/sale/hidden-login.ts';

@@ -1,6 +1,7 @@
 // Ledger commands in the cabinet's API: the review list, and the two decisions that only a person can take [D15, D16].
 // A decision and its audit entry, with all fields of the request, are one transaction: a refused decision leaves no entry.
 
+import { Type } from 'typebox';
 import { writeAudit } from '../../access/audit.ts';
 import type { Cards } from '../../cards/cards.ts';
 import { textField } from '../../http/schemas.ts';
@@ -8,7 +9,6 @@ import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { baniToLei } from '../../kernel/money.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import type { Command } from '../../ledger/command.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { addRoute } from '../add-route.ts';

@@ -1,12 +1,12 @@
 // Operations on a sale by a person. No logic; each requires the Idempotency-Key that its dialog generated when it opened.
 import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { idempotencyOf } from '../../http/idempotency-key.ts';
 import { originOfPerson } from '../../http/origin.ts';
 import { amountField, deviceErrors, idempotencyHeaders, operationFields, readAmount, type SuccessAnswer } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf, viewerOf } from '../../http/viewer.ts';
 import { invalidRequest } from '../../kernel/error-codes.ts';
-import { Type } from '../../kernel/schema-type.ts';
 import { addRoute } from '../add-route.ts';
 import { exampleIds } from '../shared-schemas.ts';
 import { createMoneySteps, type MoneyStepsDeps, type PersonalCall } from './money-steps.ts';

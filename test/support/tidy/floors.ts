@@ -98,8 +98,7 @@ export const packageRules: readonly PackageRule[] = [
   { packages: ['node:https', 'node:tls'], places: ['http', 'link', 'callbacks', 'virtual', 'wiring'] },
   // Nothing outside.
   { packages: ['kysely'], places: ['database', ...stores] },
-  // Its types alone: kernel/schema-type.ts builds what they describe.
-  { packages: ['typebox'], places: [], typesIn: ['kernel', 'http', 'link', ...stores] },
+  { packages: ['typebox'], places: ['http', 'link', ...stores] },
   { packages: ['ipaddr.js'], places: ['kernel', 'callbacks', 'http', 'settings', 'wiring'] },
   { packages: ['qr'], places: ['invoices', 'devices', 'cabinet', 'virtual'] },
   { packages: ['node:crypto'], places: ['kernel', ...allButKernel] },
