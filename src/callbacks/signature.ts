@@ -1,12 +1,13 @@
 // The signature by which an ERP verifies a callback [D28]: Standard Webhooks, with the callback's sequence number and URL in place of a
 // body, which a GET does not have [D162].
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { BoundedMap } from '../kernel/bounded-map.ts';
 
 const secretPrefix = 'whsec_';
 
-/** A cache of prepared keys: preparing one takes five times as long as signing. */
-const keys = new Map<string, KeyObject>();
 const maxKeys = 1_000;
+/** A cache of prepared keys: preparing one takes five times as long as signing. */
+const keys = new BoundedMap<string, KeyObject>(maxKeys);
 
 function keyOf(secret: string): KeyObject {
   const known = keys.get(secret);
@@ -14,8 +15,6 @@ function keyOf(secret: string): KeyObject {
   const key = createSecretKey(
     secret.startsWith(secretPrefix) ? Buffer.from(secret.slice(secretPrefix.length), 'base64') : Buffer.from(secret),
   );
-  const oldest = keys.keys().next();
-  if (keys.size >= maxKeys && !oldest.done) keys.delete(oldest.value);
   keys.set(secret, key);
   return key;
 }

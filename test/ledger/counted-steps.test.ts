@@ -1,5 +1,8 @@
 // What may come without end is in a command's timeline all the same: repeats of its call with what the caller was answered, and answers of
 // the device that agree with what was settled. The first twenty one by one, the rest as a count. A call that repeats nothing writes nothing.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { CountedSteps, listFurther } from '../../src/ledger/counted-steps.ts';
 import { addEvents, listEvents } from '../../src/ledger/timeline.ts';
@@ -125,4 +128,21 @@ it('counts a bounded number of commands at a time, and logs it', () => {
   const added = Array.from({ length: 1_100 }, (_, index) => steps.add({ commandId: `c${index}`, atMs: 0, step: 'asked again' }));
   expect(added.filter(Boolean)).toHaveLength(1_000);
   expect(steps.add({ commandId: 'c1', atMs: 0, step: 'asked again' })).toBe(true);
+});
+
+it('keeps the twenty steps that are listed while they wait, and only counts the others', async () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const steps = new CountedSteps();
+  const add = (index: number) => {
+    const event = { commandId: 'c', atMs: index, step: 'asked again' } as const;
+    steps.add(event);
+    return new WeakRef(event);
+  };
+  const added = Array.from({ length: 25 }, (_, index) => add(index));
+  await nextTurn();
+  collectGarbage();
+  const kept = added.flatMap((reference) => reference.deref()?.atMs ?? []);
+  expect(kept).toEqual(Array.from({ length: 20 }, (_, index) => index));
+  expect(add(25).deref()).toMatchObject({ atMs: 25 });
 });

@@ -143,7 +143,7 @@ describe('the writes of the slice', () => {
     calls = [];
   });
 
-  it('lock their rows before the command changes, because whoever pays an invoice locks in that order [D142]', async () => {
+  it('lock their rows before the command changes, because the payment of an invoice locks in that order [D142]', async () => {
     await change('done', { CloseDoc: whole }, { alongside: hook('alongside') });
     expect(calls).toEqual(['hold: sent', 'done: done', 'alongside: done']);
   });

@@ -6,6 +6,7 @@
 import type { Database } from '../../database/database.ts';
 import type { Recipient } from '../../http/recipient.ts';
 import { growingPauseMs } from '../../kernel/backoff.ts';
+import { BoundedMap } from '../../kernel/bounded-map.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { type Command, isUnclear } from '../command.ts';
@@ -33,7 +34,7 @@ export interface OutcomeDelivery {
 }
 
 export function createOutcomeDelivery({ database, clock, logger }: { database: Database; clock: Clock; logger: Logger }): OutcomeDelivery {
-  const waiting = new Map<string, Note>();
+  const waiting = new BoundedMap<string, Note>(maxWaiting);
   let writing: Promise<void> | undefined;
   let failures = 0;
   let cancelRetry: Cancel | undefined;
@@ -42,8 +43,6 @@ export function createOutcomeDelivery({ database, clock, logger }: { database: D
     if (requestHash === null || outcomeReceivedAtMs !== null || waiting.get(id) === 'received') return;
     waiting.delete(id);
     waiting.set(id, note);
-    const [oldest] = waiting.keys();
-    if (waiting.size > maxWaiting && oldest !== undefined) waiting.delete(oldest);
     if (!cancelRetry) writing ??= write();
   }
 

@@ -1,5 +1,6 @@
 // Loses or duplicates answers on purpose: the device has answered, but none or two copies are sent.
 // It is between the device and one channel, so an observer sees whether each message was lost.
+import { BoundedMap } from '../../kernel/bounded-map.ts';
 import type { AnswerMessage } from '../../link/wire-schemas.ts';
 import type { Connector, DeviceChannel } from '../client/connector.ts';
 
@@ -26,15 +27,10 @@ export interface Misdelivery {
 const maxEntries = 100;
 
 export function createMisdelivery(): Misdelivery {
-  const copies = new Map<string, number>();
-  function set(commandId: string, count: number): void {
-    copies.set(commandId, count);
-    const [oldest] = copies.keys();
-    if (copies.size > maxEntries && oldest !== undefined) copies.delete(oldest);
-  }
+  const copies = new BoundedMap<string, number>(maxEntries);
   return {
-    lose: (commandId) => set(commandId, 0),
-    double: (commandId) => set(commandId, 2),
+    lose: (commandId) => void copies.set(commandId, 0),
+    double: (commandId) => void copies.set(commandId, 2),
     copiesOf(answer) {
       if (answer.outcome === 'accepted') return 1;
       const count = copies.get(answer.id) ?? 1;

@@ -5,6 +5,7 @@
 // Each merchant has its own search, and viewers of all merchants another: the candidates of one merchant do not displace those of others.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
+import { BoundedMap } from '../../../kernel/bounded-map.ts';
 import { kindConditions, standingConditions } from '../../../ledger/standing-sql.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 
@@ -67,14 +68,12 @@ interface Book {
 }
 
 export function createMismatches(): Mismatches {
-  const books = new Map<string, Book>();
+  const books = new BoundedMap<string, Book>(maxBooks);
 
   function bookOf({ merchantId = '*' }: Scope): Book {
     const book = books.get(merchantId) ?? { candidates: noCandidates(), searchedAtMs: undefined, searching: undefined };
     books.delete(merchantId);
     books.set(merchantId, book);
-    const [oldest] = books.keys();
-    if (books.size > maxBooks && oldest !== undefined) books.delete(oldest);
     return book;
   }
 

@@ -2,6 +2,7 @@
 // The result is cached for a few seconds, so that many open pages cost one read.
 import { sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
+import { BoundedMap } from '../../../kernel/bounded-map.ts';
 import { conditionOfMode } from '../lists/command-filter.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { type Attention, readAttention } from './attention.ts';
@@ -56,7 +57,7 @@ export interface OverviewBook {
 
 export function createOverviewBook(mismatches: Mismatches): OverviewBook {
   const sums = createHourSums();
-  const kept = new Map<string, { atMs: number; page: Promise<Overview> }>();
+  const kept = new BoundedMap<string, { atMs: number; page: Promise<Overview> }>(maxKept);
 
   async function readPage(database: Reading, scope: Scope, name: PeriodName, zone: string, nowMs: number): Promise<Overview> {
     const { queries } = database;
@@ -98,8 +99,6 @@ export function createOverviewBook(mismatches: Mismatches): OverviewBook {
       kept.set(name, { atMs: nowMs, page });
       // A failure is not cached.
       page.catch(() => kept.delete(name));
-      const [oldest] = kept.keys();
-      if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest);
       return page;
     },
   };
