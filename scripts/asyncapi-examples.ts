@@ -1,9 +1,9 @@
 // Examples of every message, one sale after the other, for asyncapi/v1.json. A test checks each against its schema.
 
 import type { CommandName, JsonObject, Outcome } from '../src/link/protocol.ts';
-import { commandNames, ledgerCommandNames } from '../src/link/protocol.ts';
+import { commandNames } from '../src/link/protocol.ts';
 import type { AnswerMessage, CommandMessage, PresenceMessage } from '../src/link/wire-schemas.ts';
-import { exampleId, samples } from './asyncapi-schemas.ts';
+import { exampleId, isLedgerCommand, messagesOf } from './asyncapi-schemas.ts';
 
 export const exampleDevice = 'b4c7b0f6-3f5e-4f0e-9a51-5d2f8e7c1a90';
 const exampleGateway = '5f0d8f0a-61c5-4a3e-8d0b-2f6b7f0f9a11';
@@ -17,7 +17,7 @@ function atSecond(second: number): string {
 }
 
 export function exampleCommand(name: CommandName): CommandMessage {
-  const { args, answerWithinS } = samples[name];
+  const { sample, answerWithinMs } = messagesOf[name];
   return {
     v: 1,
     id: exampleId(commandNames.indexOf(name)),
@@ -25,8 +25,8 @@ export function exampleCommand(name: CommandName): CommandMessage {
     replyTo: exampleGateway,
     issuedAt: atSecond(0),
     ...(withoutStartBy.includes(name) ? {} : { startBy: atSecond(10) }),
-    answerBy: atSecond(answerWithinS),
-    args,
+    answerBy: atSecond(answerWithinMs / 1000),
+    args: sample.args as JsonObject,
   };
 }
 
@@ -35,9 +35,12 @@ function answer(name: CommandName, outcome: Outcome, extras: { report?: JsonObje
 }
 
 export function exampleAnswers(name: CommandName): { name: string; summary: string; payload: AnswerMessage }[] {
-  const { report } = samples[name];
-  const isLedger = ledgerCommandNames.some((ledgerName) => ledgerName === name);
-  const done = { name: 'done', summary: 'It was done.', payload: answer(name, 'done', report === undefined ? {} : { report }) };
+  const { report } = messagesOf[name].sample;
+  const done = {
+    name: 'done',
+    summary: 'It was done.',
+    payload: answer(name, 'done', report === undefined ? {} : { report: report as JsonObject }),
+  };
   if (name === 'Recall') {
     const never = { summary: 'Never seen; buried now.', payload: answer(name, 'done', { report: { state: 'never' } }) };
     const running = { summary: 'It is under way.', payload: answer(name, 'done', { report: { state: 'running' } }) };
@@ -47,7 +50,7 @@ export function exampleAnswers(name: CommandName): { name: string; summary: stri
     const late = answer(name, 'refused', { reason: 'The bank has been asked.' });
     return [done, { name: 'refused', summary: 'Too late.', payload: late }];
   }
-  if (!isLedger) return [done];
+  if (!isLedgerCommand(name)) return [done];
   const refused = answer(name, 'refused', { reason: name === 'Pay' ? 'The bank declined the card.' : 'Not possible now.' });
   return [
     { name: 'accepted', summary: 'It is written down and runs.', payload: answer(name, 'accepted') },

@@ -1,11 +1,12 @@
-// Writes asyncapi/v1.json, the device protocol as an AsyncAPI 3.0 document, from src/link/wire-schemas.ts, asyncapi-schemas.ts and the
-// names in src/link/protocol.ts; with --check compares it. The document is written from the device's side: it receives commands and sends
+// Writes asyncapi/v1.json, the device protocol as an AsyncAPI 3.0 document, and the command table of docs/device-protocol.md, from the
+// operation catalogue, src/link/wire-schemas.ts and asyncapi-schemas.ts; with --check compares them. The document is written from the device's side: it receives commands and sends
 // answers and presence.
+import { readFileSync } from 'node:fs';
 import { commandNames, mqttTopics, queueNames } from '../src/link/protocol.ts';
 import { answerSchema, commandSchema, presenceSchema } from '../src/link/wire-schemas.ts';
 import { exampleAnswers, exampleCommand, exampleDevice, examplePresence } from './asyncapi-examples.ts';
-import { answerSchemaOf, argsSchemas, commandSchemaOf, frameSchemas, reportSchemas } from './asyncapi-schemas.ts';
-import { runGenerator } from './generated-file.ts';
+import { answerSchemaOf, commandSchemaOf, frameSchemas, messagesOf, withCommandTable } from './asyncapi-schemas.ts';
+import { runGenerator, runTextGenerator } from './generated-file.ts';
 
 const ref = (path: string) => ({ $ref: `#/${path}` });
 const refs = (path: string, names: readonly string[]) => names.map((name) => ref(`${path}/${name}`));
@@ -22,8 +23,8 @@ function schemas(): Record<string, unknown> {
     Command: commandSchema,
     Answer: answerSchema,
     Presence: presenceSchema,
-    ...from(commandNames.map((name) => [`${name}Args`, argsSchemas[name]])),
-    ...from(commandNames.map((name) => [`${name}Report`, reportSchemas[name]])),
+    ...from(commandNames.map((name) => [`${name}Args`, messagesOf[name].args])),
+    ...from(commandNames.map((name) => [`${name}Report`, messagesOf[name].report])),
     ...from(commandNames.map((name) => [`${name}Command`, commandSchemaOf(name)])),
     ...from(commandNames.map((name) => [`${name}Answer`, answerSchemaOf(name)])),
     ...frameSchemas,
@@ -47,7 +48,9 @@ function messages(): Record<string, unknown> {
       commandNames.map((name) => [
         `${name}Command`,
         {
-          ...message(`${name}Command`, `The command ${name}`, [{ name: 'command', summary: name, payload: exampleCommand(name) }]),
+          ...message(`${name}Command`, `${name}: ${messagesOf[name].does}`, [
+            { name: 'command', summary: name, payload: exampleCommand(name) },
+          ]),
           correlationId,
         },
       ]),
@@ -192,4 +195,6 @@ export function deviceDocument(): object {
   };
 }
 
+const page = 'docs/device-protocol.md';
 await runGenerator(import.meta.url, 'asyncapi/v1.json', deviceDocument);
+await runTextGenerator(import.meta.url, page, () => withCommandTable(readFileSync(new URL(`../${page}`, import.meta.url), 'utf8')));

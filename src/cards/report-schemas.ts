@@ -1,29 +1,9 @@
-// A terminal's reports as the API document describes them. The gateway forwards reports unchecked, except a payment's.
+// The report of LastTransaction as the API document describes it; those of the operations are in the catalogue.
 
 import { Type } from 'typebox';
 import { reportField } from '../http/schemas.ts';
 
-const amount = Type.Number({ description: 'Lei.' });
 const optionalText = Type.Optional(Type.String());
-
-export const payReport = reportField('PayReport', {
-  rrn: Type.String({ description: 'Reference Retrieval Number; Refund asks for it.' }),
-  authCode: optionalText,
-  operationId: Type.String({ description: 'CloseDoc, Refund and CancelTransaction take it.' }),
-  amount,
-  token: Type.Optional(Type.String({ description: 'CancelTransaction takes it.' })),
-});
-
-export const refundReport = reportField('RefundReport', {
-  rrn: optionalText,
-  operationId: optionalText,
-  amount: Type.Optional(amount),
-});
-
-export const closeDayReport = reportField('CloseDayReport', {
-  count: Type.Optional(Type.Integer({ description: 'Transactions that were sent to the bank.' })),
-  amount: Type.Optional(Type.Number({ description: 'Lei, net of refunds.' })),
-});
 
 const commandWords = {
   commandId: optionalText,
@@ -38,7 +18,7 @@ export const lastTransactionReport = reportField('LastTransactionReport', {
   authCode: optionalText,
   operationId: optionalText,
   documentNr: optionalText,
-  amount: Type.Optional(amount),
+  amount: Type.Optional(Type.Number({ description: 'Lei.' })),
   lastCommand: Type.Optional(
     Type.Object(
       { ...commandWords, kind: optionalText },

@@ -7,11 +7,13 @@ import {
   amountField,
   answers,
   deviceErrors,
+  deviceOperation,
   deviceTimeout,
   idempotencyHeaders,
   keyField,
   named,
   operationFields,
+  operationReport,
   optionalField,
   readAmount,
   readUuid,
@@ -22,7 +24,7 @@ import type { RouteApp } from '../http/server.ts';
 import { operations } from '../kernel/operations.ts';
 import { deviceCallOf } from '../ledger/calls/device-call.ts';
 import type { Cards } from './cards.ts';
-import { closeDayReport, lastTransactionReport, payReport, refundReport } from './report-schemas.ts';
+import { lastTransactionReport } from './report-schemas.ts';
 import { lastTransactionTimeoutMs, maxLength } from './rules.ts';
 
 const device = { APIKey: keyField, DeviceID: uuidField('Terminal id.', exampleTerminal) };
@@ -35,6 +37,8 @@ const operationExample = { ...example, documentNr: '3b241101-e2bb-4255-8caf-4136
 const tag = { tags: ['POS Mode'] };
 const access = { config: { access: keyFor('POS') } };
 const exampleOid = 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55';
+/** A payment without them is settled by an operator. */
+const payReport = operationReport('PayReport', operations.Pay, ['rrn', 'operationId', 'amount']);
 const examplePayReport = '{"rrn":"012345678901","authCode":"A1B2C3","operationId":"OP000123","amount":150.5}';
 
 export function registerCardRoutes(app: RouteApp, cards: Cards): void {
@@ -46,7 +50,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...tag,
         summary: 'Card payment with the exact amount',
         operationId: 'pay',
-        ...deviceTimeout(operations.Pay.answerWithinMs),
+        ...deviceOperation('Pay'),
         headers: idempotencyHeaders,
         description:
           'Charges once per documentNr: a repeat joins the payment in flight or gets its answer again. The terminal has five minutes. If documentNr is the OID of an invoice, the invoice is paid by card: 22 and no charge if it is Payed, Expired or Cancelled; after the approval, complete it with Invoice/Get and Invoice/Payd.',
@@ -121,7 +125,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...tag,
         summary: 'Close the document of an approved payment',
         operationId: 'closeDoc',
-        ...deviceTimeout(operations.CloseDoc.answerWithinMs),
+        ...deviceOperation('CloseDoc'),
         headers: idempotencyHeaders,
         description: 'Mandatory after each approved payment: until then, the terminal accepts no other operation.',
         body: named('CloseDocRequest', Type.Object({ ...device, ...operation }, { examples: [operationExample] })),
@@ -153,7 +157,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...tag,
         summary: 'Bank settlement',
         operationId: 'closeDay',
-        ...deviceTimeout(operations.CloseDay.answerWithinMs),
+        ...deviceOperation('CloseDay'),
         headers: idempotencyHeaders,
         description: 'Sends all authorized transactions of the terminal to the bank. Payments of that day can no longer be refunded.',
         body: named('CloseDayRequest', Type.Object(device, { examples: [example] })),
@@ -161,7 +165,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
           {
             name: 'CloseDayAnswer',
             description: 'Count and amount are in `report`.',
-            fields: { ...operationFields, report: Type.Optional(closeDayReport) },
+            fields: { ...operationFields, report: Type.Optional(operationReport('CloseDayReport', operations.CloseDay)) },
             example: { OID: exampleOid, report: '{"count":12,"amount":3150.75}' },
           },
           ...deviceErrors,
@@ -179,7 +183,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...tag,
         summary: 'Partial or full refund',
         operationId: 'refund',
-        ...deviceTimeout(operations.Refund.answerWithinMs),
+        ...deviceOperation('Refund'),
         headers: idempotencyHeaders,
         description: 'While the bank day is open. Refunds of one payment add up and never exceed it.',
         body: named(
@@ -199,7 +203,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
           {
             name: 'RefundAnswer',
             description: 'The refund is in `report`.',
-            fields: { ...operationFields, report: Type.Optional(refundReport) },
+            fields: { ...operationFields, report: Type.Optional(operationReport('RefundReport', operations.Refund)) },
             example: { OID: exampleOid, report: '{"rrn":"012345678902","operationId":"OP000124","amount":50}' },
           },
           'Record_not_exist',
@@ -226,7 +230,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         ...tag,
         summary: 'Void a payment, stop one that is still on the terminal, or withdraw a QR',
         operationId: 'cancelTransaction',
-        ...deviceTimeout(operations.CancelTransaction.answerWithinMs),
+        ...deviceOperation('CancelTransaction'),
         headers: idempotencyHeaders,
         description: [
           'Voids the payment with this operationId. If there is none, aborts the payment in flight under documentNr: 0 if it was stopped, 22 if it was too late.',
@@ -251,7 +255,7 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
             fields: {
               ...operationFields,
               OID: Type.Optional(operationFields.OID),
-              report: Type.Optional(refundReport),
+              report: Type.Optional(operationReport('CancelReport', operations.CancelTransaction)),
               PreviousStatus: Type.Optional(
                 Type.Unsafe<number>({
                   type: 'integer',

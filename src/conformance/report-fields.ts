@@ -1,24 +1,23 @@
-// Required fields of the report of a `done`, and their forms: the table of the protocol page. A test compares it with asyncapi/v1.json.
-import { operations, type ReportForm } from '../kernel/operations.ts';
+// The required fields of the report of a `done`, and their types, as asyncapi/v1.json has them.
+import type { FieldSchema } from '../kernel/operation-fields.ts';
+import { operations } from '../kernel/operations.ts';
 import type { JsonObject } from '../link/protocol.ts';
+import { lastTransactionReportSchema, statusReportSchema } from '../link/wire-schemas.ts';
 
-export const reportFields: Readonly<Record<string, Readonly<Record<string, ReportForm>>>> = {
+const reports: Readonly<Record<string, object>> = {
   ...Object.fromEntries(Object.entries(operations).map(([name, { report }]) => [name, report])),
-  Status: { online: 'yesNo', battery: 'number', paper: 'text', signal: 'number' },
-  LastTransaction: { state: 'text' },
+  ...{ Status: statusReportSchema, LastTransaction: lastTransactionReportSchema },
 };
 
-const fits: Record<ReportForm, (value: unknown) => boolean> = {
-  text: (value) => typeof value === 'string' && value !== '',
-  number: (value) => typeof value === 'number',
-  numberOrText: (value) => typeof value === 'number' || (typeof value === 'string' && value !== ''),
-  yesNo: (value) => typeof value === 'boolean',
-  object: (value) => typeof value === 'object' && value !== null,
-};
+/** A text must not be empty. */
+function fits({ type = 'string', anyOf }: FieldSchema, value: unknown): boolean {
+  if (anyOf) return (anyOf as FieldSchema[]).some((schema) => fits(schema, value));
+  if (type === 'object') return typeof value === 'object' && value !== null;
+  return type === 'integer' ? typeof value === 'number' : typeof value === type && value !== '';
+}
 
 /** The fields that are absent or malformed. */
 export function missingFields(name: string, report: JsonObject | undefined): string[] {
-  return Object.entries(reportFields[name] ?? {})
-    .filter(([field, form]) => !fits[form](report?.[field]))
-    .map(([field]) => field);
+  const { required = [], properties } = (reports[name] ?? {}) as { required?: string[]; properties?: Record<string, FieldSchema> };
+  return required.filter((field) => !fits(properties?.[field] ?? {}, report?.[field]));
 }

@@ -9,11 +9,12 @@ import {
   amountField,
   answers,
   deviceErrors,
-  deviceTimeout,
+  deviceOperation,
   idempotencyHeaders,
   keyField,
   named,
   operationFields,
+  operationReport,
   optionalField,
   readAmount,
   textField,
@@ -25,7 +26,6 @@ import type { DeviceAnswer } from '../ledger/answers.ts';
 import { deviceCallOf } from '../ledger/calls/device-call.ts';
 import type { CashRequest } from './cash.ts';
 import type { Fiscal } from './fiscal.ts';
-import { cashReport, fiscalReport, receiptReport } from './report-schemas.ts';
 import { cashReceiptTimeoutMs } from './rules.ts';
 
 const register = {
@@ -42,9 +42,18 @@ const exampleOid = 'c1b2a3d4-5e6f-4a7b-8c9d-0e1f2a3b4c55';
 const callbackExample = { CallbackURI: `${exampleErp}/notice?id=#OID#&state=#State#&receipt=#ReceiptID#` };
 
 export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
-  cashRoute(app, '/Device/Money/In', 'cashIn', 'Cash deposit', 'Cash into the drawer: opening of the day, shift change.', fiscal.cashIn);
   cashRoute(
     app,
+    'MoneyIn',
+    '/Device/Money/In',
+    'cashIn',
+    'Cash deposit',
+    'Cash into the drawer: opening of the day, shift change.',
+    fiscal.cashIn,
+  );
+  cashRoute(
+    app,
+    'MoneyOut',
     '/Device/Money/Out',
     'cashOut',
     'Cash withdrawal',
@@ -60,7 +69,7 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
         ...tag,
         summary: 'Fiscal report Z or X',
         operationId: 'createReport',
-        ...deviceTimeout(operations.Report.answerWithinMs),
+        ...deviceOperation('Report'),
         ...operationCallbacks('createReport'),
         headers: idempotencyHeaders,
         description: 'Z closes the fiscal day and resets the daily counters; X reports the totals so far.',
@@ -75,7 +84,7 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
           {
             name: 'ReportAnswer',
             description: 'Number and totals are in `report`.',
-            fields: { ...operationFields, report: Type.Optional(fiscalReport) },
+            fields: { ...operationFields, report: Type.Optional(operationReport('FiscalReport', operations.Report)) },
             example: { OID: exampleOid, report: '{"number":17,"totals":{"sales":5230.4,"cash":1830.4,"card":3400}}' },
           },
           ...deviceErrors,
@@ -98,7 +107,7 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
         ...tag,
         summary: 'Print a fiscal receipt',
         operationId: 'printReceipt',
-        ...deviceTimeout(operations.PrintReceipt.answerWithinMs),
+        ...deviceOperation('PrintReceipt'),
         'x-device-timeout-without-card-s': cashReceiptTimeoutMs / 1000,
         ...operationCallbacks('printReceipt'),
         headers: idempotencyHeaders,
@@ -132,7 +141,7 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
           {
             name: 'ReceiptAnswer',
             description: 'The printed receipt is in `report`.',
-            fields: { ...operationFields, report: Type.Optional(receiptReport) },
+            fields: { ...operationFields, report: Type.Optional(operationReport('ReceiptReport', operations.PrintReceipt)) },
             example: { OID: exampleOid, report: '{"receiptId":"R-000123","fiscalNumber":"F0000456","total":70}' },
           },
           'Record_not_exist',
@@ -151,6 +160,7 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
 
 function cashRoute(
   app: RouteApp,
+  operation: 'MoneyIn' | 'MoneyOut',
   path: string,
   operationId: string,
   summary: string,
@@ -165,7 +175,7 @@ function cashRoute(
         ...tag,
         summary,
         operationId,
-        ...deviceTimeout(operations.MoneyIn.answerWithinMs),
+        ...deviceOperation(operation),
         ...operationCallbacks(operationId),
         headers: idempotencyHeaders,
         description,
@@ -184,7 +194,7 @@ function cashRoute(
           {
             name: 'CashAnswer',
             description: 'Document number and cash in the drawer are in `report`.',
-            fields: { ...operationFields, report: Type.Optional(cashReport) },
+            fields: { ...operationFields, report: Type.Optional(operationReport('CashReport', operations[operation])) },
             example: { OID: exampleOid, report: '{"documentNumber":12,"cashInDrawer":500}' },
           },
           ...deviceErrors,

@@ -4,6 +4,7 @@ import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { type ErrorName, errorCodes, GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { amountRule, type Bani, parseAmount } from '../kernel/money.ts';
+import { type Operation, type OperationName, operations } from '../kernel/operations.ts';
 import { failureBody, successBody } from './envelope.ts';
 
 /** Puts the schema under this name into the components of the API document; generated clients have a type of that name. */
@@ -80,17 +81,29 @@ export const operationFields = {
   Remainder: Type.Optional(Type.Number({ description: 'Of a payment that was refunded in part: the amount not refunded, in lei.' })),
 };
 
+/** For the document: the operation of a call, and the time-out of its device. */
+export function deviceOperation(name: OperationName): object {
+  return { 'x-operation': name, ...deviceTimeout(operations[name].answerWithinMs) };
+}
+
 /** For the document: the time-out of the device. */
 export function deviceTimeout(timeoutMs: number): object {
   return { 'x-device-timeout-s': timeoutMs / 1000 };
 }
 
+function reportText(name: string, schema: TSchema) {
+  return Type.String({ description: `The device's answer, a JSON document in a string: ${name}.`, 'x-report': named(name, schema) });
+}
+
 /** `report` of a success: the device's answer, with a schema for its content. Devices may send more fields. */
 export function reportField(name: string, properties: TProperties) {
-  return Type.String({
-    description: `The device's answer, a JSON document in a string: ${name}.`,
-    'x-report': named(name, Type.Object(properties)),
-  });
+  return reportText(name, Type.Object(properties));
+}
+
+/** The same from the catalogue. The gateway forwards reports unchecked, so only the `certain` fields are required. */
+export function operationReport(name: string, { report }: Operation, certain?: readonly string[]) {
+  const { type, properties } = report;
+  return reportText(name, Type.Unsafe<unknown>({ type, ...(certain && { required: certain }), properties }));
 }
 
 export function readAmount(field: string, value: unknown): Bani {

@@ -1,21 +1,23 @@
-// The operation catalogue: every operation that moves money or writes fiscal memory, with its properties. No other code decides by an
-// operation's name what kind it is: the ledger, the cabinet and the virtual devices read this table.
+// The operation catalogue: every operation that moves money or writes fiscal memory, with its properties and its messages. No other code
+// decides by an operation's name what kind it is: the ledger, the cabinet, the virtual devices and the conformance run read this table,
+// and both API documents and the command table of docs/device-protocol.md are generated from it.
+import * as field from './operation-fields.ts';
+import { fields } from './operation-fields.ts';
 
 /** The effect of a done operation on its payment. */
 export type EffectOnPayment = 'close' | 'void' | 'refund';
-
-export type ReportForm = 'text' | 'number' | 'numberOrText' | 'yesNo' | 'object';
 
 /** A person stands at the device with a card. */
 const withCardMs = 5 * 60_000;
 const byBankMs = 60_000;
 const byRegisterMs = 20_000;
-const cashReport = { documentNumber: 'numberOrText', cashInDrawer: 'number' } as const;
 
 export interface Operation {
   /** The module that an API key must open to start or query it. */
   mode: 'POS' | 'Fiscal';
   device: 'terminal' | 'register';
+  /** What the device does, for its developers. */
+  does: string;
   /** It charges a card: when done, it opens a document that locks the terminal until it is closed or voided [D14]. */
   isPayment?: boolean;
   /** Of an operation that refers to a payment. */
@@ -24,38 +26,155 @@ export interface Operation {
   closesDay?: boolean;
   /** Time limit for the device's answer, unless the call sets another. */
   answerWithinMs: number;
-  /** The required fields of a report of `done`, and their types. */
-  report: Readonly<Record<string, ReportForm>>;
+  /** Fields of the command. */
+  args: field.ObjectSchema;
+  /** Fields of a report of `done`. Further fields are allowed and passed on. */
+  report: field.ObjectSchema;
+  /** An example of both, for the documents and the tests. */
+  sample: { args: object; report?: object };
   /** It prints a fiscal receipt. */
   prints?: boolean;
   /** It puts cash into the drawer or takes it out, and sells nothing. */
   cash?: 'in' | 'out';
 }
 
+const fiscalTotals = {
+  sales: field.money('All receipts.'),
+  cash: field.money('What was paid in cash.'),
+  card: field.money('What was paid by card.'),
+  refunds: field.money('What was given back.'),
+  cashIn: field.money('Cash put into the drawer.'),
+  cashOut: field.money('Cash taken out of it.'),
+};
+
+const sampleDocument = { documentNr: '3f9f6a52-0c1d-4e8b-a7c6-1b2d3e4f5a6b' };
+const samplePayment = { ...sampleDocument, operationId: '000147' };
+
 export const operations = {
   Pay: {
     ...{ mode: 'POS', device: 'terminal', answerWithinMs: withCardMs, isPayment: true },
-    report: { rrn: 'text', authCode: 'text', operationId: 'text', amount: 'number' },
+    does: 'charges a card',
+    args: fields({ amount: field.amount, currency: field.currency }, { documentNr: field.documentNr }),
+    report: fields(
+      {
+        rrn: field.notEmpty('Reference Retrieval Number; Refund needs it.'),
+        authCode: field.text('Authorization code.'),
+        operationId: field.notEmpty("The bank's number of this payment; CloseDoc, Refund and CancelTransaction need it."),
+        amount: field.money('What was charged; another amount than was asked for goes to the review list.'),
+      },
+      {
+        token: field.text('Authorization token, for CancelTransaction.'),
+        maskedCard: field.text('First six and last four digits.'),
+        time: field.time('When the bank said yes.'),
+      },
+    ),
+    sample: {
+      args: { amount: 150.5, currency: 'MDL', ...sampleDocument },
+      report: {
+        ...{ rrn: '407312908813', authCode: '283749', operationId: '000147', amount: 150.5, token: '9d1c5e' },
+        ...{ maskedCard: '516793******0042', time: '2026-03-02T09:00:21.310Z' },
+      },
+    },
   },
-  CloseDoc: { mode: 'POS', device: 'terminal', answerWithinMs: byBankMs, effect: 'close', report: {} },
-  CloseDay: { mode: 'POS', device: 'terminal', answerWithinMs: byBankMs, closesDay: true, report: { count: 'number', amount: 'number' } },
+  CloseDoc: {
+    ...{ mode: 'POS', device: 'terminal', answerWithinMs: byBankMs, effect: 'close' },
+    does: 'closes the document of a payment',
+    args: fields({ documentNr: field.documentNr, operationId: field.operationId }),
+    report: field.noReport,
+    sample: { args: samplePayment },
+  },
+  CloseDay: {
+    ...{ mode: 'POS', device: 'terminal', answerWithinMs: byBankMs, closesDay: true },
+    does: 'sends the payments of the day to the bank',
+    args: fields({}),
+    report: fields(
+      {
+        count: field.count('Payments that were sent to the bank.'),
+        amount: field.money('What was sent to the bank, net of refunds.'),
+      },
+      {
+        totals: {
+          ...fields(
+            {},
+            { sales: field.money('Payments, without those that were voided.'), refunds: field.money('What was given back of them.') },
+          ),
+        },
+      },
+    ),
+    sample: { args: {}, report: { count: 42, amount: 18350.75, totals: { sales: 18415.25, refunds: 64.5 } } },
+  },
   Refund: {
     ...{ mode: 'POS', device: 'terminal', answerWithinMs: byBankMs, effect: 'refund' },
-    report: { rrn: 'text', operationId: 'text', amount: 'number' },
+    does: 'returns a payment or a part of it',
+    args: fields({
+      ...{ documentNr: field.documentNr, operationId: field.operationId },
+      ...{ rrn: field.text('Reference Retrieval Number of the payment.'), amount: field.amount, currency: field.currency },
+    }),
+    report: fields({
+      rrn: field.text('Of the refund.'),
+      operationId: field.text('Of the refund.'),
+      amount: field.money('What was given back.'),
+    }),
+    sample: {
+      args: { ...samplePayment, rrn: '407312908813', amount: 50, currency: 'MDL' },
+      report: { rrn: '407312909120', operationId: '000151', amount: 50 },
+    },
   },
   CancelTransaction: {
     ...{ mode: 'POS', device: 'terminal', answerWithinMs: byBankMs, effect: 'void' },
-    report: { operationId: 'text', amount: 'number' },
+    does: 'voids a payment',
+    args: fields({
+      ...{ documentNr: field.documentNr, operationId: field.operationId },
+      ...{ token: field.text('Authorization token of the bank, unchecked.'), amount: field.amount },
+    }),
+    report: fields({ operationId: field.text('Of the payment.'), amount: field.money('What was voided.') }),
+    sample: { args: { ...samplePayment, token: '9d1c5e', amount: 150.5 }, report: { operationId: '000147', amount: 150.5 } },
   },
-  MoneyIn: { mode: 'Fiscal', device: 'register', answerWithinMs: byRegisterMs, cash: 'in', report: cashReport },
-  MoneyOut: { mode: 'Fiscal', device: 'register', answerWithinMs: byRegisterMs, cash: 'out', report: cashReport },
+  MoneyIn: {
+    ...{ mode: 'Fiscal', device: 'register', answerWithinMs: byRegisterMs, cash: 'in' },
+    does: 'records cash put into the drawer',
+    args: field.cashArgs,
+    report: field.cashReport,
+    sample: { args: { amount: 500, reason: 'Change for the morning' }, report: { documentNumber: 1, cashInDrawer: 500 } },
+  },
+  MoneyOut: {
+    ...{ mode: 'Fiscal', device: 'register', answerWithinMs: byRegisterMs, cash: 'out' },
+    does: 'records cash taken out of the drawer',
+    args: field.cashArgs,
+    report: field.cashReport,
+    sample: { args: { amount: 200 }, report: { documentNumber: 18, cashInDrawer: 300 } },
+  },
   Report: {
     ...{ mode: 'Fiscal', device: 'register', answerWithinMs: byRegisterMs, closesDay: true },
-    report: { number: 'numberOrText', totals: 'object' },
+    does: 'prints a Z or X report',
+    args: fields({ fiscal: field.yesNo('true: Z, which closes the day; false: X.') }),
+    report: fields({
+      number: field.numberOrText('Number of the report.'),
+      totals: {
+        ...fields({}, fiscalTotals, 'Totals in lei, as the register keeps them; without those named here the day cannot be compared.'),
+        additionalProperties: true,
+      },
+    }),
+    sample: { args: { fiscal: true }, report: { number: 7, totals: { receipts: 3, total: 210, byVat: { A: { gross: 210, vat: 35 } } } } },
   },
   PrintReceipt: {
     ...{ mode: 'Fiscal', device: 'register', answerWithinMs: withCardMs, prints: true },
-    report: { receiptId: 'numberOrText', fiscalNumber: 'numberOrText', total: 'number' },
+    does: 'prints a fiscal receipt',
+    args: fields({ receipt: { ...field.receipt } }),
+    report: fields({
+      receiptId: field.numberOrText('Id of the fiscal receipt; an ERP gets it as ReceiptID.'),
+      fiscalNumber: field.numberOrText('Number in the fiscal memory.'),
+      total: field.money('Total of the receipt.'),
+    }),
+    sample: {
+      args: {
+        receipt: {
+          ...{ Number: 'A-1', Uid: 'order-1001' },
+          ...{ Items: [{ Name: 'Coffee', Quantity: 2, Price: 35 }], Payments: [{ PaymentCode: 1 }] },
+        },
+      },
+      report: { receiptId: 'b4c7b0f6-00000003', fiscalNumber: '00000003', total: 70 },
+    },
   },
 } as const satisfies Record<string, Operation>;
 

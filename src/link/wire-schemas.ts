@@ -2,11 +2,12 @@
 // messages.ts and virtual/client/command-reader.ts parse by hand; a property test checks both readers against these schemas.
 // Unknown fields are allowed everywhere. Import types with `import type`, so that TypeBox is not loaded.
 import { type Static, Type } from 'typebox';
+import { movesCardMoney, namesWhere } from '../kernel/operations.ts';
 import { commandNames, deviceKinds, endingOutcomes, type JsonObject, outcomes, recallStates } from './protocol.ts';
 
 export const uuid = (description: string) => Type.String({ format: 'uuid', description });
 export const time = (description: string) => Type.String({ format: 'date-time', description });
-export const text = (description: string) => Type.String({ description });
+const text = (description: string) => Type.String({ description });
 const anyObject = (options: { description?: string } = {}) => Type.Unsafe<JsonObject>(Type.Object({}, options));
 /** A field that is required for one value of another field; the types cannot express it. */
 const whenItIs = (field: string, value: unknown, required: string) => ({
@@ -77,6 +78,30 @@ export const recallReportSchema = Type.Object(
   whenItIs('state', 'final', 'outcome'),
 );
 export type RecallReport = Static<typeof recallReportSchema>;
+
+export const statusReportSchema = Type.Object({
+  online: Type.Boolean(),
+  battery: Type.Integer({ description: 'Per cent.' }),
+  paper: text('OK when there is paper.'),
+  signal: Type.Integer({ description: 'Per cent.' }),
+  bank: Type.Optional(text('Bank of the terminal.')),
+});
+
+export const lastTransactionReportSchema = Type.Object({
+  state: Type.Enum(['running', 'approved', 'refused', 'unknown', 'none'], { description: 'none: there was no command yet.' }),
+  commandId: Type.Optional(uuid('The last ledger command that ran.')),
+  kind: Type.Optional(text('Its name.')),
+  lastPayment: Type.Optional(
+    Type.Object(
+      {
+        commandId: uuid('The last Pay, Refund or CancelTransaction that ran.'),
+        kind: Type.Enum(namesWhere(movesCardMoney)),
+        state: Type.Enum(['running', 'approved', 'refused', 'unknown']),
+      },
+      { description: 'Where the last command was none of the three: the last one that was, with what it reported.' },
+    ),
+  ),
+});
 
 /** One frame of the built-in queue: exactly one of the three. */
 export interface QueueFrame {

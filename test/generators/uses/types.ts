@@ -69,7 +69,7 @@ export async function useEachCall(): Promise<string[]> {
   const reported = await call('createReport', { DeviceID, Fiscal: true });
   if (reported.errorCode === 0) said.push(String((JSON.parse(reported.report ?? '{}') as Schemas['FiscalReport']).number));
   const printed = await call('printReceipt', { DeviceID, Receipt: { Uid: 'u', Items: items, Payments: payments } });
-  if (printed.errorCode === 0) said.push((JSON.parse(printed.report ?? '{}') as Schemas['ReceiptReport']).receiptId ?? '');
+  if (printed.errorCode === 0) said.push(String((JSON.parse(printed.report ?? '{}') as Schemas['ReceiptReport']).receiptId));
   // @ts-expect-error a register must know how it is paid
   await call('printReceipt', { DeviceID, Receipt: { Items: items } });
   // @ts-expect-error a payment has a code

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { samples } from '../../../scripts/asyncapi-schemas.ts';
-import { namesWhere, operationNamed } from '../../../src/kernel/operations.ts';
+import { namesWhere, operationNamed, operations } from '../../../src/kernel/operations.ts';
 import type { JsonObject } from '../../../src/link/protocol.ts';
 import { describeMagic, magicAmounts, magicOf } from '../../../src/virtual/mishaps/magic-amounts.ts';
 import { benchOfOne } from '../bench-of-one.ts';
@@ -31,7 +30,7 @@ async function paid(bench: Awaited<ReturnType<typeof benchOfOne>>, amount: numbe
 describe('the virtual terminal', () => {
   it.each(namesWhere(({ device }) => device === 'terminal'))('implements %s of the operation catalogue', async (name) => {
     const bench = await benchOfOne();
-    const { reason } = await bench.lastAnswer(name, samples[name].args);
+    const { reason } = await bench.lastAnswer(name, operations[name].sample.args);
     expect(reason ?? '', 'src/virtual/devices/terminal.ts').not.toContain('does not implement');
     const settlements = bench.device.bank.entries().filter(({ kind }) => kind === 'settlement');
     expect(settlements).toHaveLength(operationNamed(name).closesDay ? 1 : 0);
