@@ -23,6 +23,36 @@ export const disputeBugs: readonly PlantedBug[] = [
     tests: disputes,
   },
   {
+    name: 'runs an equal request under another key beside a disputed one',
+    kind: 'joins',
+    harm: 'double charge',
+    edits: [{ room: ledger, find: "    ...(needs.includes('contents') ? [isBesideNoDispute] : []),\n", instead: '' }],
+    tests: ['test/ledger/equal-disputes.test.ts'],
+  },
+  {
+    name: 'takes the outcome that a caller has received for what it was disputed into',
+    kind: 'joins',
+    harm: 'double charge',
+    edits: [{ room: ledger, find: '      outcome_received_at: null,\n', instead: '' }],
+    tests: ['test/ledger/equal-disputes.test.ts'],
+  },
+  {
+    name: 'forgets a payment that was resolved as executed when the two others give its number back',
+    kind: 'guards',
+    harm: 'double charge',
+    edits: [
+      { room: ledger, find: "['disputed', 'done'])\n    .where('id', '!=', id)", instead: "['disputed'])\n    .where('id', '!=', id)" },
+    ],
+    tests: ['test/ledger/claims.test.ts'],
+  },
+  {
+    name: 'answers by the key of a refused try alone',
+    kind: 'joins',
+    harm: 'lie',
+    edits: [{ room: ledger, find: 'lastIssueOf(database.queries, holder ?? found)', instead: 'lastIssueOf(database.queries, found)' }],
+    tests: ['test/ledger/number-since.test.ts'],
+  },
+  {
     name: 'resolves what is not disputed',
     kind: 'guards',
     harm: 'lie',

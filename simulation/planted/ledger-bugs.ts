@@ -185,7 +185,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     name: 'joins no earlier payment',
     kind: 'joins',
     harm: 'stuck',
-    edits: [{ room: 'src/cards', find: '      if (documentNr === undefined) return undefined;\n', instead: '      return undefined;\n' }],
+    edits: [{ room: 'src/cards', find: '  if (!holder) return undefined;\n', instead: '  if (holder || !holder) return undefined;\n' }],
   },
   {
     name: 'answers a repeat by the issue that expired',
@@ -218,6 +218,13 @@ export const ledgerBugs: readonly PlantedBug[] = [
     harm: 'double charge',
     edits: [{ room: ledger, find: 'if (recipient?.hasLeft()) throw', instead: 'if (false) throw' }],
     tests: ['test/ledger/first-commit.test.ts'],
+  },
+  {
+    name: 'sends a command whose caller has left while it was committed',
+    kind: 'joins',
+    harm: 'double charge',
+    edits: [{ room: ledger, find: 'result = hasLeft(request) ?? (await', instead: 'result = undefined ?? (await' }],
+    tests: ['test/ledger/fence.test.ts'],
   },
   {
     name: 'begins what has a number or key for a caller who is gone',

@@ -3,6 +3,7 @@
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
+import { operationOf } from '../kernel/operations.ts';
 import { type DeviceAnswer, disputed, fieldsOf } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { findPaymentOfDocument, sameNumber } from '../ledger/claims.ts';
@@ -15,7 +16,7 @@ import { followersOf, lastIssueOf } from '../ledger/store.ts';
 import { abort, abortHashOf } from './abort.ts';
 import { findUndeliveredAbort } from './abort-store.ts';
 import type { CardsDeps } from './cards-deps.ts';
-import { cannotApply, checkVoid, noSuchOperation } from './rules.ts';
+import { cannotApply, chargedByRegister, checkVoid, noSuchOperation } from './rules.ts';
 import { findOperation, isOperationKnown, lockUndisputed } from './store.ts';
 
 export interface CancelRequest extends DeviceCall {
@@ -141,6 +142,7 @@ async function requireRunning(deps: CardsDeps, request: CancelRequest, documentN
   const { queries } = deps.database;
   if (await isOperationKnown(queries, { merchantId, deviceId, operationId })) throw noSuchOperation();
   const payment = await newestUnder(queries, merchantId, 'document_nr', documentNr);
+  if (payment && !operationOf(payment.name).isPayment) throw chargedByRegister(payment);
   if (payment?.deviceId !== deviceId) throw noSuchOperation();
   if (!isOpen(payment)) throw endedMeanwhile(payment, await followersOf(queries, payment));
   return payment;

@@ -10,7 +10,7 @@ import type { CardsDeps } from './cards-deps.ts';
 import { closeDay } from './close-day.ts';
 import { closeDoc, closeDocumentByHand } from './close-document.ts';
 import { lastTransaction } from './last-transaction.ts';
-import { pay } from './pay.ts';
+import { findPaymentOf, pay } from './pay.ts';
 import { refund } from './refund.ts';
 import { doubtAmount, doubtApproval } from './rules.ts';
 import { findCloseOf, markOnReceipt, reopenBankDay, reviveDocument, settleBankDay, voidDocument } from './store.ts';
@@ -67,6 +67,7 @@ export function createCards(deps: CardsDeps): Cards {
 
   ledger.define({
     Pay: {
+      findHolder: (payment) => findPaymentOf(deps, payment),
       hold: lockInvoiceOf,
       doubt: doubtApproval,
       reportOfDecision: ({ amountBani }, found) => ({ ...found, amount: baniToLei(amountBani ?? 0), source: 'person' }),

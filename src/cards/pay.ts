@@ -7,6 +7,7 @@ import { operationOf } from '../kernel/operations.ts';
 import { type DeviceAnswer, refuseEndedNumber } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { sameNumber } from '../ledger/claims.ts';
+import type { Command } from '../ledger/command.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import { followersOf } from '../ledger/store.ts';
 import { findHolderOfNumber } from '../ledger/tried-before.ts';
@@ -27,11 +28,8 @@ export async function pay(deps: CardsDeps, request: PayRequest): Promise<DeviceA
     insertRejectsDuplicates: documentNr !== undefined,
     async findEarlier(queries) {
       hasLooked = true;
-      if (documentNr === undefined) return undefined;
-      const earlier = await findHolderOfNumber(deps.database, merchantId, 'document', documentNr);
+      const earlier = await findPaymentOf(deps, { merchantId, documentNr: documentNr ?? null, amountBani });
       if (!earlier) return undefined;
-      if (!operationOf(earlier.name).isPayment) throw chargedByRegister(earlier);
-      checkRepeatedAmount(earlier, amountBani);
       const followers = await followersOf(queries, earlier);
       refuseEndedNumber(earlier, followers);
       checkRepeatedDevice(earlier, followers, deviceId);
@@ -51,4 +49,16 @@ export async function pay(deps: CardsDeps, request: PayRequest): Promise<DeviceA
       };
     },
   });
+}
+
+/** The payment that has the documentNr; throws if the number is that of another amount, or of a register's charge. */
+export async function findPaymentOf(
+  { database }: Pick<CardsDeps, 'database'>,
+  { merchantId, documentNr, amountBani }: Pick<Command, 'merchantId' | 'documentNr' | 'amountBani'>,
+): Promise<Command | undefined> {
+  const holder = documentNr === null ? undefined : await findHolderOfNumber(database, merchantId, 'document', documentNr);
+  if (!holder) return undefined;
+  if (!operationOf(holder.name).isPayment) throw chargedByRegister(holder);
+  checkRepeatedAmount(holder, amountBani);
+  return holder;
 }

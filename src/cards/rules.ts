@@ -15,7 +15,7 @@ export const lastTransactionTimeoutMs = 30_000;
 export const maxLength = { operationId: 128, rrn: 64 };
 
 /** A repeat under a documentNr must have the same amount [D13]. Without State: Closed would mean that this amount is paid [D244]. */
-export function checkRepeatedAmount(earlier: Command, amountBani: Bani): void {
+export function checkRepeatedAmount(earlier: Command, amountBani: Bani | null): void {
   if (earlier.amountBani === amountBani) return;
   const sentence = 'This documentNr already belongs to a payment of another amount.';
   throw new GatewayError('The_status_cannot_be_applied', sentence, { fields: { OID: earlier.id } });

@@ -1,8 +1,9 @@
 // Fiscal Mode: the ledger hooks of register commands, and the four calls as one object.
 import type { DeviceAnswer } from '../ledger/answers.ts';
+import type { Command } from '../ledger/command.ts';
 import { type CashRequest, moveCash } from './cash.ts';
 import { completionNotices, receiptIdToFind } from './notices.ts';
-import { type PrintRequest, printReceipt } from './print-receipt.ts';
+import { findPrintOf, type PrintRequest, printReceipt } from './print-receipt.ts';
 import type { FiscalDeps } from './register.ts';
 import { createReport, type ReportRequest } from './report.ts';
 
@@ -15,7 +16,8 @@ export interface Fiscal {
 
 export function createFiscal(deps: FiscalDeps): Fiscal {
   const notices = completionNotices(deps);
-  deps.ledger.define({ MoneyIn: notices, MoneyOut: notices, Report: notices, PrintReceipt: { ...notices, extract: receiptIdToFind } });
+  const print = { ...notices, extract: receiptIdToFind, findHolder: (command: Command) => findPrintOf(deps, command) };
+  deps.ledger.define({ MoneyIn: notices, MoneyOut: notices, Report: notices, PrintReceipt: print });
   return {
     cashIn: (request) => moveCash(deps, 'MoneyIn', request),
     cashOut: (request) => moveCash(deps, 'MoneyOut', request),

@@ -8,6 +8,7 @@ import { checkReceipt, type Receipt } from '../kernel/receipt.ts';
 import { receiptSums } from '../kernel/receipt-sums.ts';
 import type { DeviceAnswer } from '../ledger/answers.ts';
 import { sameNumber } from '../ledger/claims.ts';
+import type { Command } from '../ledger/command.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import { findHolderOfNumber } from '../ledger/tried-before.ts';
 import { findPaidElements, guardPaid, linkPaid, type PaidElement, requirePaidFeature, withPaid } from './paid-payments.ts';
@@ -25,12 +26,7 @@ export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<D
   return runOnDevice(deps, 'register', request, {
     isKnownByContent: receiptUid === undefined,
     insertRejectsDuplicates: receiptUid !== undefined,
-    async findEarlier() {
-      if (receiptUid === undefined) return undefined;
-      const earlier = await findHolderOfNumber(deps.database, request.merchantId, 'receipt', receiptUid);
-      if (earlier) checkRepeatedReceipt(earlier, contentHash);
-      return earlier;
-    },
+    findEarlier: () => findPrintOf(deps, { merchantId: request.merchantId, receiptUid: receiptUid ?? null, contentHash }),
     async plan({ id: deviceId }) {
       const paid = await findPaidElements(deps.database.queries, request.merchantId, receipt);
       if (paid.length > 0) requirePaidFeature(deps.link.presence.of(deviceId)?.features);
@@ -55,6 +51,16 @@ export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<D
       };
     },
   });
+}
+
+/** The print that has the Receipt.Uid; throws if it is of another content. */
+export async function findPrintOf(
+  { database }: Pick<FiscalDeps, 'database'>,
+  { merchantId, receiptUid, contentHash }: Pick<Command, 'merchantId' | 'receiptUid' | 'contentHash'>,
+): Promise<Command | undefined> {
+  const holder = receiptUid === null ? undefined : await findHolderOfNumber(database, merchantId, 'receipt', receiptUid);
+  if (holder) checkRepeatedReceipt(holder, contentHash);
+  return holder;
 }
 
 /** Refuses a card charge by the register under the number of a terminal payment that the receipt does not name [D146]. */

@@ -26,7 +26,7 @@ export function paidOnTerminal(payment: Command): GatewayError {
   return new GatewayError('The_status_cannot_be_applied', sentence, { fields: fieldsOf(payment) });
 }
 
-export function checkRepeatedReceipt(earlier: Command, contentHash: string): void {
+export function checkRepeatedReceipt(earlier: Command, contentHash: string | null): void {
   if (earlier.contentHash !== contentHash) {
     throw new GatewayError('The_status_cannot_be_applied', 'Receipt.Uid already belongs to a receipt with other content.');
   }

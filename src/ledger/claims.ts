@@ -8,7 +8,7 @@ import { keptStatement } from '../database/kept-statement.ts';
 import type { Schema } from '../database/schema.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { operationOf } from '../kernel/operations.ts';
-import { type Command, commandColumns, toCommand } from './command.ts';
+import { type Command, commandColumns, disputedOnly, paymentsOnly, toCommand } from './command.ts';
 import { mayHaveHappened } from './standing.ts';
 
 /** The numbers that a new command claims. */
@@ -71,8 +71,8 @@ function ofNumbers(command: Named) {
 }
 
 /**
- * Releases the numbers of the command, as its settlement as not done does. A waiting command (`next_id`) gets them; other commands that
- * are disputed under them claim them or wait, because only one can wait at a time.
+ * Releases the numbers of the command, as its settlement as not done does. A waiting command (`next_id`) gets them. Only one can wait at a
+ * time, so all others that were or may have been executed under these numbers claim them again.
  */
 export async function releaseNumbers(queries: Queries, command: Named): Promise<void> {
   const { id } = command;
@@ -86,18 +86,20 @@ export async function releaseNumbers(queries: Queries, command: Named): Promise<
     .where('next_id', 'is not', null)
     .execute();
   await queries.deleteFrom('claims').where(isOurs).where('command_id', '=', id).execute();
-  for (const other of await findDisputed(queries, command)) await reclaimNumbers(queries, other);
+  for (const other of await findOthers(queries, command)) await reclaimNumbers(queries, other);
 }
 
-/** Two suffice: one can have the number and one can wait for it. */
-async function findDisputed(queries: Queries, { id, merchantId, ...named }: Named): Promise<Command[]> {
+/** Disputed, or resolved as executed. Two suffice: one can have the number and one can wait for it. */
+async function findOthers(queries: Queries, { id, merchantId, ...named }: Named): Promise<Command[]> {
   const { document, receipt } = numbersOf(named);
   const rows = await queries
     .selectFrom('commands')
     .select(commandColumns)
     .where('merchant_id', '=', merchantId)
-    .where((where) => where.or([where('document_nr', '=', document), where('receipt_uid', 'in', [document, receipt])]))
-    .where('state', '=', 'disputed')
+    .where((where) =>
+      where.or([where.and([where('document_nr', '=', document), paymentsOnly]), where('receipt_uid', 'in', [document, receipt])]),
+    )
+    .where('state', 'in', ['disputed', 'done'])
     .where('id', '!=', id)
     .orderBy('issued_at')
     .limit(2)
@@ -183,25 +185,7 @@ export async function claimContent(queries: Queries, command: WithContent): Prom
     .execute();
 }
 
-/** A command that was issued again takes the place of its first issue: a disputed one stays before it. Under the device's lock. */
-export async function passContentToReissue(queries: Queries, expiredId: string, command: WithContent): Promise<void> {
-  const content = contentOf(command);
-  if (!content) return;
-  // The insert of the new issue has taken it already, unless a disputed command has it.
-  const isFirst = sql<SqlBool>`claims.command_id in (${expiredId}, excluded.command_id)`;
-  await queries
-    .insertInto('claims')
-    .values({ ...content, command_id: command.id })
-    .onConflict((conflict) =>
-      conflict.columns(['merchant_id', 'kind', 'value']).doUpdateSet({
-        command_id: sql<string>`case when ${isFirst} then excluded.command_id else claims.command_id end`,
-        next_id: sql<string | null>`case when ${isFirst} then claims.next_id else excluded.command_id end`,
-      }),
-    )
-    .execute();
-}
-
-/** A disputed command is found before a newer one with its content, until the dispute is resolved. Under the device's lock. */
+/** A disputed command is found before a newer one with its content, until no dispute about that content is left. Under the device's lock. */
 export async function claimDisputedContent(queries: Queries, command: WithContent): Promise<void> {
   const content = contentOf(command);
   if (!content) return;
@@ -212,23 +196,30 @@ export async function claimDisputedContent(queries: Queries, command: WithConten
       conflict
         .columns(['merchant_id', 'kind', 'value'])
         .doUpdateSet({ command_id: command.id, next_id: sql<string>`claims.command_id` })
-        .where('claims.command_id', '!=', command.id),
+        // Another dispute keeps its place, and passes the content on when it is resolved.
+        .where(sql<SqlBool>`not exists (select 1 from commands equal where equal.id = claims.command_id and equal.state = 'disputed')`),
     )
     .execute();
 }
 
 /**
- * After the dispute is resolved, the content leads to the newer command again. Its repeats were answered 31 until now: if its outcome is not
- * delivered, a repeat is recognised for as long as after an answer 3.
+ * After the dispute is resolved, the content leads to another dispute about it, and after the last one to the newer command again. Its
+ * repeats were answered 31 until now: if its outcome is not delivered, a repeat is recognised for as long as after an answer 3.
  */
 export async function passContentOn(queries: Queries, command: WithContent): Promise<void> {
   const content = contentOf(command);
   if (!content) return;
+  const isOurs = (where: ExpressionBuilder<Schema, 'claims'>) => where.and({ ...content, command_id: command.id });
+  const other = await findDisputedEqual(queries, command);
+  if (other) {
+    const newest = sql<string>`coalesce(next_id, command_id)`;
+    await queries.updateTable('claims').set({ command_id: other, next_id: newest }).where(isOurs).execute();
+    return;
+  }
   const passed = await queries
     .updateTable('claims')
     .set((row) => ({ command_id: row.ref('next_id').$notNull(), next_id: null }))
-    .where((where) => where.and(content))
-    .where('command_id', '=', command.id)
+    .where(isOurs)
     .where('next_id', 'is not', null)
     .returning('command_id')
     .executeTakeFirst();
@@ -239,6 +230,20 @@ export async function passContentOn(queries: Queries, command: WithContent): Pro
     .where('id', '=', passed.command_id)
     .where('outcome_received_at', 'is', null)
     .execute();
+}
+
+/** Its id. Disputes are on the review list, whose index finds them. */
+async function findDisputedEqual(queries: Queries, { id, merchantId, deviceId, requestHash }: WithContent): Promise<string | undefined> {
+  const row = await queries
+    .selectFrom('commands')
+    .select('id')
+    .where(disputedOnly)
+    .where((where) => where.and({ merchant_id: merchantId, device_id: deviceId, request_hash: requestHash }))
+    .where('id', '!=', id)
+    .orderBy('issued_at')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.id;
 }
 
 export async function releaseContent(queries: Queries, command: WithContent): Promise<void> {

@@ -11,6 +11,8 @@ export interface CommandKind {
   extract?(report: JsonObject): Extracted;
   /** The report after an operator's decision that it was done: no device reported it, but later calls need these fields. */
   reportOfDecision?(command: Command, found: { operationId?: string | undefined; rrn?: string | undefined }): JsonObject;
+  /** The command that has its number, which a repeat of its call would join; throws if the number is another operation's [D125]. */
+  findHolder?(command: Command): Promise<Command | undefined>;
   /** Locks the rows that `onState` and `onExecuted` write, in the same transaction and before the command is changed [D142]. */
   hold?(queries: Queries, command: Command): Promise<void>;
   /** A dispute was resolved as executed: operations on the command during the dispute take effect. Same transaction. */

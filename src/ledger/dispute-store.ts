@@ -42,6 +42,8 @@ export async function dispute(
       review_since: sql<number>`coalesce(case when reviewed_at is null then review_since end, now_ms())`,
       review_reason: found.why,
       reviewed_at: null,
+      // What its caller has received is not its outcome: after the dispute, the same request finds it again.
+      outcome_received_at: null,
       document_state: sql`case when document_state = 'open' then null else document_state end`,
       // Undefined columns are not changed.
       outcome: found.outcome,

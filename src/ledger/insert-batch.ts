@@ -212,6 +212,7 @@ function locking(needs: readonly Need[]): RawBuilder<unknown> {
     sql`coalesce("lock"."decided_at", 0) <= "given"."confirmed_until"`,
     ...(needs.includes('document') ? [isFree('document')] : []),
     ...(needs.includes('receipt') ? [isFree('receipt')] : []),
+    ...(needs.includes('contents') ? [isBesideNoDispute] : []),
     ...(needs.includes('no invoice') ? [isOfNoInvoice] : []),
     ...(needs.includes('keys') ? [sql`("given"."takes_key" is null or ${isUnused('given.merchant_id', 'given.takes_key')})`] : []),
   ];
@@ -236,6 +237,13 @@ function isFitDocument(isNamedBySome: boolean): RawBuilder<unknown> {
 const isOfNoInvoice = sql`("given"."of_no_invoice" is null or not exists (
         select 1 from "invoices" where "invoices"."oid" = "given"."of_no_invoice"
           and coalesce("invoices"."merchant_id", '') = "given"."merchant_id" limit 1 offset 0
+      ))`;
+
+/** No equal request is disputed [D143]: this one may be its repeat, also under another key [D250]. */
+const isBesideNoDispute = sql`("given"."request_hash" is null or not exists (
+        select 1 from "claims" join "commands" as "equal" on "equal"."id" = "claims"."command_id" and "equal"."state" = 'disputed'
+        where "claims"."merchant_id" = "given"."merchant_id" and "claims"."kind" = 'content'
+          and "claims"."value" = ${contentValue(sql`"given"."device_id"`, sql`"given"."request_hash"`)} limit 1 offset 0
       ))`;
 
 /** The limit keeps PostgreSQL from turning it into a join: a plan made while the table is small would scan it for ever. */

@@ -52,6 +52,8 @@ export interface Ledger extends RunOrJoin, Review, Pick<KeyedCalls, 'findByKey' 
   /** The merchant's device, ready for commands; 30 otherwise. A connected device is cached for some seconds [D38]. */
   ownDevice(merchantId: string, deviceId: string): Promise<MerchantDevice>;
   find(commandId: string): Promise<Command | undefined>;
+  /** The command that has the number of this one; see CommandKind. */
+  findHolder(command: Command): Promise<Command | undefined>;
   /** An operator asks the device about a command. The answer settles an open command, or confirms or contradicts a settled one. */
   askDevice(command: Command, actor: string): Promise<Command>;
   /** The module that an API key must open to query the command. */
@@ -114,6 +116,7 @@ export function createLedger(deps: Deps): Ledger {
     },
     moduleOf: ({ name }) => operationOf(name).mode,
     find: (commandId) => findCommand(database.queries, commandId),
+    findHolder: async (command) => kinds[command.name]?.findHolder?.(command),
     async timelineOf(commandId) {
       await timeline.flush();
       return listEvents(database.queries, commandId);

@@ -6,9 +6,8 @@ import type { Database, Queries } from '../database/database.ts';
 import type { Recipient } from '../http/recipient.ts';
 import type { Module } from '../kernel/callers.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
-import { operationOf } from '../kernel/operations.ts';
 import { answerOf, type DeviceAnswer } from './answers.ts';
-import { findClaimant, mainNumberOf } from './claims.ts';
+import { findClaimant } from './claims.ts';
 import { type Command, commandColumns, paymentsOnly, toCommand } from './command.ts';
 import type { Ledger } from './ledger.ts';
 import { mayHaveHappened } from './standing.ts';
@@ -35,7 +34,7 @@ const unknownKey =
 
 interface StatusDeps {
   database: Database;
-  ledger: Pick<Ledger, 'lookAgain' | 'moduleOf' | 'outcomeDelivery'>;
+  ledger: Pick<Ledger, 'findHolder' | 'lookAgain' | 'moduleOf' | 'outcomeDelivery'>;
 }
 
 export async function operationStatus({ database, ledger }: StatusDeps, request: StatusRequest): Promise<DeviceAnswer> {
@@ -45,7 +44,9 @@ export async function operationStatus({ database, ledger }: StatusDeps, request:
   }
   const module = ledger.moduleOf(found);
   if (!request.modules.has(module)) throw new GatewayError('API_Key_Wrong_Product', `APIKey does not open the module ${module}.`);
-  const command = await ledger.lookAgain(await lastIssueOf(database.queries, found));
+  // A repeat under the key of a try that was not done gets the outcome of the command that has its number now [D125].
+  const holder = request.idempotencyKey === undefined || mayHaveHappened(found) ? undefined : await ledger.findHolder(found);
+  const command = await ledger.lookAgain(await lastIssueOf(database.queries, holder ?? found));
   ledger.outcomeDelivery.sent(command, request.recipient);
   const followers = await followersOf(database.queries, command);
   return answerOf(command, { followers, further: { Operation: command.name } });
@@ -63,19 +64,10 @@ function findOperation(queries: Queries, { merchantId, ...names }: OperationName
 
 async function findByKey(queries: Queries, merchantId: string, key: string): Promise<Command | undefined> {
   const entry = await findKey(queries, merchantId, key);
-  const own = entry?.subjectKind === 'command' ? await findCommand(queries, entry.subjectId) : undefined;
-  return own && ((await findJoined(queries, own)) ?? own);
+  return entry?.subjectKind === 'command' ? findCommand(queries, entry.subjectId) : undefined;
 }
 
-/** Of a try that was not done: the command that has its number now, whose outcome a repeat of the call gets too [D125]. */
-async function findJoined(queries: Queries, own: Command): Promise<Command | undefined> {
-  const main = mainNumberOf(own);
-  if (!main || mayHaveHappened(own)) return undefined;
-  const holder = await findClaimant(queries, own.merchantId, main.kind, main.number);
-  return holder?.name === own.name && holder.amountBani === own.amountBani ? holder : undefined;
-}
-
-/** The command that has the number; otherwise the newest attempt. */
+/** The command that has the number, a register's card charge included [D146]; otherwise the newest attempt. */
 export async function newestUnder(
   queries: Queries,
   merchantId: string,
@@ -83,8 +75,7 @@ export async function newestUnder(
   name: string,
 ): Promise<Command | undefined> {
   const holder = await findClaimant(queries, merchantId, column === 'document_nr' ? 'document' : 'receipt', name);
-  // A register that charged a card has the documentNr too [D146]: it is no payment on a terminal.
-  if (holder && (column === 'receipt_uid' || operationOf(holder.name).isPayment)) return holder;
+  if (holder) return holder;
   const ofName = queries.selectFrom('commands').select(commandColumns).where('merchant_id', '=', merchantId).where(column, '=', name);
   const named = column === 'document_nr' ? ofName.where(paymentsOnly) : ofName;
   const newest = await named.orderBy('issued_at', 'desc').limit(1).executeTakeFirst();

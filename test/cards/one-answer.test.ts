@@ -123,17 +123,6 @@ it('a keyed Pay that was refused is not answered so once another call has paid u
   expect(await pay('first')).toMatchObject({ code: 22, oid: second.oid, state: 'Closed' });
 });
 
-it('Operation/Status by the key of a refused Pay does not take a payment of another amount under its documentNr for it', async () => {
-  const documentNr = world.random.uuid();
-  const pay = (key: string, amountBani: number) =>
-    world.run(world.cards.pay({ ...call(), amountBani, documentNr, idempotency: idempotency(key) }));
-  world.onAnswer = (answer) => (answer.outcome === 'done' ? { ...answer, outcome: 'refused' } : answer);
-  const first = await pay('first', 1_000);
-  world.onAnswer = (answer) => answer;
-  expect((await pay('second', 2_000)).code).toBe(0);
-  expect(await statusOf({ idempotencyKey: 'first' })).toMatchObject({ code: 50, oid: first.oid, state: 'Refused' });
-});
-
 describe('when bank numbers restart and no payment has a documentNr', () => {
   async function twins() {
     const older = await paid(undefined, 'older');

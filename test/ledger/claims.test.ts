@@ -1,20 +1,27 @@
-// One command has a number, and one can wait for it. Further disputed ones must not be forgotten: their number would be free, and a Pay
-// under it could charge again [D143].
-import { expect, it } from 'vitest';
-import { findClaimant, reclaimNumbers, releaseNumbers } from '../../src/ledger/claims.ts';
+// One command has a number or content, and one can wait for it. Further ones that are disputed or were executed must not be forgotten: a Pay
+// under the number could charge again, an equal request without number could run beside a dispute [D143].
+import { describe, expect, it } from 'vitest';
+import type { Queries } from '../../src/database/database.ts';
+import {
+  claimDisputedContent,
+  findByContent,
+  findClaimant,
+  passContentOn,
+  reclaimNumbers,
+  releaseNumbers,
+} from '../../src/ledger/claims.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import { findCommand } from '../../src/ledger/store.ts';
 import { engines, openQuickDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 
-it.each(engines)('a number stays claimed until the last of four disputes under it is resolved as not executed, on %s', async (engine) => {
-  const { queries } = await openQuickDatabase(engine);
+/** So many payments under the number `n`, each disputed in turn. */
+async function disputes(queries: Queries, count: number) {
   const merchantId = (await seedMerchant(queries)).id;
   const deviceId = (await seedDevice(queries, merchantId)).id;
-  const claimant = () => findClaimant(queries, merchantId, 'document', 'n');
   const refused = { state: 'refused', settled_at: 1, settled_by: 'person', document_nr: 'n' } as const;
   const disputed: Command[] = [];
-  for (const issued_at of [1, 2, 3, 4]) {
+  for (let issued_at = 1; issued_at <= count; issued_at += 1) {
     const { id } = await seedCommand(queries, merchantId, deviceId, { ...refused, issued_at });
     await queries
       .updateTable('commands')
@@ -25,13 +32,79 @@ it.each(engines)('a number stays claimed until the last of four disputes under i
     await reclaimNumbers(queries, command);
     disputed.push(command);
   }
-  const [first, second, third, fourth] = disputed as [Command, Command, Command, Command];
-  expect((await claimant())?.id).toBe(first.id);
-  // First the one that waits, then the one that has the number: the two others are in no row of the claims until then.
-  for (const resolved of [second, first, fourth, third]) {
-    expect((await claimant())?.state).toBe('disputed');
-    await queries.updateTable('commands').set({ state: 'refused', reviewed_at: 2 }).where('id', '=', resolved.id).execute();
-    await releaseNumbers(queries, resolved);
-  }
-  expect(await claimant()).toBeUndefined();
+  const set = (command: Command, to: object) => queries.updateTable('commands').set(to).where('id', '=', command.id).execute();
+  return {
+    disputed,
+    refund: () => seedCommand(queries, merchantId, deviceId, { ...refused, name: 'Refund', state: 'done', settled_by: 'answer' }),
+    claimant: () => findClaimant(queries, merchantId, 'document', 'n'),
+    async asExecuted(command: Command) {
+      await set(command, { state: 'done', document_state: 'closed', reviewed_at: 2 });
+      await reclaimNumbers(queries, command);
+    },
+    async asNotExecuted(command: Command) {
+      await set(command, { state: 'refused', reviewed_at: 2 });
+      await releaseNumbers(queries, command);
+    },
+  };
+}
+
+describe.each(engines)('the number of several disputed payments, on %s', (engine) => {
+  it('stays claimed until the last of four disputes under it is resolved as not executed', async () => {
+    const { queries } = await openQuickDatabase(engine);
+    const { disputed, claimant, asNotExecuted } = await disputes(queries, 4);
+    const [first, second, third, fourth] = disputed as [Command, Command, Command, Command];
+    expect((await claimant())?.id).toBe(first.id);
+    // First the one that waits, then the one that has the number: the two others are in no row of the claims until then.
+    for (const resolved of [second, first, fourth, third]) {
+      expect((await claimant())?.state).toBe('disputed');
+      await asNotExecuted(resolved);
+    }
+    expect(await claimant()).toBeUndefined();
+  });
+
+  it('stays claimed for ever if the third was resolved as executed before the others were as not executed', async () => {
+    const { queries } = await openQuickDatabase(engine);
+    const { disputed, claimant, refund, asExecuted, asNotExecuted } = await disputes(queries, 3);
+    const [first, second, third] = disputed as [Command, Command, Command];
+    // Operations on the payment have its documentNr, and claim nothing.
+    for (let count = 0; count < 2; count += 1) await refund();
+    await asExecuted(third);
+    await asNotExecuted(first);
+    await asNotExecuted(second);
+    expect((await claimant())?.id).toBe(third.id);
+  });
 });
+
+it.each(engines)(
+  'a content leads to a disputed command until the last of three is resolved, and then to the newest one, on %s',
+  async (engine) => {
+    const { queries } = await openQuickDatabase(engine);
+    const merchantId = (await seedMerchant(queries)).id;
+    const deviceId = (await seedDevice(queries, merchantId)).id;
+    const row = { name: 'MoneyOut', request_hash: 'h', settled_at: 1, settled_by: 'person' } as const;
+    const seed = async (columns: object) => {
+      const { id } = await seedCommand(queries, merchantId, deviceId, { ...row, ...columns });
+      return (await findCommand(queries, id)) as Command;
+    };
+    const found = async () => (await findByContent(queries, { merchantId, deviceId, requestHash: 'h' }))?.id;
+    const older = [await seed({ state: 'refused', issued_at: 1 }), await seed({ state: 'refused', issued_at: 2 })];
+    const newest = await seed({ state: 'refused', issued_at: 3 });
+    const [first, second, third] = [older[0], newest, older[1]] as [Command, Command, Command];
+    const set = (command: Command, to: object) => queries.updateTable('commands').set(to).where('id', '=', command.id).execute();
+    const dispute = { state: 'disputed', disputed_from: 'refused', review_since: 1, review_reason: 'r' };
+    for (const command of [first, second, third]) {
+      await set(command, dispute);
+      await claimDisputedContent(queries, command);
+      expect(await found()).toBe(first.id);
+    }
+    for (const [resolved, next] of [
+      [second, first],
+      [first, third],
+      [third, newest],
+    ] as const) {
+      await set(resolved, { state: 'refused', reviewed_at: 2 });
+      await passContentOn(queries, resolved);
+      expect(await found()).toBe(next.id);
+    }
+  },
+);

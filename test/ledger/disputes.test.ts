@@ -295,8 +295,7 @@ describe('a resolution', () => {
     const command = await settled({ ...refused, request_hash: 'h' });
     const disputed = await compare(command, says('done', { operationId: '2' }));
     await disputes.resolve(disputed, as('done'));
-    const { merchantId: ofMerchant, deviceId } = command;
-    const equal = await findEqual(database.queries, { merchantId: ofMerchant, deviceId, requestHash: 'h' });
+    const equal = await findEqual(database.queries, { merchantId, deviceId, requestHash: 'h' });
     expect(equal?.command).toMatchObject({ id: command.id, state: 'done' });
   });
 
@@ -321,12 +320,13 @@ describe('a resolution', () => {
       expect(await found()).toBe(close.id);
     });
 
-    it('is found while it is disputed, although an equal one was begun under a key', async () => {
-      const first = await settled({ ...equal, outcome_received_at: 1 });
-      const disputed = await compare(first, says('done', { operationId: '2' }));
+    it('keeps an equal one under another key from being begun until it is resolved', async () => {
+      const disputed = await compare(await settled(equal), says('done', { operationId: '2' }));
       const keyed = { id: 'keyed', merchantId, deviceId, instanceId: 'i', name: 'Pay', args: {}, requestHash: 'h' } as const;
-      expect(await insertSent(database, { ...keyed, answerWithinMs: 1, journalId: undefined })).toMatchObject({ state: 'sent' });
-      expect(await found()).toBe(disputed.id);
+      const begun = () => insertSent(database, { ...keyed, answerWithinMs: 1, journalId: undefined });
+      expect([await begun(), await found()]).toEqual([undefined, disputed.id]);
+      await disputes.resolve(disputed, as('refused'));
+      expect(await begun()).toMatchObject({ state: 'sent' });
     });
   });
 

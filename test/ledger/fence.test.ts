@@ -1,6 +1,7 @@
 // Between commit and publish [D65]: whatever holds a gateway up there, nothing is published late, and never what was settled meanwhile.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Link } from '../../src/link/link.ts';
+import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
 let world: SaleWorld;
@@ -78,6 +79,28 @@ describe('a gateway that stalls between commit and publish', () => {
     await world.clock.advance(1_000);
     expect((await held).code).toBe(30);
     expect(await world.lastCommand()).toMatchObject({ state: 'never', settledBy: 'gateway' });
+  });
+});
+
+describe('a caller that leaves between the insert and the publish', () => {
+  it.each([
+    ['of a payment with a documentNr', 'named'],
+    ['of a payment that only its content identifies', 'unnamed'],
+  ])('%s: nothing is sent, and its repeat is a new attempt', async (_what, kind) => {
+    const terminal = await world.terminal();
+    const documentNr = kind === 'named' ? world.random.uuid() : undefined;
+    const call = { merchantId: world.merchantId, deviceId: terminal.id, amountBani: 1_000, documentNr, hashRequest: () => 'h' };
+    const caller = createFakeRecipient();
+    world.hook = ({ sql, when }) => {
+      if (when === 'after' && sql.includes('insert into "commands"')) caller.leave();
+      return undefined;
+    };
+    expect((await world.run(world.cards.pay({ ...call, recipient: caller }))).code).toBe(30);
+    world.hook = () => undefined;
+    expect(world.ledgerSends()).toEqual([]);
+    expect(await world.lastCommand()).toMatchObject({ state: 'never', settledBy: 'gateway' });
+    expect(await world.run(world.cards.pay(call))).toMatchObject({ code: 0, isRepeated: false });
+    expect(terminal.bank.charges()).toHaveLength(1);
   });
 });
 

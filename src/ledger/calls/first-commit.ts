@@ -6,7 +6,7 @@ import { claimKey, isUsed, moveKey } from '../../access/idempotency.ts';
 import type { Database, Queries } from '../../database/database.ts';
 import type { Link } from '../../link/link.ts';
 import { callerIsGone } from '../answers.ts';
-import { claimContent, passContentToReissue } from '../claims.ts';
+import { claimContent } from '../claims.ts';
 import { type Command, isUnclear } from '../command.ts';
 import { lockDevice } from '../device-lock.ts';
 import { type InsertedCommand, type InsertGroup, insertWithin, isTaken } from '../insert-batch.ts';
@@ -69,7 +69,6 @@ export function createFirstCommits({ database, link, instanceId, outcomeDelivery
       if (!command) return undefined;
       if (!idempotency) await claimContent(queries, command);
       await request.writeBeside?.(queries, command.id);
-      refuseIfGone(request);
       if (!idempotency) return command;
       const claim = { merchantId, ...idempotency, subjectKind: 'command', subjectId: fresh.id } as const;
       const claimed = await claimKey(queries, claim);
@@ -110,7 +109,7 @@ export function createFirstCommits({ database, link, instanceId, outcomeDelivery
         const fresh = { ...again, isOutcomeMissed: again.isOutcomeMissed || settled.outcomeMissedAtMs !== null };
         const command = await insertWithin(database.engine, queries, fresh);
         if (!command) throw new LostRace();
-        if (!idempotency) await passContentToReissue(queries, expired.id, command);
+        if (!idempotency) await claimContent(queries, command);
         await request.writeBeside?.(queries, id);
         if (idempotency) await moveKey(queries, request.merchantId, idempotency.key, expired.id, id);
         return command;
@@ -118,11 +117,7 @@ export function createFirstCommits({ database, link, instanceId, outcomeDelivery
   };
 }
 
-/**
- * A request whose caller has disconnected is not begun [D117]: while this process was paused, the caller may have repeated it at another
- * gateway, which answered it. Without number or key nothing shows that the two are the same; with one, the other gateway may have answered
- * that it was not and will not be done. From here on, the device lock and startBy prevent a second execution.
- */
+/** Saves the row of a command that would not be sent [D117]; the check before the publish decides (in-flight.ts). */
 function refuseIfGone({ recipient }: CommandRequest): void {
   if (recipient?.hasLeft()) throw callerIsGone();
 }

@@ -3,6 +3,7 @@
 // the database is back.
 //
 //   result of the link ... done, refused, never: settled     not-sent: `never`     silent, timeout: `unknown`, and Recall continues
+//   caller left .......... before the publish: nothing is sent, `never`; after it: the command continues
 //   `expired` ............ the clock offset was wrong and is corrected: issued again under a new id, if less than 10 s have passed [D65]
 import type { Database } from '../../database/database.ts';
 import { isDatabaseDown } from '../../database/errors.ts';
@@ -93,7 +94,7 @@ export class CommandsInFlight {
     let result: CarryResult | undefined;
     request.recipient?.onLeft(() => outcomeDelivery.callerLeft(command));
     try {
-      result = await this.#carry(command, request, deadlines);
+      result = hasLeft(request) ?? (await this.#carry(command, request, deadlines));
       if (result.kind === 'ended' && this.#mayGoOutAgain(command, result, deadlines)) {
         const nextDeadlines = link.deadlines(request.deviceId, request.answerWithinMs);
         const again = await this.#issueAgain(command, request, result);
@@ -172,4 +173,13 @@ export class CommandsInFlight {
       throw error;
     }
   }
+}
+
+/**
+ * Nothing is sent for a caller that has disconnected [D117]: while this process was paused, or waited for a lock, the caller may have
+ * repeated the request at another gateway, which answered it. Without number or key nothing shows that the two are the same; with one, the
+ * other gateway may have answered that it was not and will not be done. Checked in the same turn of the event loop in which it is sent.
+ */
+function hasLeft({ recipient }: CommandRequest): CarryResult | undefined {
+  return recipient?.hasLeft() ? { kind: 'not-sent', reason: 'The caller disconnected before the command was sent.' } : undefined;
 }

@@ -1,7 +1,8 @@
 // Which command a call repeats, searched before any other check [D60]: by its Idempotency-Key, by its number (documentNr, Receipt.Uid), and
 // by its content [D58].
 //
-// By content, for calls without a key: the newest equal command, as long as its caller lacks the outcome.
+// By content: while an equal command is disputed, 31, with a key or without. For calls without a key then the newest equal command, as long
+// as its caller lacks the outcome.
 //   the caller still waits for it ............ no repeat; the device is busy, 31
 //   the caller was answered 3 or has left .... a repeat, also after the settlement
 //   the answer is being sent ................. wait for the result; if it stays unknown, a repeat: better answered twice than charged twice
@@ -9,6 +10,7 @@
 import type { Database } from '../../database/database.ts';
 import { type Clock, sleep } from '../../kernel/clock.ts';
 import { equalIsDisputed } from '../answers.ts';
+import { type Content, findByContent } from '../claims.ts';
 import type { Command } from '../command.ts';
 import type { CommandCall } from './call.ts';
 import { findEqual } from './content-store.ts';
@@ -38,8 +40,15 @@ interface Deps {
 }
 
 export function createRepeats({ database, clock, outcomeDelivery, findByKey }: Deps): Repeats {
-  async function findByContent({ merchantId, deviceId, requestHash, idempotency }: CommandCall): Promise<Command | undefined> {
-    if (requestHash === undefined || idempotency) return undefined;
+  /** A new key does not show that the request is a new one: after a refusal, an ERP tries again under another key [D250]. */
+  async function refuseBesideDispute(content: Content): Promise<undefined> {
+    const equal = await findByContent(database.queries, content);
+    if (equal?.state === 'disputed') throw equalIsDisputed(equal);
+  }
+
+  async function findEqualRequest({ merchantId, deviceId, requestHash, idempotency }: CommandCall): Promise<Command | undefined> {
+    if (requestHash === undefined) return undefined;
+    if (idempotency) return refuseBesideDispute({ merchantId, deviceId, requestHash });
     for (const pauseMs of [...pausesMs, undefined]) {
       const equal = await findEqual(database.queries, { merchantId, deviceId, requestHash });
       if (!equal) return undefined;
@@ -69,7 +78,7 @@ export function createRepeats({ database, clock, outcomeDelivery, findByKey }: D
     async find(call) {
       const named = await findNamed(call);
       if (named) return named;
-      const command = await findByContent(call);
+      const command = await findEqualRequest(call);
       return command && { command, by: 'content' };
     },
   };
