@@ -1,7 +1,8 @@
 // What a device's answer makes of an open command, with the slice's own checks in the test's hand: settled, or on the review list.
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import type { Command } from '../../src/ledger/command.ts';
+import type { CommandEvent } from '../../src/ledger/command-event.ts';
 import type { Finding } from '../../src/ledger/rules.ts';
 import { createSettleGroup } from '../../src/ledger/settle-batch.ts';
 import { createSettlements, type Settlements } from '../../src/ledger/settling/settlement.ts';
@@ -16,6 +17,7 @@ let settlements: Settlements;
 let merchantId: string;
 let doubt: string | undefined;
 let doubted: object[];
+let events: Omit<CommandEvent, 'atMs'>[];
 
 beforeEach(async () => {
   const clock = createVirtualClock(1_000_000);
@@ -23,11 +25,12 @@ beforeEach(async () => {
   merchantId = (await seedMerchant(database.queries)).id;
   doubt = undefined;
   doubted = [];
+  events = [];
   settlements = createSettlements({
     database,
     clock,
     logger: quietLogger,
-    timeline: { add() {}, addCounted() {}, flush: async () => {} },
+    timeline: { add: (event) => events.push(event), addCounted() {}, flush: async () => {} },
     kinds: {
       Refund: {},
       Pay: {
@@ -87,4 +90,72 @@ it('a CloseDoc that was called refused while it ran is done when the device says
 it('a CloseDoc that was disputed and resolved as not executed is done when the device says so later', async () => {
   const resolved = { name: 'CloseDoc', state: 'refused', disputed_from: 'done', settled_at: 1, settled_by: 'person' };
   expect(await settlements.apply(await open(resolved), says('done', {}), 'recall')).toMatchObject({ state: 'done', settledBy: 'recall' });
+});
+
+it('a refusal and its report are stored without card numbers', async () => {
+  const refusal = { ...says('refused', { text: 'PAN 4111111111111111' }), reason: 'Declined: 4111111111111111' };
+  const now = await settlements.apply(await open(), refusal, 'answer');
+  expect(now.reason).toMatch(/^Declined: .*1111$/u);
+  expect(`${now.reason} ${now.report}`).not.toContain('4111111111111111');
+});
+
+describe('an answer that needs an operator', () => {
+  const cannotTell = 'The device cannot tell how the command ended.';
+  const reviewed = () => events.filter(({ step }) => step === 'review');
+  const listed = async (finding: Finding) => {
+    const command = await open({ state: 'unknown' });
+    return settlements.apply(command, finding, 'answer');
+  };
+
+  it('is listed once with its report, however often the device repeats it', async () => {
+    const told = says('unknown', { screen: 'dark' });
+    const now = await listed(told);
+    expect(now).toMatchObject({ state: 'unknown', reviewReason: cannotTell, endedUnknownAtMs: 1_000_000 });
+    expect(await settlements.apply(now, told, 'recall')).toEqual(now);
+    const detail = JSON.stringify({ why: cannotTell, outcome: 'unknown', report: { screen: 'dark' } });
+    expect(reviewed()).toEqual([{ commandId: now.id, step: 'review', detail }]);
+  });
+
+  it('is listed again for another reason', async () => {
+    const now = await listed(says('unknown'));
+    doubt = 'Another amount.';
+    expect(await settlements.apply(now, says('done'), 'recall')).toMatchObject({ reviewReason: 'Another amount.' });
+    expect(reviewed()).toHaveLength(2);
+  });
+
+  it('from another journal does not mean that the device has ended; the same from its own does, and is listed again', async () => {
+    const fromAnother = { ...says('unknown'), journalId: 'another' };
+    const now = await listed(fromAnother);
+    expect(now).toMatchObject({ reviewReason: cannotTell, endedUnknownAtMs: null });
+    expect(await settlements.apply(now, fromAnother, 'recall')).toEqual(now);
+    expect(reviewed()).toHaveLength(1);
+    expect(await settlements.apply(now, says('unknown'), 'recall')).toMatchObject({ endedUnknownAtMs: 1_000_000 });
+  });
+
+  it('is only compared if another gateway has settled the command since', async () => {
+    const command = await open({ state: 'unknown' });
+    await settlements.apply(command, says('refused'), 'answer');
+    expect(await settlements.apply(command, says('unknown'), 'recall')).toMatchObject({ state: 'refused', reviewSinceMs: null });
+    expect(reviewed()).toEqual([]);
+  });
+});
+
+describe('a command that another gateway has settled since it was read', () => {
+  const settledSince = async () => {
+    const command = await open();
+    const now = await settlements.apply(command, says('refused'), 'answer');
+    return { command, now };
+  };
+
+  it('is disputed by a report of done, with the number that later calls look for', async () => {
+    const { command } = await settledSince();
+    const now = await settlements.apply(command, says('done', { operationId: '7' }), 'recall');
+    expect(now).toMatchObject({ state: 'disputed', operationId: '7' });
+  });
+
+  it('becomes neither unknown nor never, and is returned as it is', async () => {
+    const { command, now } = await settledSince();
+    expect(await settlements.becomeUnknown(command, 0)).toEqual(now);
+    expect(await settlements.neverSent(command, 'The device is offline.')).toEqual(now);
+  });
 });

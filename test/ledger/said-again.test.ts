@@ -54,6 +54,7 @@ describe('a decision', () => {
   const yes = { state: 'done', reason: 'In the list.', actor: 'ana', operationId: '7', rrn: '8' } as const;
   const no = { ...yes, state: 'refused' } as const;
   const seen = { ...yes, closesReview: true } as const;
+  const notAllowed = (sentence: string) => ({ errorName: 'The_status_cannot_be_applied', message: expect.stringContaining(sentence) });
 
   it('that it was done is stored with the report that later calls need; that it was not, without one', async () => {
     const open = await command({ state: 'unknown' });
@@ -79,7 +80,7 @@ describe('a decision', () => {
     isRunning = true;
     const { decide } = reviewOf({}, async () => open);
     const open = await command({ state: 'unknown', answer_by: clock.now() - 120_000 });
-    await expect(decide(open.id, no)).rejects.toThrow('The device says that it is still carrying the command out');
+    await expect(decide(open.id, no)).rejects.toMatchObject(notAllowed('The device says that it is still carrying the command out'));
     // Too early is for the statement to say, and what the device itself has ended is not running.
     for (const overrides of [{ answer_by: clock.now() - 119_999 }, { answer_by: 0, ended_unknown_at: 1 }]) {
       await database.queries.updateTable('commands').set(overrides).execute();
@@ -94,7 +95,7 @@ describe('a decision', () => {
     const open = await command({ state: 'unknown', answer_by: 0, review_since: 1, review_reason: 'Silent.' });
     const { decide } = reviewOf({}, async () => open);
     said = { ...open, reviewReason: 'Another amount.' };
-    await expect(decide(open.id, no)).rejects.toThrow('reported something new: Another amount. Check it, then decide.');
+    await expect(decide(open.id, no)).rejects.toMatchObject(notAllowed('reported something new: Another amount. Check it, then decide.'));
     for (const heard of [open, { ...said, endedUnknownAtMs: 1 }, undefined]) {
       said = heard;
       expect(await decide(open.id, no)).toBe(open);
@@ -122,8 +123,17 @@ describe('a decision', () => {
         .execute();
       return undefined;
     });
-    await expect(decide(open.id, yes)).rejects.toThrow('The command is settled already: refused by recall.');
+    await expect(decide(open.id, yes)).rejects.toMatchObject(notAllowed('The command is settled already: refused by recall.'));
     expect(events).toEqual([]);
+  });
+
+  it('that comes too early is told when it is possible: two minutes after the last moment at which the device may begin', async () => {
+    const open = await command({ state: 'unknown', answer_by: Date.UTC(2026, 0, 1, 12) });
+    await expect(reviewOf().decide(open.id, no)).rejects.toMatchObject(notAllowed('decide it from 2026-01-01T12:02:00.000Z on'));
+  });
+
+  it('about an unknown command is answered so', async () => {
+    await expect(reviewOf().decide('none', yes)).rejects.toMatchObject({ errorName: 'Record_not_exist' });
   });
 
   it('about a settled command closes its review, with the caller’s writes in the same transaction, once', async () => {
