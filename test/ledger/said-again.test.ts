@@ -127,7 +127,7 @@ describe('a decision', () => {
     expect(events).toEqual([]);
   });
 
-  it('that comes too early is told when it is possible: two minutes after the last moment at which the device may begin', async () => {
+  it('that comes too early is refused, with the time when it is possible: two minutes after the last moment at which the device may begin', async () => {
     const open = await command({ state: 'unknown', answer_by: Date.UTC(2026, 0, 1, 12) });
     await expect(reviewOf().decide(open.id, no)).rejects.toMatchObject(notAllowed('decide it from 2026-01-01T12:02:00.000Z on'));
   });

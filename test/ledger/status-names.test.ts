@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { claimKey } from '../../src/access/idempotency.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { Module } from '../../src/kernel/callers.ts';
+import { GatewayError } from '../../src/kernel/error-codes.ts';
 import { operationOf } from '../../src/kernel/operations.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import { type OperationNames, operationStatus } from '../../src/ledger/operation-status.ts';
@@ -16,12 +17,14 @@ let database: Database;
 let merchantId: string;
 let sent: unknown[][];
 let lookAgain: (command: Command) => Promise<Command>;
+let findHolder: (id: string) => Promise<Command | undefined>;
 
 beforeEach(async () => {
   database = await memoryDatabase(createVirtualClock());
   merchantId = (await seedMerchant(database.queries)).id;
   sent = [];
   lookAgain = async (command) => command;
+  findHolder = async () => undefined;
 });
 
 /** On a device of its own, because a device runs one command at a time. */
@@ -38,6 +41,7 @@ const keep = (key: string, subjectId: string, subjectKind: 'command' | 'invoice'
 function status(names: OperationNames, { modules = ['POS', 'Fiscal'] as Module[], recipient = createFakeRecipient() } = {}) {
   const ledger = {
     lookAgain: (command: Command) => lookAgain(command),
+    findHolder: ({ id }: Command) => findHolder(id),
     moduleOf: ({ name }: Command) => operationOf(name).mode,
     outcomeDelivery: { sent: (...given: unknown[]) => void sent.push(given) },
   } as unknown as Parameters<typeof operationStatus>[0]['ledger'];
@@ -107,30 +111,30 @@ describe('a key', () => {
     await expect(status({ idempotencyKey: 'k' })).rejects.toMatchObject(unknown);
   });
 
-  it('of a try that was not done leads to the command that has its number now, as for a repeat of the call [D125]', async () => {
-    await keep('k', await seed({ ...refused, document_nr: 'n' }));
+  it('of a try that was not done leads to the command that has its number now, as a repeat of the call does [D251]', async () => {
+    const own = await seed({ ...refused, document_nr: 'n' });
+    await keep('k', own);
+    expect(await foundBy({ idempotencyKey: 'k' })).toBe(own);
     const other = await seed({ ...paid, document_nr: 'n' });
+    findHolder = async (id) => (id === own ? findCommand(database.queries, other) : undefined);
     expect(await foundBy({ idempotencyKey: 'k' })).toBe(other);
+    // By its own id it is answered about itself.
+    expect(await foundBy({ oid: own })).toBe(own);
+    findHolder = () => Promise.reject(new GatewayError('The_status_cannot_be_applied', 'Another amount.'));
+    expect(await foundBy({ idempotencyKey: 'k' })).toBe('The_status_cannot_be_applied');
   });
 
-  it.each<[string, Parameters<typeof seedCommand>[3], Parameters<typeof seedCommand>[3]]>([
-    ['of another amount', { ...refused, document_nr: 'n' }, { ...paid, document_nr: 'n', amount_bani: 1_001 }],
-    ['of a register', { ...refused, document_nr: 'n' }, { ...done, name: 'PrintReceipt', receipt_uid: 'n', card_bani: 5 }],
-    ['that is missing', { ...refused, document_nr: 'n' }, { ...paid, document_nr: 'other' }],
-    ['because it has no number', { ...refused, name: 'Refund' }, { ...done, name: 'Refund' }],
-  ])('of a try that was not done leads to no command %s', async (_what, own, other) => {
-    const id = await seed(own);
-    await keep('k', id);
-    await seed(other);
-    expect(await foundBy({ idempotencyKey: 'k' })).toBe(id);
-  });
-
-  it('of a disputed try leads to that one, also while another command has its number', async () => {
-    await seed({ ...paid, document_nr: 'n' });
-    const id = await seed({ ...refused, state: 'disputed', document_nr: 'n' });
-    await keep('k', id);
-    expect(await foundBy({ idempotencyKey: 'k' })).toBe(id);
-  });
+  it.each(['sent', 'unknown', 'done', 'disputed'] as const)(
+    'of a command that is %s leads to that one, whatever has its number',
+    async (state) => {
+      const settled = { done: { ...paid, state }, disputed: { ...done, state } }[String(state)] ?? { state };
+      const id = await seed({ ...settled, document_nr: 'n' });
+      await keep('k', id);
+      const other = await seed({ ...paid, document_nr: 'other' });
+      findHolder = () => findCommand(database.queries, other);
+      expect(await foundBy({ idempotencyKey: 'k' })).toBe(id);
+    },
+  );
 });
 
 describe('a documentNr', () => {
@@ -144,9 +148,15 @@ describe('a documentNr', () => {
     expect(await foundBy({ documentNr: 'n' })).toBe(first);
   });
 
-  it('under which a register charged a card is that of no payment on a terminal [D146]', async () => {
+  it('under which a register charged a card leads to the receipt, for a key that opens the module Fiscal [D251]', async () => {
     const receipt = await seed({ ...done, name: 'PrintReceipt', receipt_uid: 'n', card_bani: 5 });
-    await expect(status({ documentNr: 'n' })).rejects.toMatchObject(unknown);
-    expect(await foundBy({ receiptUid: 'n' })).toBe(receipt);
+    expect([await foundBy({ documentNr: 'n' }), await foundBy({ receiptUid: 'n' })]).toEqual([receipt, receipt]);
+    await expect(status({ documentNr: 'n' }, { modules: ['POS'] })).rejects.toMatchObject({ errorName: 'API_Key_Wrong_Product' });
+  });
+
+  it('of attempts alone is that of the newest payment: a refund under it is another operation', async () => {
+    const payment = await seed({ ...refused, document_nr: 'n', issued_at: 1 });
+    await seed({ ...refused, name: 'Refund', document_nr: 'n', issued_at: 2 });
+    expect(await foundBy({ documentNr: 'n' })).toBe(payment);
   });
 });
