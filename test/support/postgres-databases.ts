@@ -111,7 +111,7 @@ function preparedTemplate(): Promise<string> {
 /** Test processes that start together take turns. */
 async function prepareTemplate(): Promise<string> {
   const checksums = readMigrations(migrationsDir).map((migration) => migration.checksum);
-  const name = `tillgate_template_${createHash('sha256').update(checksums.join()).digest('hex').slice(0, 16)}`;
+  const name = `tillgate_tests_${createHash('sha256').update(checksums.join()).digest('hex').slice(0, 16)}`;
   await asAdmin(async (admin) => {
     await admin.query('select pg_advisory_lock(20260102)');
     try {
@@ -123,12 +123,39 @@ async function prepareTemplate(): Promise<string> {
       await admin.query(`create database ${draft}`);
       const database = await openDatabase({ url: urlOf(draft), role: 'gateway', clock: systemClock, logger: quietLogger });
       await database.close();
+      await inDatabase(draft, addDroppedChecks);
       await admin.query(`alter database ${draft} rename to ${name}`);
     } finally {
       await admin.query('select pg_advisory_unlock(20260102)');
     }
   });
   return name;
+}
+
+/** The checks that the schema keeps on SQLite alone, for speed [D242]: a mistake of the program fails a test on PostgreSQL as well. */
+async function addDroppedChecks(client: pg.Client): Promise<void> {
+  const schema = readMigrations(migrationsDir)
+    .map(({ text }) => text)
+    .join('\n');
+  for (const [, table = '', drops = ''] of schema.matchAll(/^alter table (\w+) (drop constraint .*);$/gm))
+    for (const [, name = ''] of drops.matchAll(/drop constraint (\w+)/g)) {
+      const condition = conditionOf(schema, name);
+      if (condition !== undefined) await client.query(`alter table ${table} add constraint ${name} check ${condition}`);
+    }
+}
+
+/** The text in the parentheses of a check, with them; undefined for another constraint. */
+function conditionOf(schema: string, name: string): string | undefined {
+  const [head] = schema.match(new RegExp(`constraint ${name} check (?=\\()`)) ?? [];
+  if (head === undefined) return undefined;
+  const from = schema.indexOf(head) + head.length;
+  let depth = 0;
+  for (let at = from; at < schema.length; at += 1) {
+    if (schema[at] === '(') depth += 1;
+    if (schema[at] === ')') depth -= 1;
+    if (depth === 0) return schema.slice(from, at + 1);
+  }
+  throw new Error(`The parentheses of the check ${name} do not close.`);
 }
 
 function newName(): string {
