@@ -350,7 +350,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     kind: 'guards',
     harm: 'double charge',
     edits: [
-      { room: ledger, find: "  return state !== 'done' && (document !== null", instead: '  return (document !== null' },
+      { room: ledger, find: "  return state !== 'done' && document !== null", instead: '  return document !== null' },
       {
         room: ledger,
         find: `'document', "new"."document", "new"."id" from \${rows} where "new"."state" <> 'done'`,

@@ -128,8 +128,9 @@ function stepsOf(rows: readonly Row[]): Step[] {
   return (Object.keys(needed) as Step[]).filter((step) => needed[step]);
 }
 
-function givesBack({ state, document, receipt }: Row): boolean {
-  return state !== 'done' && (document !== null || receipt !== null);
+/** Every number is a `document`: a receipt's Uid is the number of its card charge, too [D146]. */
+function givesBack({ state, document }: Row): boolean {
+  return state !== 'done' && document !== null;
 }
 
 type Write = (home: Home, rows: GivenText, steps: readonly Step[], waits: LockWait) => Promise<Settled[]>;
@@ -244,7 +245,7 @@ function toRow({ command, settlement }: SettledCommand): Row {
     opens_document: isPayment && isDone ? 1 : 0,
     voids: isVoid(command),
     // The state that its document must have. As a literal in the statement, PostgreSQL would plan a scan while the table is small.
-    closes: effect === 'close' && isDone && command.targetId !== null ? 'open' : null,
+    closes: effect === 'close' && isDone ? 'open' : null,
     was_accepted: wasAccepted ? 1 : 0,
     reissued_as: reissuedAs ?? null,
     ...numbersOf(command),

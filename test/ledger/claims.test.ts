@@ -15,11 +15,14 @@ import { findCommand } from '../../src/ledger/store.ts';
 import { engines, openQuickDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 
-/** So many payments under the number `n`, each disputed in turn. */
-async function disputes(queries: Queries, count: number) {
+const payments = { name: 'Pay', document_nr: 'n' } as const;
+const prints = { name: 'PrintReceipt', receipt_uid: 'n' } as const;
+
+/** So many operations under the number `n`, each disputed in turn. */
+async function disputes(queries: Queries, count: number, numbered: typeof payments | typeof prints = payments) {
   const merchantId = (await seedMerchant(queries)).id;
   const deviceId = (await seedDevice(queries, merchantId)).id;
-  const refused = { state: 'refused', settled_at: 1, settled_by: 'person', document_nr: 'n' } as const;
+  const refused = { state: 'refused', settled_at: 1, settled_by: 'person', ...numbered } as const;
   const disputed: Command[] = [];
   for (let issued_at = 1; issued_at <= count; issued_at += 1) {
     const { id } = await seedCommand(queries, merchantId, deviceId, { ...refused, issued_at });
@@ -36,7 +39,7 @@ async function disputes(queries: Queries, count: number) {
   return {
     disputed,
     refund: () => seedCommand(queries, merchantId, deviceId, { ...refused, name: 'Refund', state: 'done', settled_by: 'answer' }),
-    claimant: () => findClaimant(queries, merchantId, 'document', 'n'),
+    claimant: () => findClaimant(queries, merchantId, numbered.name === 'Pay' ? 'document' : 'receipt', 'n'),
     async asExecuted(command: Command) {
       await set(command, { state: 'done', document_state: 'closed', reviewed_at: 2 });
       await reclaimNumbers(queries, command);
@@ -48,19 +51,22 @@ async function disputes(queries: Queries, count: number) {
   };
 }
 
-describe.each(engines)('the number of several disputed payments, on %s', (engine) => {
-  it('stays claimed until the last of four disputes under it is resolved as not executed', async () => {
-    const { queries } = await openQuickDatabase(engine);
-    const { disputed, claimant, asNotExecuted } = await disputes(queries, 4);
-    const [first, second, third, fourth] = disputed as [Command, Command, Command, Command];
-    expect((await claimant())?.id).toBe(first.id);
-    // First the one that waits, then the one that has the number: the two others are in no row of the claims until then.
-    for (const resolved of [second, first, fourth, third]) {
-      expect((await claimant())?.state).toBe('disputed');
-      await asNotExecuted(resolved);
-    }
-    expect(await claimant()).toBeUndefined();
-  });
+describe.each(engines)('the number of several disputed operations, on %s', (engine) => {
+  it.each([payments, prints])(
+    'of $name stays claimed until the last of four disputes under it is resolved as not executed',
+    async (numbered) => {
+      const { queries } = await openQuickDatabase(engine);
+      const { disputed, claimant, asNotExecuted } = await disputes(queries, 4, numbered);
+      const [first, second, third, fourth] = disputed as [Command, Command, Command, Command];
+      expect((await claimant())?.id).toBe(first.id);
+      // First the one that waits, then the one that has the number: the two others are in no row of the claims until then.
+      for (const resolved of [second, first, fourth, third]) {
+        expect((await claimant())?.state).toBe('disputed');
+        await asNotExecuted(resolved);
+      }
+      expect(await claimant()).toBeUndefined();
+    },
+  );
 
   it('stays claimed for ever if the third was resolved as executed before the others were as not executed', async () => {
     const { queries } = await openQuickDatabase(engine);
@@ -106,5 +112,8 @@ it.each(engines)(
       await passContentOn(queries, resolved);
       expect(await found()).toBe(next.id);
     }
+    // Its repeats were answered 31 so far: from now on one gets its outcome, for as long as after an answer 3.
+    expect((await findCommand(queries, newest.id))?.outcomeMissedAtMs).not.toBeNull();
+    expect((await findCommand(queries, first.id))?.outcomeMissedAtMs).toBeNull();
   },
 );

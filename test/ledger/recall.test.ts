@@ -315,6 +315,18 @@ describe('a device that is asked about a settled command', () => {
     expect(questions.map(({ asked: { name } }) => name)).toEqual(['LastTransaction', 'LastTransaction']);
   });
 
+  it('by a person is compared with its answer, and asked nothing if it keeps no journal: its last transaction proves no refusal', async () => {
+    const decided = await settled();
+    const asking = recall.recheck(decided);
+    await clock.settle();
+    questions[0]?.answer(final);
+    expect(await asking).toMatchObject({ id: decided.id, state: 'done' });
+    expect(said).toEqual([['apply', decided.id, 'done', 'recall']]);
+    const plain = await settled({ journal_id: null });
+    expect(await recall.recheck(plain)).toBe(plain);
+    expect(questions).toHaveLength(1);
+  });
+
   it('leaves it unchanged when it does not answer', async () => {
     const asked = await settled();
     const asking = recall.recheck(asked);

@@ -157,6 +157,18 @@ describe('an equal command', () => {
     expect(await repeated()).toEqual([id, 'content', 0]);
   });
 
+  it.each([undefined, { key: 'new', requestHash: 'h' }])(
+    'that is disputed lets none begin beside it, whatever its key: %j',
+    async (idempotency) => {
+      const id = await command({ ...done(), state: 'disputed' });
+      const repeats = createRepeats({ database, clock, outcomeDelivery: { statusOf: () => undefined }, findByKey: async () => keyed });
+      const finding = repeats.find(call(idempotency && { idempotency }));
+      await expect(finding).rejects.toMatchObject({ errorName: 'Device_Busy', fields: { OID: id } });
+      expect(await repeats.find(call({ requestHash: 'other' }))).toBeUndefined();
+      expect(await repeats.find(call({ requestHash: undefined }))).toBeUndefined();
+    },
+  );
+
   it('is the newest of several', async () => {
     await command({ ...done(), outcome_missed_at: 1, issued_at: 1 });
     const newest = await command({ ...done(), outcome_missed_at: 1, issued_at: 3 });

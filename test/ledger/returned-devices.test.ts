@@ -55,7 +55,7 @@ describe.each(engines)('devices that are back, on %s', (engine) => {
     await untilIdle(database);
     asked.length = 0;
     const back = (id: string) => seen(id, snapshot({ lastSeenAtMs: clock.now() }));
-    return { clock, database, merchantId, deviceId, otherId, asked, rechecked, back };
+    return { clock, database, merchantId, deviceId, otherId, asked, rechecked, recovery, back };
   }
 
   it('are looked up many at a time, with one statement in progress', async () => {
@@ -86,5 +86,17 @@ describe.each(engines)('devices that are back, on %s', (engine) => {
     const { id } = await seedCommand(database.queries, merchantId, deviceId, decided);
     back(deviceId);
     await expect.poll(() => rechecked).toEqual([id]);
+  });
+
+  it('are not looked up any more once the gateway stops', async () => {
+    const { database, deviceId, otherId, recovery, back } = await setUp();
+    const statements = vi.spyOn(database.queries, 'executeQuery');
+    back(deviceId);
+    back(otherId);
+    recovery.stop();
+    await untilIdle(database);
+    // Those of the first device, whose search was under way.
+    expect(statements.mock.calls.length).toBe(2);
+    statements.mockRestore();
   });
 });

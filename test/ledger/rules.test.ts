@@ -112,6 +112,21 @@ describe('an answer after the settlement', () => {
     expect(compareWithSettled(decided, finding(outcome))).toBe(expected);
   });
 
+  it.each<[EndingOutcome, string]>([
+    ['refused', 'dispute'],
+    ['never', 'dispute'],
+    ['done', 'dispute'],
+    ['unknown', 'agrees'],
+  ])(
+    '%s: a disputed command stays disputed by it, and is flagged by a no if the device itself reported that it did it',
+    (outcome, expected) => {
+      const disputed = (reported: EndingOutcome | null) => command({ state: 'disputed', settledBy: 'person', outcome: reported });
+      expect(compareWithSettled(disputed(null), finding(outcome))).toBe(expected);
+      const isNo = outcome === 'refused' || outcome === 'never';
+      expect(compareWithSettled(disputed('done'), finding(outcome))).toBe(isNo ? 'flag' : expected);
+    },
+  );
+
   it('with another operation of the bank is flagged; with the same one, or where none was known, it agrees', () => {
     const settled = (report: object | null) => command({ state: 'done', report: report && JSON.stringify(report) });
     const said = (report: JsonObject | undefined) => finding('done', { report });

@@ -132,7 +132,7 @@ it('a call that repeats nothing and takes the longer way is no repeat', async ()
 
 describe('a call that nothing can stand beside', () => {
   it('goes straight to the insert, marked as a first attempt without a look-up', async () => {
-    expect(await ledger.run(single(), planned())).toMatchObject({ command: { id: 'new' }, isRepeated: false });
+    expect(await ledger.run(single(), planned())).toMatchObject({ command: { id: 'new' }, isEarlier: false, isRepeated: false });
     expect([looks, ran]).toMatchObject([0, [{ merchantId, deviceId, name: 'Refund', isFirstTry: true }]]);
   });
 

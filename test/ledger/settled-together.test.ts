@@ -91,6 +91,24 @@ it('each gives back its own number, is found by its bank number, or stays to be 
   expect(await queries.selectFrom('decisions').select('command_id').execute()).toEqual([{ command_id: decision.id }]);
 });
 
+it('a refused one passes its number to the dispute that waits for it, also beside others that keep theirs', async () => {
+  const [made, declined] = [await payment('made'), await payment('declined')];
+  const disputed = await open({ name: 'Pay', state: 'disputed', settled_at: 1, settled_by: 'person' });
+  const { queries } = database;
+  await queries.updateTable('claims').set({ next_id: disputed.id }).where('value', '=', 'declined').execute();
+  expect(await settle(done(made, { operationId: '7' }), done(declined, refused))).toBe(1);
+  expect(await queries.selectFrom('claims').select(['value', 'command_id', 'next_id']).orderBy('value').execute()).toEqual([
+    { value: 'declined', command_id: disputed.id, next_id: null },
+    { value: 'made', command_id: made.id, next_id: null },
+  ]);
+});
+
+it('a CloseDoc without a payment closes no document', async () => {
+  const { id } = await open(paid);
+  await settle(done(await open({ name: 'CloseDoc' })));
+  expect((await findCommand(database.queries, id))?.documentState).toBe('open');
+});
+
 it('a CloseDoc that was refused leaves the document open', async () => {
   const { id } = await open(paid);
   await settle(done(await open({ name: 'CloseDoc', target_id: id }), refused));

@@ -6,7 +6,7 @@ import { deadAfterMs } from '../../src/database/instances.ts';
 import { findEqual, writeMissed, writeReceived } from '../../src/ledger/calls/content-store.ts';
 import type { Content } from '../../src/ledger/claims.ts';
 import { memoryDatabase } from '../support/engines.ts';
-import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { seedCommand, seedDevice, seedInvoice, seedMerchant } from '../support/fixtures.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 const tenMinutesMs = 600_000;
@@ -82,6 +82,25 @@ it.each(['CloseDay', 'Report'])('is no %s after which its device did anything bu
   expect(await found()).toBe(id);
   await later({ name: 'MoneyIn' });
   expect(await found()).toBeUndefined();
+});
+
+it('is no close after which an invoice was paid at its device by its QR [D149]', async () => {
+  const id = await refused({ name: 'CloseDay', state: 'done', issued_at: clock.now() });
+  const paid = { state: 2, receipt_id: 'r', scanned_at: clock.now() } as const;
+  await seedInvoice(database.queries, merchantId, { ...paid, paid_device_id: deviceId, ended_at: clock.now() });
+  await clock.advance(1);
+  const { id: other } = await seedDevice(database.queries, merchantId);
+  await seedInvoice(database.queries, merchantId, { ...paid, paid_device_id: other, ended_at: clock.now() });
+  expect(await found()).toBe(id);
+  await seedInvoice(database.queries, merchantId, { ...paid, paid_device_id: deviceId, ended_at: clock.now() });
+  expect(await found()).toBeUndefined();
+});
+
+it('is no close, and its device did something since: that changes nothing', async () => {
+  const id = await refused({ state: 'done', issued_at: clock.now() });
+  await clock.advance(1);
+  await refused({ request_hash: null, state: 'done', name: 'MoneyIn', issued_at: clock.now() });
+  expect(await found()).toBe(id);
 });
 
 it('includes whether its gateway is alive: not if it stopped, has no heartbeat or was removed', async () => {

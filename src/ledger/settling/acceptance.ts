@@ -77,12 +77,12 @@ export function createAcceptances({ database, clock, logger, onSettledAsNever }:
   }
 
   async function mark(ids: string[]): Promise<void> {
-    if (ids.length === 0) return;
+    const [only, ...others] = ids;
+    if (only === undefined) return;
     const marked = new Set((await markAccepted(database, ids)).map(({ id }) => id));
     for (const id of marked) unwritten.delete(id);
-    const [only] = ids;
     // An unmarked id of several is checked alone the next time.
-    const unmarked = ids.length > 1 || only === undefined || marked.has(only) ? undefined : await findCommand(database.queries, only);
+    const unmarked = others.length > 0 || marked.has(only) ? undefined : await findCommand(database.queries, only);
     if (unmarked?.state === 'never' && unmarked.acceptedAtMs === null) await onSettledAsNever(unmarked);
   }
 

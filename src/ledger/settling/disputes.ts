@@ -61,7 +61,7 @@ export function createDisputes({ database, logger, timeline, changeState }: Deps
     sentence: string,
     report?: JsonObject,
   ) {
-    const other = settled.state === 'disputed' ? undefined : await otherHolder(queries, settled);
+    const other = await otherHolder(queries, settled);
     const why = other ? `${sentence} Another operation was begun under the same number since (${other}): it may be done twice.` : sentence;
     const changed = await changeState({
       command: settled,
