@@ -1,6 +1,6 @@
 // An invoice of which only the small row is left: what its QR still answers, and where a late payment goes [D66].
 import { expect, it } from 'vitest';
-import { listOrphans } from '../../src/cabinet/sales/stored-invoice.ts';
+import { listOrphans } from '../../src/cabinet/sales/orphans.ts';
 import { removableInvoices } from '../../src/removal/invoices.ts';
 import { anybody, codeOf, openShop, orphanRows, receipt, template } from '../invoices/shop.ts';
 import { engines, openTestDatabase } from '../support/engines.ts';

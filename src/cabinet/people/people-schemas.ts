@@ -5,14 +5,13 @@ import { knownBrowserMs } from '../../access/people/known-browsers.ts';
 import type { Person } from '../../access/people/own-account.ts';
 import type { People } from '../../access/people/people.ts';
 import type { NewSession } from '../../access/people/sessions.ts';
-import type { ListedUser } from '../../access/people/users.ts';
 import { textField } from '../../http/schemas.ts';
 import { setCookie } from '../../http/session-cookie.ts';
 import { viewerOf } from '../../http/viewer.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
-import { isoTime } from '../../kernel/moments.ts';
 import { networkOf } from '../../kernel/network-of.ts';
 import { exampleIds, exampleTime, moment } from '../shared-schemas.ts';
+import { shownRow } from '../shown-row.ts';
 
 export interface PeopleRoutesDeps {
   people: People;
@@ -60,10 +59,6 @@ export const exampleUser = {
   createdAt: exampleTime,
 };
 
-export function shownUser({ createdAtMs, ...user }: ListedUser) {
-  return { ...user, createdAt: isoTime(createdAtMs) };
-}
-
 export function originOf(request: FastifyRequest): { address: string; agent: string } {
   return { address: networkOf(request.ip), agent: request.headers['user-agent'] ?? '' };
 }
@@ -92,5 +87,5 @@ export async function welcome(
   const value = await deps.people.browsers.sign(userId);
   setCookie(request, reply, deps, 'browser', { value, lifetimeMs: knownBrowserMs });
   const user = await deps.people.findUser(userId);
-  return { user: user && shownUser(user) };
+  return { user: user && shownRow(user) };
 }

@@ -11,6 +11,7 @@ import { invalidRequest } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { addRoute } from '../add-route.ts';
 import { exampleIds, exampleTime, listOf, moment } from '../shared-schemas.ts';
+import { shownRow } from '../shown-row.ts';
 import {
   codeField,
   emailField,
@@ -20,7 +21,6 @@ import {
   passwordField,
   personOf,
   setSessionCookie,
-  shownUser,
   userFields,
   welcome,
 } from './people-schemas.ts';
@@ -74,7 +74,7 @@ function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
       const viewer = optionalViewerOf(request);
       const user = viewer?.userId === undefined ? undefined : await people.findUser(viewer.userId);
       return {
-        user: user && shownUser(user),
+        user: user && shownRow(user),
         confirmedUntil: viewer && user && isoTime(people.confirmedUntilMs(viewer)),
         needsTotp: user && viewer?.needsTotp,
         isSandbox,
@@ -165,14 +165,7 @@ function registerSessionList(app: RouteApp, { people }: PeopleRoutesDeps): void 
       const asked = viewer.role === 'operator' ? request.query.userId?.toLowerCase() : undefined;
       const sessions = await people.listSessions(asked ?? personOf(request).userId);
       return {
-        sessions: sessions.map(({ id, createdAtMs, expiresAtMs, address, agent }) => ({
-          id,
-          isThis: id === viewer.sessionId,
-          createdAt: isoTime(createdAtMs),
-          expiresAt: isoTime(expiresAtMs),
-          address,
-          agent,
-        })),
+        sessions: sessions.map(({ userId: _userId, ...session }) => ({ ...shownRow(session), isThis: session.id === viewer.sessionId })),
       };
     },
   });
@@ -218,8 +211,8 @@ function registerLinks(app: RouteApp, deps: PeopleRoutesDeps): void {
       'Record_not_exist',
     ),
     handle: async (request) => {
-      const { expiresAtMs, subject: _subject, ...link } = await people.readLink(request.body.token);
-      return { ...link, expiresAt: isoTime(expiresAtMs) };
+      const { subject: _subject, ...link } = await people.readLink(request.body.token);
+      return shownRow(link);
     },
   });
 

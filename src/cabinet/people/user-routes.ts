@@ -10,6 +10,7 @@ import { isoTime } from '../../kernel/moments.ts';
 import { addRoute } from '../add-route.ts';
 import { scopeOf } from '../own-rows.ts';
 import { listOf, merchantQuery } from '../shared-schemas.ts';
+import { shownRow } from '../shown-row.ts';
 import {
   codeField,
   emailField,
@@ -21,7 +22,6 @@ import {
   personOf,
   roleField,
   setSessionCookie,
-  shownUser,
   userFields,
 } from './people-schemas.ts';
 
@@ -64,7 +64,7 @@ function registerUsers(app: RouteApp, { people }: PeopleRoutesDeps): void {
       const { merchantId, cursor, limit = 50 } = request.query;
       const users = await people.listUsers({ merchantId: scopeOf(request, merchantId), after: cursor, limit: limit + 1 });
       const page = users.slice(0, limit);
-      return { users: page.map(shownUser), next: users.length > limit ? cursorOf(page[limit - 1] as ListedUser) : undefined };
+      return { users: page.map(shownRow), next: users.length > limit ? cursorOf(page[limit - 1] as ListedUser) : undefined };
     },
   });
 
@@ -84,7 +84,7 @@ function registerUsers(app: RouteApp, { people }: PeopleRoutesDeps): void {
       // A merchant's user invites to their own merchant; an operator names it.
       const own = wanted.role === 'operator' || wanted.allMerchants === true ? merchantId : scopeOf(request, merchantId);
       const { user, link, expiresAtMs } = await people.createUser(viewerOf(request), { ...wanted, merchantId: own });
-      return { user: shownUser(user), link, linkExpiresAt: isoTime(expiresAtMs) };
+      return { user: shownRow(user), link, linkExpiresAt: isoTime(expiresAtMs) };
     },
   });
 
@@ -121,7 +121,7 @@ function registerUserChanges(app: RouteApp, { people }: PeopleRoutesDeps): void 
       const wanted = { ...change, merchantId: merchantId?.toLowerCase() };
       const { link, expiresAtMs } = await people.changeUser(viewerOf(request), id, wanted);
       const user = await people.findUser(id);
-      return { user: user && shownUser(user), link, linkExpiresAt: expiresAtMs === undefined ? undefined : isoTime(expiresAtMs) };
+      return { user: user && shownRow(user), link, linkExpiresAt: expiresAtMs === undefined ? undefined : isoTime(expiresAtMs) };
     },
   });
 

@@ -13,6 +13,7 @@ import { isoTime, parseMoment } from '../../kernel/moments.ts';
 import { addRoute } from '../add-route.ts';
 import { nextField, scopeOfView } from '../list-fields.ts';
 import { defaultPage, exampleIds, exampleTime, listOf, moment, pageFields } from '../shared-schemas.ts';
+import { shownRow } from '../shown-row.ts';
 import { listCallbackPage } from '../views/lists/callbacks-list.ts';
 import { readCursor, writeCursor } from '../views/lists/cursor.ts';
 import { hideLogin } from '../views/sale/hidden-login.ts';
@@ -67,11 +68,6 @@ const attemptFields = {
 const maxAttempts = 5_000;
 const lastFields = { status: Type.Optional(Type.Integer()), error: Type.Optional(Type.String()), durationMs: Type.Integer() };
 
-function shownLast(attempt: { status: number | null; error: string | null; durationMs: number } | undefined) {
-  if (!attempt) return undefined;
-  return { status: attempt.status ?? undefined, error: attempt.error ?? undefined, durationMs: attempt.durationMs };
-}
-
 const exampleCallback = {
   id: exampleIds.callback,
   merchantId: exampleIds.merchant,
@@ -85,15 +81,7 @@ const exampleCallback = {
   endedAt: exampleTime,
 };
 
-function shown({ nextAttemptAtMs, createdAtMs, endedAtMs, url, ...callback }: ListedCallback) {
-  return {
-    ...callback,
-    url: hideLogin(url),
-    createdAt: isoTime(createdAtMs),
-    nextAttemptAt: isoTime(nextAttemptAtMs),
-    endedAt: isoTime(endedAtMs),
-  };
-}
+const shown = (callback: ListedCallback) => ({ ...shownRow(callback), url: hideLogin(callback.url) });
 
 export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: CallbackRoutesDeps): void {
   addRoute(app, 'GET /callbacks', 'listCallbacks', {
@@ -115,9 +103,11 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
         page.callbacks.map(({ id }) => id),
         maxAttempts,
       );
-      const lastOf = new Map(attempts.map(({ callbackId, ...attempt }) => [callbackId, attempt]));
+      const lastOf = new Map(
+        attempts.map(({ callbackId, status, error, durationMs }) => [callbackId, shownRow({ status, error, durationMs })]),
+      );
       return {
-        callbacks: page.callbacks.map((callback) => ({ ...shown(callback), last: shownLast(lastOf.get(callback.id)) })),
+        callbacks: page.callbacks.map((callback) => ({ ...shown(callback), last: lastOf.get(callback.id) })),
         next: page.next && writeCursor(page.next),
       };
     },
@@ -138,17 +128,7 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
       const callback = await findCallback(database.queries, params.id);
       if (!callback) throw new GatewayError('Record_not_exist', 'There is no such callback.');
       const attempts = await callbacks.attempts(callback.id);
-      return {
-        callback: shown(callback),
-        attempts: attempts.map(({ attempt, atMs, status, error, durationMs, responseHead }) => ({
-          attempt,
-          at: isoTime(atMs),
-          status: status ?? undefined,
-          error: error ?? undefined,
-          durationMs,
-          responseHead: responseHead ?? undefined,
-        })),
-      };
+      return { callback: shown(callback), attempts: attempts.map(shownRow) };
     },
   });
 

@@ -23,11 +23,12 @@ import {
 } from '../list-fields.ts';
 import { exampleTime, listOf, moment } from '../shared-schemas.ts';
 import { exampleListed, listedCommand, shownCommand } from '../shown-command.ts';
+import { shownRow } from '../shown-row.ts';
 import type { CommandFilter } from '../views/lists/command-filter.ts';
 import { type ListedCommand, listCommands } from '../views/lists/commands-list.ts';
 import { totalOfCommands } from '../views/lists/commands-total.ts';
 import { writeCursor } from '../views/lists/cursor.ts';
-import type { CsvExports } from '../views/lists/export.ts';
+import type { CsvExports, CsvList } from '../views/lists/export.ts';
 import { readSaleColumns } from '../views/lists/sale-columns.ts';
 import { search } from '../views/lists/search.ts';
 import { type ShownState, shownStates } from '../views/shown-state.ts';
@@ -78,46 +79,25 @@ function statesOf(text: string | undefined): ShownState[] | undefined {
   });
 }
 
-const csvHead = [
-  'time',
-  'id',
-  'operation',
-  'state',
-  'amount',
-  'refunded',
-  'document',
-  'rrn',
-  'operationId',
-  'receiptUid',
-  'receiptNumber',
-  'device',
-  'shop',
-  'bank',
-  'merchant',
-  'settledBy',
-];
-
-function csvCells(command: ListedCommand) {
-  return [
-    isoTime(command.issuedAtMs),
-    command.id,
-    command.name,
-    command.shownState,
-    // Two decimals as on paper; it begins with a digit, so spreadsheets read it as a number.
-    command.amountBani === null ? undefined : formatLei(command.amountBani),
-    command.refundedBani > 0 ? formatLei(command.refundedBani) : undefined,
-    command.documentNr,
-    command.rrn,
-    command.operationId,
-    command.receiptUid,
-    command.receiptId,
-    command.deviceName,
-    command.shop,
-    command.bank,
-    command.merchantName,
-    command.settledBy,
-  ];
-}
+const csvColumns: CsvList<ListedCommand>['columns'] = {
+  time: ({ issuedAtMs }) => isoTime(issuedAtMs),
+  id: ({ id }) => id,
+  operation: ({ name }) => name,
+  state: ({ shownState }) => shownState,
+  // Two decimals as on paper; it begins with a digit, so spreadsheets read it as a number.
+  amount: ({ amountBani }) => (amountBani === null ? undefined : formatLei(amountBani)),
+  refunded: ({ refundedBani }) => (refundedBani > 0 ? formatLei(refundedBani) : undefined),
+  document: ({ documentNr }) => documentNr,
+  rrn: ({ rrn }) => rrn,
+  operationId: ({ operationId }) => operationId,
+  receiptUid: ({ receiptUid }) => receiptUid,
+  receiptNumber: ({ receiptId }) => receiptId,
+  device: ({ deviceName }) => deviceName,
+  shop: ({ shop }) => shop,
+  bank: ({ bank }) => bank,
+  merchant: ({ merchantName }) => merchantName,
+  settledBy: ({ settledBy }) => settledBy,
+};
 
 const rowsPerRead = 500;
 
@@ -172,12 +152,11 @@ export function registerCommandListRoutes(app: RouteApp, { database, csvExports 
       const scope = scopeOfView(request, request.query.merchantId);
       const filter = filterOf(request.query);
       const stream = csvExports.start(viewerOf(request), {
-        head: csvHead,
+        columns: csvColumns,
         readPage: async (after) => {
           const { commands, next } = await listCommands(database.queries, scope, filter, { limit: rowsPerRead, after });
           return { rows: commands, next };
         },
-        cellsOf: csvCells,
       });
       return sendCsv(reply, 'operations.csv', stream);
     },
@@ -212,7 +191,7 @@ export function registerCommandListRoutes(app: RouteApp, { database, csvExports 
     },
     handle: async (request) => {
       const results = await search(database.queries, scopeOfView(request, request.query.merchantId), request.query.q);
-      return { results: results.map(({ atMs, ...result }) => ({ ...result, at: isoTime(atMs) })) };
+      return { results: results.map(shownRow) };
     },
   });
 }

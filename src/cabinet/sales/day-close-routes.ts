@@ -6,11 +6,11 @@ import { uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
-import { type Bani, baniToLei } from '../../kernel/money.ts';
 import { addRoute } from '../add-route.ts';
 import { csvAnswers, merchantField, scopeOfView, sendCsv } from '../list-fields.ts';
 import { exampleIds, exampleTime, listOf, moment } from '../shared-schemas.ts';
 import { exampleListed, listedCommand, shownCommand } from '../shown-command.ts';
+import { shownRow } from '../shown-row.ts';
 import { readPrinted, readShopDay, readShops } from '../views/figures/day-close.ts';
 import { compareDay, groupKinds, lineNames } from '../views/figures/day-compare.ts';
 import { readNote } from '../views/figures/notes.ts';
@@ -19,7 +19,6 @@ import { csvLine, csvStart } from '../views/lists/csv.ts';
 import type { Scope } from '../views/scope.ts';
 
 const optional = Type.Optional;
-const lei = (bani: Bani | undefined) => (bani === undefined ? undefined : baniToLei(bani));
 /** Shown per group; the sum covers all. */
 const maxShown = 100;
 
@@ -44,26 +43,18 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
         operations: done.length,
       })),
       canCompare,
-      lines: lines.map(({ line, bankBani, zBani, ledgerBani, differenceBani }) => ({
-        line,
-        bank: lei(bankBani),
-        z: lei(zBani),
-        ledger: lei(ledgerBani),
-        difference: lei(differenceBani),
-      })),
+      lines: lines.map(shownRow),
       groups: await Promise.all(
-        groups.map(async ({ kind, sumBani, effectBani, operationIds }) => ({
-          kind,
-          sum: lei(sumBani),
-          effect: lei(effectBani),
+        groups.map(async ({ operationIds, ...group }) => ({
+          ...shownRow(group),
           count: operationIds.length,
           operations: (await readListed(database.queries, own, operationIds.slice(0, maxShown))).map(shownCommand),
         })),
       ),
-      equation: equation && { bank: lei(equation.bankBani), z: lei(equation.zBani), rest: lei(equation.restBani) },
-      unexplained: { bank: lei(unexplained.bankBani), z: lei(unexplained.zBani) },
+      equation: equation && shownRow(equation),
+      unexplained: shownRow(unexplained),
       operations,
-      note: note && { at: isoTime(note.atMs), actor: note.actor, reason: note.reason },
+      note: note && shownRow(note),
     };
   }
 
@@ -97,8 +88,8 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
       return {
         shops: shops.map(({ devices, closes, ...shop }) => ({
           ...shop,
-          devices: devices.map(({ bank, ...device }) => ({ ...device, bank: bank ?? undefined })),
-          closes: closes.map(({ atMs, ...close }) => ({ ...close, at: isoTime(atMs) })),
+          devices: devices.map(shownRow),
+          closes: closes.map(shownRow),
         })),
       };
     },

@@ -8,19 +8,20 @@ import { type State, stateNames, states } from '../../invoices/rules.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
-import { baniToLei, formatLei } from '../../kernel/money.ts';
+import { formatLei } from '../../kernel/money.ts';
 import { addRoute } from '../add-route.ts';
 import { csvAnswers, listFields, nextField, pageOfQuery, scopeOfView, sendCsv, spanFields, spanOf } from '../list-fields.ts';
 import { exampleIds, exampleTime, listOf, moment } from '../shared-schemas.ts';
 import { listedCommand, shownCommand } from '../shown-command.ts';
+import { shownRow } from '../shown-row.ts';
 import { writeCursor } from '../views/lists/cursor.ts';
-import type { CsvExports } from '../views/lists/export.ts';
+import type { CsvExports, CsvList } from '../views/lists/export.ts';
 import { type InvoiceFilter, type ListedInvoice, listInvoices } from '../views/lists/invoices-list.ts';
 import { hideLogin } from '../views/sale/hidden-login.ts';
 import { type InvoicePage, readInvoicePage } from '../views/sale/invoice-page.ts';
 import { resendSteps } from '../views/sale/next-steps.ts';
 import { text } from '../views/texts.ts';
-import { callbackFields, pageParts, shownCallback, shownReceipt, shownSteps } from './sale-page-routes.ts';
+import { callbackFields, pageParts, shownCallback, shownSteps } from './sale-page-routes.ts';
 
 export interface InvoiceViewDeps {
   database: Database;
@@ -66,22 +67,8 @@ const exampleInvoice = {
   receiptId: 'R-4127',
 };
 
-function shown(invoice: ListedInvoice) {
-  return {
-    oid: invoice.oid,
-    merchantId: invoice.merchantId,
-    merchantName: invoice.merchantName,
-    state: stateNames[invoice.state as State],
-    amount: invoice.amountBani === null ? undefined : baniToLei(invoice.amountBani),
-    at: isoTime(invoice.createdAtMs),
-    validTo: isoTime(invoice.validToMs),
-    scannedAt: isoTime(invoice.scannedAtMs),
-    endedAt: isoTime(invoice.endedAtMs),
-    receiptId: invoice.receiptId ?? undefined,
-    paidDeviceId: invoice.paidDeviceId ?? undefined,
-    paidDeviceName: invoice.paidDeviceName ?? undefined,
-    shop: invoice.shop ?? undefined,
-  };
+function shown({ state, createdAtMs, validToMs, ...invoice }: ListedInvoice) {
+  return { ...shownRow({ ...invoice, atMs: createdAtMs }), state: stateNames[state as State], validTo: isoTime(validToMs) };
 }
 
 function filterOf(query: Static<typeof listQuery>): InvoiceFilter {
@@ -105,10 +92,10 @@ function shownPage(page: InvoicePage, qr: string) {
     advice: page.advice,
     marks: page.marks,
     facts: {},
-    receipt: shownReceipt(page.receipt),
+    receipt: shownRow(page.receipt),
     related: {
       payments: payments.map(shownCommand),
-      orphans: page.orphans.map(({ atMs, ...orphan }) => ({ ...orphan, at: isoTime(atMs) })),
+      orphans: page.orphans.map(shownRow),
       callbacks: callbacks.map(shownCallback),
     },
     timeline: shownSteps(timeline, invoice.createdAtMs),
@@ -127,7 +114,17 @@ function shownPage(page: InvoicePage, qr: string) {
 }
 
 const rowsPerRead = 500;
-const csvHead = ['time', 'oid', 'state', 'amount', 'receipt', 'device', 'shop', 'ended', 'merchant'];
+const csvColumns: CsvList<ListedInvoice>['columns'] = {
+  time: ({ createdAtMs }) => isoTime(createdAtMs),
+  oid: ({ oid }) => oid,
+  state: ({ state }) => stateNames[state as State],
+  amount: ({ amountBani }) => (amountBani === null ? undefined : formatLei(amountBani)),
+  receipt: ({ receiptId }) => receiptId,
+  device: ({ paidDeviceName }) => paidDeviceName,
+  shop: ({ shop }) => shop,
+  ended: ({ endedAtMs }) => isoTime(endedAtMs),
+  merchant: ({ merchantName }) => merchantName,
+};
 
 export function registerInvoiceViewRoutes(
   app: RouteApp,
@@ -158,22 +155,11 @@ export function registerInvoiceViewRoutes(
       const scope = scopeOfView(request, request.query.merchantId);
       const filter = filterOf(request.query);
       const stream = csvExports.start(viewerOf(request), {
-        head: csvHead,
+        columns: csvColumns,
         readPage: async (after) => {
           const { invoices, next } = await listInvoices(database.queries, scope, filter, { limit: rowsPerRead, after });
           return { rows: invoices, next };
         },
-        cellsOf: (invoice) => [
-          isoTime(invoice.createdAtMs),
-          invoice.oid,
-          stateNames[invoice.state as State],
-          invoice.amountBani === null ? undefined : formatLei(invoice.amountBani),
-          invoice.receiptId,
-          invoice.paidDeviceName,
-          invoice.shop,
-          isoTime(invoice.endedAtMs),
-          invoice.merchantName,
-        ],
       });
       return sendCsv(reply, 'invoices.csv', stream);
     },

@@ -15,10 +15,11 @@ import { addRoute } from '../add-route.ts';
 import { scopeOfView, textShown } from '../list-fields.ts';
 import { exampleTime, listOf, mapOf, moment } from '../shared-schemas.ts';
 import { exampleListed, listedCommand, shownCommand } from '../shown-command.ts';
+import { shownRow } from '../shown-row.ts';
 import type { Mismatches, MismatchKind } from '../views/figures/mismatches.ts';
 import { hideLogin } from '../views/sale/hidden-login.ts';
 import type { Step, StoryCallback, StoryInvoice, Unclear } from '../views/sale/sale-model.ts';
-import type { PaperReceipt, SalePage } from '../views/sale/sale-page.ts';
+import type { SalePage } from '../views/sale/sale-page.ts';
 import { readSalePage } from '../views/sale/sale-page.ts';
 import { text } from '../views/texts.ts';
 
@@ -128,15 +129,11 @@ export function shownUnclear(spans: readonly Unclear[], startMs: number) {
 }
 
 export function shownCallback({ id, sequence, url, state, attempts, createdAtMs, nextAttemptAtMs }: StoryCallback) {
-  return { id, sequence, url: hideLogin(url), state, attempts, createdAt: isoTime(createdAtMs), nextAttemptAt: isoTime(nextAttemptAtMs) };
-}
-
-export function shownReceipt({ totalBani, ...receipt }: PaperReceipt) {
-  return { ...receipt, total: totalBani === undefined ? undefined : baniToLei(totalBani) };
+  return shownRow({ id, sequence, url: hideLogin(url), state, attempts, createdAtMs, nextAttemptAtMs });
 }
 
 export function shownInvoice({ oid, state, amountBani, createdAtMs }: StoryInvoice) {
-  return { oid, state, amount: amountBani === null ? undefined : baniToLei(amountBani), at: isoTime(createdAtMs) };
+  return shownRow({ oid, state, amountBani, atMs: createdAtMs });
 }
 
 function shownPage({ sale, rows, outcome, advice, marks, facts, receipt, timeline, unclear, raw, steps }: SalePage) {
@@ -150,7 +147,7 @@ function shownPage({ sale, rows, outcome, advice, marks, facts, receipt, timelin
     advice,
     marks,
     facts,
-    receipt: receipt && shownReceipt(receipt),
+    receipt: receipt && shownRow(receipt),
     related: {
       payment: sale.payment && listed([sale.payment])[0],
       refunds: taking('refund'),

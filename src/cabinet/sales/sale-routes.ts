@@ -8,11 +8,11 @@ import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import type { Invoices } from '../../invoices/invoices.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
-import { isoTime } from '../../kernel/moments.ts';
 import { addRoute } from '../add-route.ts';
 import { scopeOf } from '../own-rows.ts';
 import { defaultPage, exampleIds, exampleTime, listOf, moment, pageFields } from '../shared-schemas.ts';
-import { listOrphans, readInvoice } from './stored-invoice.ts';
+import { shownRow } from '../shown-row.ts';
+import { listOrphans } from './orphans.ts';
 
 export interface SaleRoutesDeps {
   database: Database;
@@ -24,8 +24,6 @@ export interface SaleRoutesDeps {
 
 const cancelBody = Type.Union([Type.Object({ reason: Type.Optional(textField('Why, for the history.', 500)) }), Type.Null()]);
 const orphanQuery = Type.Object({ ...pageFields, merchantId: Type.Optional(uuidField('Only of this merchant.')) });
-
-const noSuchInvoice = () => new GatewayError('Record_not_exist', 'There is no invoice by that OID.');
 
 export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelUnpaidInvoice, rotateQrSecret }: SaleRoutesDeps): void {
   addRoute(app, 'POST /invoices/:oid/cancel', 'cancelInvoice', {
@@ -40,11 +38,11 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
       const actor = actorOf(request);
       const reason = request.body?.reason ?? 'cancelled in the cabinet';
       await database.transaction(async (queries) => {
-        const before = await readInvoice(queries, oid);
-        if (!before) throw noSuchInvoice();
-        const { refusal } = await cancelUnpaidInvoice(queries, oid, before.merchantId, `${reason} (${actor})`);
+        const found = await queries.selectFrom('invoices').select('merchant_id').where('oid', '=', oid).executeTakeFirst();
+        if (!found) throw new GatewayError('Record_not_exist', 'There is no invoice by that OID.');
+        const { refusal } = await cancelUnpaidInvoice(queries, oid, found.merchant_id, `${reason} (${actor})`);
         if (refusal) throw refusal;
-        await writeAudit(queries, { actor, action: 'invoice.cancel', subject: oid, merchantId: before.merchantId, detail: { reason } });
+        await writeAudit(queries, { actor, action: 'invoice.cancel', subject: oid, merchantId: found.merchant_id, detail: { reason } });
       });
       callbacks.wake();
     },
@@ -85,7 +83,7 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
     handle: async (request) => {
       const { query } = request;
       const orphans = await listOrphans(database.queries, query.limit ?? defaultPage, scopeOf(request, query.merchantId));
-      return { orphans: orphans.map(({ atMs, ...orphan }) => ({ ...orphan, at: isoTime(atMs) })) };
+      return { orphans: orphans.map(shownRow) };
     },
   });
 

@@ -7,10 +7,11 @@ import type { Database } from '../../database/database.ts';
 import { dateTimeField, readUuid, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
-import { isoTime, parseMoment } from '../../kernel/moments.ts';
+import { parseMoment } from '../../kernel/moments.ts';
 import { addRoute } from '../add-route.ts';
 import { scopeOf } from '../own-rows.ts';
 import { defaultPage, exampleIds, exampleTime, listOf, merchantQuery, moment, pageFields } from '../shared-schemas.ts';
+import { shownRow } from '../shown-row.ts';
 
 export interface AccessRoutesDeps {
   database: Database;
@@ -87,7 +88,7 @@ export function registerAccessRoutes(app: RouteApp, deps: AccessRoutesDeps): voi
         action: query.action,
         beforeId: query.before,
       });
-      return { audit: entries.map(({ atMs, ...entry }) => ({ ...entry, at: isoTime(atMs) })) };
+      return { audit: entries.map(shownRow) };
     },
   });
 }
@@ -114,8 +115,7 @@ function registerMerchants(app: RouteApp, { access }: AccessRoutesDeps): void {
       example: { merchants: [{ id: exampleIds.merchant, name: 'Corner shop', createdAt: exampleTime }] },
     },
     handle: async (request) => {
-      const merchants = await access.listMerchants(scopeOf(request));
-      return { merchants: merchants.map(({ createdAtMs, ...merchant }) => ({ ...merchant, createdAt: isoTime(createdAtMs) })) };
+      return { merchants: (await access.listMerchants(scopeOf(request))).map(shownRow) };
     },
   });
 }
@@ -152,7 +152,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
         modules,
         expiresAtMs: expiresAt === undefined ? undefined : parseMoment('expiresAt', expiresAt),
       });
-      return { id: fresh.id, key: fresh.key, expiresAt: isoTime(fresh.expiresAtMs) };
+      return shownRow(fresh);
     },
   });
 
@@ -191,15 +191,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
     },
     handle: async (request) => {
       const keys = await access.listKeys(scopeOf(request, request.query.merchantId));
-      return {
-        keys: keys.map(({ createdAtMs, expiresAtMs, revokedAtMs, lastUsedAtMs, ...key }) => ({
-          ...key,
-          createdAt: isoTime(createdAtMs),
-          expiresAt: isoTime(expiresAtMs),
-          revokedAt: isoTime(revokedAtMs),
-          lastUsedAt: isoTime(lastUsedAtMs),
-        })),
-      };
+      return { keys: keys.map(shownRow) };
     },
   });
 
@@ -208,10 +200,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
     description: 'Takes effect at once on this instance and within seconds on the others. Repeating it changes nothing.',
     answer: { description: 'The key is revoked.', fields: { revokedAt: moment }, example: { revokedAt: exampleTime } },
     errors: ['Record_not_exist'],
-    handle: async (request) => {
-      const { revokedAtMs } = await access.revokeKey(actorOf(request), request.params.id);
-      return { revokedAt: isoTime(revokedAtMs) };
-    },
+    handle: async (request) => shownRow(await access.revokeKey(actorOf(request), request.params.id)),
   });
 
   addRoute(app, 'POST /keys/:id/rotate', 'rotateKey', {
@@ -228,8 +217,7 @@ function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
     handle: async (request) => {
       const overlapS = request.body?.overlapS;
       const overlapMs = overlapS === undefined ? undefined : overlapS * 1000;
-      const fresh = await access.rotateKey(actorOf(request), request.params.id, overlapMs);
-      return { id: fresh.id, key: fresh.key, expiresAt: isoTime(fresh.expiresAtMs), oldKeyEndsAt: isoTime(fresh.oldKeyEndsAtMs) };
+      return shownRow(await access.rotateKey(actorOf(request), request.params.id, overlapMs));
     },
   });
 }

@@ -5,10 +5,10 @@ import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { noSuchDevice } from '../../devices/registry.ts';
 import type { RouteApp } from '../../http/server.ts';
-import { isoTime } from '../../kernel/moments.ts';
 import type { Link } from '../../link/link.ts';
 import { addRoute } from '../add-route.ts';
 import { exampleTime, listOf, moment } from '../shared-schemas.ts';
+import { shownRow } from '../shown-row.ts';
 
 export interface DeviceMessageDeps {
   database: Database;
@@ -53,11 +53,7 @@ export function registerDeviceMessageRoutes(app: RouteApp, { database, link }: D
       const device = await database.queries.selectFrom('devices').select('id').where('id', '=', id).executeTakeFirst();
       if (!device) throw noSuchDevice();
       return {
-        dropped: link.dropNotesOf(id).map(({ firstAtMs, lastAtMs, ...note }) => ({
-          ...note,
-          firstAt: isoTime(firstAtMs),
-          lastAt: isoTime(lastAtMs),
-        })),
+        dropped: link.dropNotesOf(id).map(shownRow),
       };
     },
   });

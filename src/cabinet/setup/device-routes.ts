@@ -13,6 +13,7 @@ import { addRoute } from '../add-route.ts';
 import { scopeOfView } from '../list-fields.ts';
 import { exampleIds, exampleTime, listOf, merchantQuery, moment } from '../shared-schemas.ts';
 import { listedCommand, shownCommand } from '../shown-command.ts';
+import { shownRow } from '../shown-row.ts';
 import { deviceFacts, readLastOfDevices } from '../views/device-facts.ts';
 
 export interface DeviceAdminDeps {
@@ -58,7 +59,7 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: DeviceAd
     handle: async (request) => {
       const { merchantId, ...rest } = request.body;
       const fresh = await devices.register(actorOf(request), { ...rest, merchantId: readUuid('merchantId', merchantId) });
-      return { id: fresh.id, pairingCode: fresh.pairingCode, pairingExpiresAt: isoTime(fresh.pairingExpiresAtMs) };
+      return shownRow(fresh);
     },
   });
 
@@ -117,20 +118,18 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: DeviceAd
       const listed = await devices.list(scope.merchantId);
       const lasts = await readLastOfDevices(database.queries, scope);
       return {
-        devices: listed.map(({ createdAtMs, lastSeenAtMs, pairingExpiresAtMs, ...device }) => {
+        devices: listed.map((device) => {
           const snapshot = link.presence.of(device.id);
           const { last, report = {} } = lasts.get(device.id) ?? {};
           const { channels, dropped, ...facts } = deviceFacts(snapshot, report, link.droppedOf(device.id));
           return {
-            ...device,
+            ...shownRow(device),
             liveOn: snapshot?.liveOn ?? [],
             ...facts,
-            dropped: dropped.map(({ lastAtMs, ...drop }) => ({ ...drop, lastAt: isoTime(lastAtMs) })),
+            dropped: dropped.map(shownRow),
             channels: channels.map(({ sinceMs, ...channel }) => ({ ...channel, since: isoTime(sinceMs) })),
             lastCommand: last && shownCommand(last),
-            createdAt: isoTime(createdAtMs),
-            lastSeenAt: isoTime(snapshot?.lastSeenAtMs || lastSeenAtMs),
-            pairingExpiresAt: isoTime(pairingExpiresAtMs),
+            lastSeenAt: isoTime(snapshot?.lastSeenAtMs || device.lastSeenAtMs),
           };
         }),
         banks: devices.banks,
@@ -180,9 +179,6 @@ function registerDeviceChanges(app: RouteApp, devices: Devices): void {
     description: 'An older code becomes invalid. The current secret stays valid until the new code is used.',
     answer: { description: 'The code, shown only once.', fields: pairingFields, example: pairingExample },
     errors: ['Record_not_exist', 'The_status_cannot_be_applied'],
-    handle: async (request) => {
-      const { pairingCode, pairingExpiresAtMs } = await devices.newPairingCode(actorOf(request), request.params.id);
-      return { pairingCode, pairingExpiresAt: isoTime(pairingExpiresAtMs) };
-    },
+    handle: async (request) => shownRow(await devices.newPairingCode(actorOf(request), request.params.id)),
   });
 }

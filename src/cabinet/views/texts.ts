@@ -6,10 +6,10 @@ export interface Text {
   params: Record<string, string | number>;
 }
 
-type Param = string | number | null | undefined;
+export type Params = Record<string, string | number | null | undefined>;
 
 /** Parameters without a value are left out. */
-export function text(key: string, params: Record<string, Param> = {}): Text {
+export function text(key: string, params: Params = {}): Text {
   const kept = Object.entries(params).filter((entry): entry is [string, string | number] => entry[1] !== null && entry[1] !== undefined);
   return { key, params: Object.fromEntries(kept) };
 }

@@ -2,7 +2,7 @@
 // be wrong. Every view of orphans is checked, on both engines.
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { listOrphans } from '../../../src/cabinet/sales/stored-invoice.ts';
+import { listOrphans } from '../../../src/cabinet/sales/orphans.ts';
 import { readAttention } from '../../../src/cabinet/views/figures/attention.ts';
 import { createMismatches } from '../../../src/cabinet/views/figures/mismatches.ts';
 import { writeNote } from '../../../src/cabinet/views/figures/notes.ts';

@@ -42,7 +42,7 @@ describe('an export', () => {
     };
     const csvExports = createCsvExports({ bounds: { maxAtOnce: 1, maxRows: 100, ...bounds }, clock, people });
     const start = (who: Viewer, readPage: Pages = async () => page([1])) =>
-      csvExports.start(who, { head: ['n'], readPage, cellsOf: (n: number) => [n] });
+      csvExports.start(who, { columns: { n: (n: number) => n }, readPage });
     return { start, clock, watched };
   }
   const closed = (stream: Readable | undefined) => new Promise((resolve) => stream?.once('close', resolve));

@@ -21,9 +21,9 @@ export interface ExportPage<Row> {
 }
 
 export interface CsvList<Row> {
-  head: readonly string[];
+  /** By the names in the first line. */
+  columns: Readonly<Record<string, (row: Row) => Cell>>;
   readPage: (after: Place | undefined) => Promise<ExportPage<Row>>;
-  cellsOf: (row: Row) => Cell[];
 }
 
 export interface CsvExports {
@@ -84,19 +84,16 @@ export function createCsvExports({ bounds, clock, people }: Deps): CsvExports {
 }
 
 /** `waitForReader`: called with each page; the returned function is called when the client reads on. */
-async function* pages<Row>(
-  { head, readPage, cellsOf }: CsvList<Row>,
-  maxRows: number,
-  waitForReader: () => Cancel,
-): AsyncGenerator<Buffer> {
-  let text = csvStart + csvLine(head);
+async function* pages<Row>({ columns, readPage }: CsvList<Row>, maxRows: number, waitForReader: () => Cancel): AsyncGenerator<Buffer> {
+  const cells = Object.values(columns);
+  let text = csvStart + csvLine(Object.keys(columns));
   let after: Place | undefined;
   let count = 0;
   do {
     const page = await readPage(after);
     const rows = page.rows.slice(0, maxRows - count);
     count += rows.length;
-    for (const row of rows) text += csvLine(cellsOf(row));
+    for (const row of rows) text += csvLine(cells.map((cellOf) => cellOf(row)));
     const isCut = rows.length < page.rows.length || (count >= maxRows && page.next !== undefined);
     if (isCut) text += csvLine([`Only the first ${maxRows} rows; choose a shorter period for the others.`]);
     // A page may be empty and still have a next one.

@@ -3,13 +3,11 @@
 import { baniToLei, parseAmount } from '../../../kernel/money.ts';
 import { movesCardMoney, operationOf } from '../../../kernel/operations.ts';
 import { standingOf, wasDone } from '../../../ledger/standing.ts';
-import { text } from '../texts.ts';
-import type { Lane, Step, StoryCommand, StoryEvent } from './sale-model.ts';
+import { type Params, text } from '../texts.ts';
+import type { Step, StoryCommand, StoryEvent } from './sale-model.ts';
 import { readDecision } from './sale-outcome.ts';
 import { starredJson } from './starred.ts';
-
-type Channel = 'mqtt' | 'queue' | undefined;
-type Base = Pick<Step, 'atMs' | 'via'>;
+import { stepFrom } from './step.ts';
 
 export function commandSteps(command: StoryCommand, events: readonly StoryEvent[], keyName: string | undefined): Step[] {
   const noted = events.filter(({ commandId }) => commandId === command.id);
@@ -22,29 +20,17 @@ export function commandSteps(command: StoryCommand, events: readonly StoryEvent[
 }
 
 function beginning(command: StoryCommand, keyName: string | undefined): Step[] {
-  const person = personOf(command);
+  const actor = personOf(command);
   const amount = command.amountBani === null ? undefined : baniToLei(command.amountBani);
-  const { documentNr, receiptUid } = command;
+  const { name, documentNr, receiptUid, issuedAtMs: atMs } = command;
+  const params = { name, amount, documentNr, receiptUid, key: keyName, actor };
   return [
-    {
-      atMs: command.issuedAtMs,
-      actor: person === undefined ? 'erp' : 'person',
-      from: person === undefined ? 'erp' : 'person',
-      to: 'gateway',
-      kind: 'asked',
-      isMoney: false,
-      text: text(person === undefined ? 'step.asked' : 'step.askedByPerson', {
-        name: command.name,
-        amount,
-        documentNr,
-        receiptUid,
-        key: keyName,
-        actor: person,
-      }),
-    },
-    { atMs: command.issuedAtMs, actor: 'gateway', from: 'gateway', kind: 'written', isMoney: false, text: text('step.written') },
+    stepFrom(callerOf(command), 'gateway', 'asked', params, { atMs, ...(actor && { text: text('step.askedByPerson', params) }) }),
+    stepFrom('gateway', undefined, 'written', {}, { atMs }),
   ];
 }
+
+export const callerOf = (command: StoryCommand) => (personOf(command) === undefined ? 'erp' : 'person');
 
 /** The person who started the command in the cabinet. */
 export function personOf({ caller }: StoryCommand): string | undefined {
@@ -75,40 +61,15 @@ function folded(events: readonly StoryEvent[]): Folded[] {
 }
 
 function stepOf(command: StoryCommand, event: Folded): Step {
-  const base: Base = { atMs: event.atMs, via: event.channel };
+  const base = { atMs: event.atMs, via: event.channel };
   const shared = { device: command.deviceName, channel: event.channel };
-  const out = (kind: string, more: Partial<Step> = {}, params: Record<string, string | number | undefined> = {}): Step => ({
-    ...base,
-    actor: 'gateway',
-    from: 'gateway',
-    to: 'device',
-    kind,
-    isMoney: false,
-    text: text(`step.${kind}`, { ...shared, ...params }),
-    ...more,
-  });
-  const home = (kind: string, params: Record<string, string | number | undefined> = {}): Step => ({
-    ...base,
-    actor: 'device',
-    from: 'device',
-    to: 'gateway',
-    kind,
-    isMoney: false,
-    text: text(`step.${kind}`, { ...shared, ...params }),
-  });
-  const own = (kind: string, params: Record<string, string | number | undefined> = {}, detail?: string): Step => ({
-    ...base,
-    actor: 'gateway',
-    from: 'gateway',
-    kind,
-    isMoney: false,
-    text: text(`step.${kind}`, params),
-    detail,
-  });
-  const person = (kind: string): Step => {
+  const out = (kind: string, more: Partial<Step> = {}, params: Params = {}) =>
+    stepFrom('gateway', 'device', kind, { ...shared, ...params }, { ...base, ...more });
+  const home = (kind: string, params: Params = {}) => stepFrom('device', 'gateway', kind, { ...shared, ...params }, base);
+  const own = (kind: string, params: Params = {}, detail?: string) => stepFrom('gateway', undefined, kind, params, { ...base, detail });
+  const person = (kind: string) => {
     const { actor, state, reason } = readDecision(event.detail ?? '');
-    const params = { actor, reason, ...(state === '' ? {} : { state }) };
-    return { ...base, actor: 'person', from: 'person', to: 'gateway', kind, isMoney: false, text: text(`step.${kind}`, params) };
+    return stepFrom('person', 'gateway', kind, { actor, reason, state: state === '' ? undefined : state }, base);
   };
   switch (event.step) {
     case 'sent':
@@ -122,7 +83,7 @@ function stepOf(command: StoryCommand, event: Folded): Step {
     case 'answered':
       return home('answered', { outcome: event.detail });
     case 'channel-lost':
-      return { ...own('channelLost', shared), actor: 'device', from: laneOf(event.channel), isLost: true };
+      return { ...own('channelLost', shared), actor: 'device', from: event.channel ?? 'device', isLost: true };
     case 'seen-again':
       return home(event.detail === 'rebooted' ? 'rebooted' : 'seenAgain');
     case 'recall':
@@ -174,20 +135,15 @@ function stepOf(command: StoryCommand, event: Folded): Step {
 
 /** The same call was repeated: nothing was started, and the caller was answered with the command's standing. */
 function repeatedStep(command: StoryCommand, { atMs, detail, further }: StoryEvent): Step {
-  const from = personOf(command) === undefined ? 'erp' : 'person';
-  const base = { atMs, actor: from, from, to: 'gateway', isMoney: false } as const;
-  if (further !== undefined)
-    return { ...base, kind: 'repeatedFurther', repeats: further, text: text('step.repeatedFurther', { times: further }) };
+  const from = callerOf(command);
+  if (further !== undefined) return stepFrom(from, 'gateway', 'repeatedFurther', { times: further }, { atMs, repeats: further });
   const [by = 'content', state = '', outcome = '-', waitedMs = '0'] = (detail ?? '').split(' ');
   const errorCode = errorCodeOf({ state: state as StoryCommand['state'], outcome: outcome as StoryCommand['outcome'] });
-  return { ...base, kind: 'repeated', text: text(`step.repeated.${by}`, { errorCode, waitedMs: Number(waitedMs) || undefined }) };
+  const params = { errorCode, waitedMs: Number(waitedMs) || undefined };
+  return { ...stepFrom(from, 'gateway', `repeated.${by}`, params, { atMs }), kind: 'repeated' };
 }
 
-function settledStep(
-  command: StoryCommand,
-  event: StoryEvent,
-  own: (kind: string, params: Record<string, string | number | undefined>) => Step,
-): Step {
+function settledStep(command: StoryCommand, event: StoryEvent, own: (kind: string, params: Params) => Step): Step {
   const isDone = event.detail?.startsWith('done') ?? wasDone(command);
   const amount = command.amountBani === null ? undefined : baniToLei(command.amountBani);
   const step = own('settled', {
@@ -206,10 +162,6 @@ function whyIn({ detail }: StoryEvent, { reviewReason }: StoryCommand): string |
   return why;
 }
 
-function laneOf(channel: Channel): Lane {
-  return channel ?? 'device';
-}
-
 export function movesMoney({ name }: StoryCommand): boolean {
   const { effect, closesDay } = operationOf(name);
   return effect !== 'close' && !closesDay;
@@ -222,36 +174,20 @@ function learned(command: StoryCommand, noted: readonly StoryEvent[]): Step[] {
   if (!wasDone(command) || command.settledAtMs === null || atMs === undefined) return [];
   const isByBank = movesCardMoney(operationOf(command.name)) || (command.cardBani ?? 0) > 0;
   const amountBani = parseAmount(report['amount'] ?? report['total']) ?? command.amountBani;
-  const happened: Step = {
-    atMs,
-    actor: isByBank ? 'bank' : 'device',
-    from: 'device',
-    to: isByBank ? 'bank' : 'device',
-    kind: isByBank ? 'bankDid' : 'deviceDid',
-    isMoney: movesMoney(command),
-    learnedAtMs: command.settledAtMs,
-    text: text(isByBank ? 'step.bankDid' : 'step.deviceDid', {
-      name: command.name,
-      amount: amountBani === null ? undefined : baniToLei(amountBani),
-      authCode: textIn(report['authCode']),
-      receiptId: command.receiptId,
-    }),
+  const place = isByBank ? 'bank' : 'device';
+  const params = {
+    name: command.name,
+    amount: amountBani === null ? undefined : baniToLei(amountBani),
+    authCode: textIn(report['authCode']),
+    receiptId: command.receiptId,
   };
+  const learnedLater = { atMs, actor: place, isMoney: movesMoney(command), learnedAtMs: command.settledAtMs } as const;
+  const happened = stepFrom('device', place, `${place}Did`, params, learnedLater);
   const wasLost = command.settledBy === 'recall' || command.settledBy === 'last-transaction';
   if (!wasLost || noted.some(({ step }) => step === 'answered')) return [happened];
-  const lost: Step = {
-    atMs,
-    actor: 'device',
-    from: 'device',
-    to: 'gateway',
-    via: noted.find(({ step }) => step === 'sent')?.channel,
-    kind: 'answerLost',
-    isMoney: false,
-    isLost: true,
-    learnedAtMs: command.settledAtMs,
-    text: text('step.answerLost', { device: command.deviceName }),
-  };
-  return [happened, lost];
+  const via = noted.find(({ step }) => step === 'sent')?.channel;
+  const more = { atMs, via, isLost: true, learnedAtMs: command.settledAtMs };
+  return [happened, stepFrom('device', 'gateway', 'answerLost', { device: command.deviceName }, more)];
 }
 
 /** The device's clock may be wrong: its time is used only if it lies between the begin and the end. */
@@ -262,15 +198,7 @@ function momentIn(command: StoryCommand, time: unknown): number | undefined {
 
 /** The answers to the caller: the outcome at once, or first errorCode 3. */
 function answersToCaller(command: StoryCommand, noted: readonly StoryEvent[]): Step[] {
-  const toErp = (atMs: number, kind: string, params: Record<string, string | number | undefined>): Step => ({
-    atMs,
-    actor: 'gateway',
-    from: 'gateway',
-    to: personOf(command) === undefined ? 'erp' : 'person',
-    kind,
-    isMoney: false,
-    text: text(`step.${kind}`, params),
-  });
+  const toErp = (atMs: number, kind: string, params: Params) => stepFrom('gateway', callerOf(command), kind, params, { atMs });
   const unknown = noted.find(({ step }) => step === 'unknown');
   const steps: Step[] = unknown
     ? [toErp(unknown.atMs, 'callerAnswered', { errorCode: 3, waitedMs: unknown.atMs - command.issuedAtMs })]

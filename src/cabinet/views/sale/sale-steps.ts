@@ -1,10 +1,11 @@
 // The timeline of a sale: the command, later commands that refer to it, receipt, invoice, and each callback attempt. Pure.
 import { baniToLei } from '../../../kernel/money.ts';
 import { standingOf, wasDone } from '../../../ledger/standing.ts';
-import { text } from '../texts.ts';
-import { commandSteps, movesMoney, personOf } from './command-steps.ts';
+import { type Params, text } from '../texts.ts';
+import { callerOf, commandSteps, movesMoney, personOf } from './command-steps.ts';
 import { noticeOf } from './next-steps.ts';
 import type { InvoiceEvent, Sale, Step, StoryAttempt, StoryCallback, StoryCommand } from './sale-model.ts';
+import { stepFrom } from './step.ts';
 
 export function saleSteps(sale: Sale, keyNames: ReadonlyMap<string, string>): Step[] {
   const { command } = sale;
@@ -20,12 +21,11 @@ export function saleSteps(sale: Sale, keyNames: ReadonlyMap<string, string>): St
 
 /** Another command of the same sale, as one step: when it was settled, or begun if it is still open. */
 export function relatedStep(command: StoryCommand): Step {
-  const isOpen = command.settledAtMs === null;
-  const person = personOf(command);
+  const from = callerOf(command);
   return {
     atMs: command.settledAtMs ?? command.issuedAtMs,
-    actor: person === undefined ? 'erp' : 'person',
-    from: person === undefined ? 'erp' : 'person',
+    actor: from,
+    from,
     to: 'device',
     kind: 'related',
     isMoney: wasDone(command) && movesMoney(command),
@@ -34,30 +34,29 @@ export function relatedStep(command: StoryCommand): Step {
       amount: command.amountBani === null ? undefined : baniToLei(command.amountBani),
       device: command.deviceName,
       receiptId: command.receiptId,
-      actor: person,
+      actor: personOf(command),
       reason: command.reason,
-      durationMs: isOpen ? undefined : (command.settledAtMs ?? 0) - command.issuedAtMs,
+      durationMs: command.settledAtMs === null ? undefined : command.settledAtMs - command.issuedAtMs,
     }),
     detail: command.id,
   };
 }
 
 export function invoiceStep({ atMs, event, detail }: InvoiceEvent): Step {
-  const by = typeof detail['by'] === 'string' ? detail['by'] : undefined;
   const isPaid = event === 'Payed' || event === 'payment-refused';
-  return {
-    atMs,
-    actor: isPaid || event === 'Scanned' ? 'device' : 'gateway',
-    from: isPaid || event === 'Scanned' ? 'device' : 'gateway',
-    to: 'gateway',
-    kind: `invoice${event.replaceAll('-', '')}`,
-    isMoney: isPaid,
-    text: text(`step.invoice.${event}`, {
-      by,
-      reason: typeof detail['reason'] === 'string' ? detail['reason'] : undefined,
-      receiptId: typeof detail['receiptId'] === 'string' ? detail['receiptId'] : undefined,
-    }),
-  };
+  const texts = Object.entries(detail).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  const { by, reason, receiptId }: Partial<Record<string, string>> = Object.fromEntries(texts);
+  return stepFrom(
+    isPaid || event === 'Scanned' ? 'device' : 'gateway',
+    'gateway',
+    `invoice.${event}`,
+    { by, reason, receiptId },
+    {
+      atMs,
+      kind: `invoice${event.replaceAll('-', '')}`,
+      isMoney: isPaid,
+    },
+  );
 }
 
 export function callbackSteps(callbacks: readonly StoryCallback[], attempts: readonly StoryAttempt[]): Step[] {
@@ -66,16 +65,7 @@ export function callbackSteps(callbacks: readonly StoryCallback[], attempts: rea
     const own = attempts.filter(({ callbackId }) => callbackId === callback.id);
     for (const [index, attempt] of own.entries()) steps.push(attemptStep(callback, attempt, index === own.length - 1));
     if (own.length === 0) {
-      steps.push({
-        atMs: callback.createdAtMs,
-        actor: 'callback',
-        from: 'gateway',
-        to: 'erp',
-        kind: 'callbackWaiting',
-        isMoney: false,
-        text: text('step.callbackWaiting', { notice: noticeOf(callback) }),
-        detail: callback.id,
-      });
+      steps.push(callbackStep(callback, 'callbackWaiting', {}, { atMs: callback.createdAtMs }));
     }
   }
   return steps;
@@ -87,22 +77,10 @@ function attemptStep(callback: StoryCallback, attempt: StoryAttempt, isLast: boo
   const kind = isDelivered ? 'callbackDelivered' : isDead ? 'callbackDead' : 'callbackFailed';
   const nextInMs =
     isLast && callback.state === 'pending' && callback.nextAttemptAtMs !== null ? callback.nextAttemptAtMs - attempt.atMs : undefined;
-  return {
-    atMs: attempt.atMs,
-    actor: 'callback',
-    from: 'gateway',
-    to: 'erp',
-    kind,
-    isMoney: false,
-    isLost: isDelivered ? undefined : true,
-    text: text(`step.${kind}`, {
-      notice: noticeOf(callback),
-      status: attempt.status,
-      error: attempt.error,
-      durationMs: attempt.durationMs,
-      attempt: attempt.attempt,
-      nextInMs,
-    }),
-    detail: callback.id,
-  };
+  const { atMs, callbackId: _callbackId, ...params } = attempt;
+  return callbackStep(callback, kind, { ...params, nextInMs }, { atMs, isLost: isDelivered ? undefined : true });
+}
+
+function callbackStep(callback: StoryCallback, kind: string, params: Params, more: Partial<Step> & Pick<Step, 'atMs'>): Step {
+  return stepFrom('gateway', 'erp', kind, { notice: noticeOf(callback), ...params }, { actor: 'callback', detail: callback.id, ...more });
 }

@@ -1,0 +1,33 @@
+// The orphan board: payments without an invoice that accepts them.
+import type { Queries } from '../../database/database.ts';
+import { isStillOrphan } from '../../invoices/store.ts';
+
+export interface Orphan {
+  id: number;
+  merchantId: string;
+  oid: string;
+  receiptId: string;
+  deviceId: string;
+  reason: string;
+  atMs: number;
+}
+
+/** Newest first, without payments that their invoice accepted later. */
+export async function listOrphans(queries: Queries, limit: number, merchantId?: string): Promise<Orphan[]> {
+  let query = queries
+    .selectFrom('orphan_payments as o')
+    .select([
+      'o.id',
+      'o.merchant_id as merchantId',
+      'o.oid',
+      'o.receipt_id as receiptId',
+      'o.device_id as deviceId',
+      'o.reason',
+      'o.at as atMs',
+    ])
+    .where(isStillOrphan)
+    .orderBy('o.id', 'desc')
+    .limit(limit);
+  if (merchantId !== undefined) query = query.where('o.merchant_id', '=', merchantId);
+  return await query.execute();
+}
