@@ -1,6 +1,6 @@
 // Commands that call the cabinet's API: one entry per command, with its options, its call and the form of its output. A new command is a new
 // entry.
-import { type Body, type Definition, fields, merchantOption, part, plain, table, wholeNumber } from './cabinet-definition.ts';
+import { type Body, type Definition, fields, get, merchantOption, part, plain, post, table, wholeNumber } from './cabinet-definition.ts';
 import { everydayCalls } from './everyday-calls.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -9,13 +9,13 @@ export const definitions: readonly Definition[] = [
     name: 'merchant create',
     help: 'Creates a merchant. The callback secret verifies the signature of callbacks.',
     options: { 'name!': 'name of the merchant' },
-    call: ({ name }) => ({ method: 'POST', path: '/merchants', body: { name } }),
+    call: ({ name }) => post('/merchants', { name }),
     show: fields('id', 'name', 'callbackSecret'),
   },
   {
     name: 'merchant list',
     help: 'Lists the merchants.',
-    call: () => ({ method: 'GET', path: '/merchants' }),
+    call: () => get('/merchants'),
     show: table('merchants', 'id', 'name', 'createdAt', 'sharePercent'),
   },
   {
@@ -23,11 +23,7 @@ export const definitions: readonly Definition[] = [
     help: 'Sets the share of a merchant in the request slots; without --percent the configured default applies again.',
     subject: 'MERCHANT_ID',
     options: { percent: 'from 1 to 100' },
-    call: ({ percent }, id) => ({
-      method: 'POST',
-      path: `/merchants/${part(id)}/share`,
-      body: { sharePercent: wholeNumber('--percent', percent) },
-    }),
+    call: ({ percent }, id) => post(`/merchants/${part(id)}/share`, { sharePercent: wholeNumber('--percent', percent) }),
     show: () => 'Set.',
   },
   {
@@ -35,11 +31,7 @@ export const definitions: readonly Definition[] = [
     help: "Replaces a merchant's signing secret; the old ones also sign during the overlap. The new one is shown only once.",
     subject: 'MERCHANT_ID',
     options: { 'overlap-s': 'seconds for which the old secrets stay valid at most (86400)' },
-    call: (values, id) => ({
-      method: 'POST',
-      path: `/merchants/${part(id)}/secret`,
-      body: { overlapS: wholeNumber('--overlap-s', values['overlap-s']) },
-    }),
+    call: (values, id) => post(`/merchants/${part(id)}/secret`, { overlapS: wholeNumber('--overlap-s', values['overlap-s']) }),
     show: fields('secret', 'oldSecretEndsAt'),
   },
   {
@@ -54,10 +46,10 @@ export const definitions: readonly Definition[] = [
     call({ email, name, role = 'operator', merchant }) {
       if (email === undefined) {
         if (name ?? merchant) throw new UsageError('--email is missing.');
-        return { method: 'POST', path: '/users/first-operator' };
+        return post('/users/first-operator');
       }
       const allMerchants = role === 'viewer' && merchant === undefined ? true : undefined;
-      return { method: 'POST', path: '/users', body: { email, name: name ?? email, role, merchantId: merchant, allMerchants } };
+      return post('/users', { email, name: name ?? email, role, merchantId: merchant, allMerchants });
     },
     show: fields('link', 'linkExpiresAt'),
   },
@@ -65,7 +57,7 @@ export const definitions: readonly Definition[] = [
     name: 'user reset',
     help: 'Shows a one-time link with which a user sets a new password, or signs in for the first time. One-time codes stay on.',
     subject: 'EMAIL_OR_ID',
-    call: (_values, id) => ({ method: 'POST', path: `/users/${part(id)}/link` }),
+    call: (_values, id) => post(`/users/${part(id)}/link`),
     show: fields('link', 'linkExpiresAt'),
   },
   {
@@ -79,7 +71,7 @@ export const definitions: readonly Definition[] = [
     name: 'user list',
     help: 'Lists users, at most 200; --after continues after an e-mail.',
     options: { ...merchantOption, after: 'the last e-mail of the previous list' },
-    call: ({ merchant, after }) => ({ method: 'GET', path: '/users', query: { merchantId: merchant, cursor: after, limit: '200' } }),
+    call: ({ merchant, after }) => get('/users', { merchantId: merchant, cursor: after, limit: '200' }),
     show: table('users', 'id', 'email', 'name', 'role', 'merchantName', 'hasTotp', 'state'),
   },
   {
@@ -91,25 +83,22 @@ export const definitions: readonly Definition[] = [
       'modules!': 'modules that it opens, of POS, QR and Fiscal, separated by commas',
       expires: 'when it expires, for example 2027-01-31T00:00:00Z; absent: never',
     },
-    call: ({ merchant, name, modules = '', expires }) => ({
-      method: 'POST',
-      path: '/keys',
-      body: { merchantId: merchant, name, modules: modules.split(',').map((module) => module.trim()), expiresAt: expires },
-    }),
+    call: ({ merchant, name, modules = '', expires }) =>
+      post('/keys', { merchantId: merchant, name, modules: modules.split(',').map((module) => module.trim()), expiresAt: expires }),
     show: fields('id', 'key', 'expiresAt'),
   },
   {
     name: 'key list',
     help: 'Lists API keys, without the keys themselves.',
     options: merchantOption,
-    call: ({ merchant }) => ({ method: 'GET', path: '/keys', query: { merchantId: merchant } }),
+    call: ({ merchant }) => get('/keys', { merchantId: merchant }),
     show: table('keys', 'id', 'merchantId', 'name', 'modules', 'state', 'expiresAt', 'lastUsedAt'),
   },
   {
     name: 'key revoke',
     help: 'Revokes a key at once.',
     subject: 'KEY_ID',
-    call: (_values, id) => ({ method: 'POST', path: `/keys/${part(id)}/revoke` }),
+    call: (_values, id) => post(`/keys/${part(id)}/revoke`),
     show: fields('revokedAt'),
   },
   {
@@ -117,11 +106,7 @@ export const definitions: readonly Definition[] = [
     help: 'Replaces a key; the old one stays valid for the overlap. The new key is shown only once.',
     subject: 'KEY_ID',
     options: { 'overlap-s': 'seconds for which the old key stays valid (86400)' },
-    call: (values, id) => ({
-      method: 'POST',
-      path: `/keys/${part(id)}/rotate`,
-      body: { overlapS: wholeNumber('--overlap-s', values['overlap-s']) },
-    }),
+    call: (values, id) => post(`/keys/${part(id)}/rotate`, { overlapS: wholeNumber('--overlap-s', values['overlap-s']) }),
     show: fields('id', 'key', 'expiresAt', 'oldKeyEndsAt'),
   },
   {
@@ -135,18 +120,15 @@ export const definitions: readonly Definition[] = [
       'pos-code': 'point-of-sale code',
       id: 'its UUID, if it already has one',
     },
-    call: ({ merchant, kind, name, bank, id, ...rest }) => ({
-      method: 'POST',
-      path: '/devices',
-      body: { id, merchantId: merchant, kind, name, bank, pointOfSalesCode: rest['pos-code'] },
-    }),
+    call: ({ merchant, kind, name, bank, id, ...rest }) =>
+      post('/devices', { id, merchantId: merchant, kind, name, bank, pointOfSalesCode: rest['pos-code'] }),
     show: fields('id', 'pairingCode', 'pairingExpiresAt'),
   },
   {
     name: 'device list',
     help: 'Lists devices.',
     options: merchantOption,
-    call: ({ merchant }) => ({ method: 'GET', path: '/devices', query: { merchantId: merchant } }),
+    call: ({ merchant }) => get('/devices', { merchantId: merchant }),
     show: table('devices', 'id', 'kind', 'name', 'bank', 'state', 'liveOn', 'lastSeenAt'),
   },
   {
@@ -154,42 +136,42 @@ export const definitions: readonly Definition[] = [
     help: 'Renames a device.',
     subject: 'DEVICE_ID',
     options: { 'name!': 'the new name' },
-    call: ({ name }, id) => ({ method: 'POST', path: `/devices/${part(id)}/rename`, body: { name } }),
+    call: ({ name }, id) => post(`/devices/${part(id)}/rename`, { name }),
     show: () => 'Renamed.',
   },
   {
     name: 'device disable',
     help: 'Disables a device: it can neither log in nor be reached.',
     subject: 'DEVICE_ID',
-    call: (_values, id) => ({ method: 'POST', path: `/devices/${part(id)}/disable` }),
+    call: (_values, id) => post(`/devices/${part(id)}/disable`),
     show: () => 'Disabled.',
   },
   {
     name: 'device enable',
     help: 'Enables a disabled device; its secret is valid again.',
     subject: 'DEVICE_ID',
-    call: (_values, id) => ({ method: 'POST', path: `/devices/${part(id)}/enable` }),
+    call: (_values, id) => post(`/devices/${part(id)}/enable`),
     show: () => 'Enabled.',
   },
   {
     name: 'device secret',
     help: 'Gives a device a new secret, shown only once; the old one becomes invalid.',
     subject: 'DEVICE_ID',
-    call: (_values, id) => ({ method: 'POST', path: `/devices/${part(id)}/secret` }),
+    call: (_values, id) => post(`/devices/${part(id)}/secret`),
     show: fields('secret'),
   },
   {
     name: 'device pairing-code',
     help: 'Shows a new pairing code for a device; an older one becomes invalid.',
     subject: 'DEVICE_ID',
-    call: (_values, id) => ({ method: 'POST', path: `/devices/${part(id)}/pairing` }),
+    call: (_values, id) => post(`/devices/${part(id)}/pairing`),
     show: fields('pairingCode', 'pairingExpiresAt'),
   },
   {
     name: 'device messages',
     help: 'Shows dropped messages of a device: the field and the reason. Only of the instance that answers, since its start.',
     subject: 'DEVICE_ID',
-    call: (_values, id) => ({ method: 'GET', path: `/devices/${part(id)}/messages` }),
+    call: (_values, id) => get(`/devices/${part(id)}/messages`),
     show: (body) => ((body['dropped'] as Body[]).length === 0 ? 'Nothing was dropped.' : droppedTable(body)),
     follow: { fresh: newDrops, line: dropLine },
   },

@@ -29,6 +29,9 @@ export interface Definition {
 export const merchantOption = { merchant: 'only rows of the merchant with this id' };
 export const part = encodeURIComponent;
 
+export const get = (path: string, query?: Values): Call => ({ method: 'GET', path, ...(query && { query }) });
+export const post = (path: string, body?: Body): Call => ({ method: 'POST', path, ...(body && { body }) });
+
 export function wholeNumber(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,9}$/.test(text)) throw new UsageError(`${option} takes a whole number.`);

@@ -2,7 +2,6 @@
 // will charge; for a device on another machine it needs --yes. Exit codes: 0 no rule broken, 1 some broken, 2 wrong usage.
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { createDesk } from '../conformance/desk.ts';
 import { type Person, realPace } from '../conformance/exam.ts';
 import { announcement, countVerdicts, htmlReport, progressLine, textReport } from '../conformance/report.ts';
@@ -12,6 +11,7 @@ import { parseAmount } from '../kernel/money.ts';
 import { isLoopback } from '../kernel/network-of.ts';
 import { type DeviceKind, deviceKinds } from '../link/protocol.ts';
 import { conformanceOptions } from './conformance-options.ts';
+import { helpLines, parseOptions, type Values, wholeNumberUpTo } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
 interface Io {
@@ -21,10 +21,6 @@ interface Io {
   /** Standard input is a terminal: a person can act. */
   isInteractive: boolean;
 }
-
-type Values = { [Name in keyof typeof conformanceOptions]?: (typeof conformanceOptions)[Name] extends 'string' ? string : boolean } & {
-  help?: boolean;
-};
 
 const usage = 'Usage: tillgate conformance [--kind terminal|register] [--pair CODE] [--host ADDRESS] [--yes] [--json] [--html FILE] …';
 
@@ -38,22 +34,7 @@ function help(): string {
     `the checks of docs/device-protocol.md: ${countOf('terminal')} of a terminal, ${countOf('register')} of a register. Ends with a report of`,
     'the observations and the broken clauses.',
     '',
-    '  --kind            terminal or register (terminal)',
-    '  --pair            the code that the device will send; without it one is generated',
-    '  --host            address to listen on, which the device gets (127.0.0.1); for a device on another machine --yes is needed',
-    '  --port            port for pairing and the built-in queue (8090)',
-    '  --mqtt-port       port for MQTT (1890)',
-    '  --mqtt-url        a broker of your own instead, with the login of a gateway: mqtt://user:password@host',
-    '  --queue-url       a RabbitMQ of your own instead: amqp://user:password@host; the device needs its login there',
-    '  --device-id       with --secret: login of the device, from an earlier run or at your broker; then it need not pair',
-    '  --secret          its secret',
-    '  --amount          lei of each payment (1.00)',
-    '  --reboot-command  cuts the power of the device and restarts it; without it you are asked to do so',
-    '  --no-reboot       skips checks that need a restart',
-    '  --wait-s          how long to wait for the device to connect (600)',
-    '  --html            writes the report as a page',
-    '  --json            prints the report as one line of JSON; the progress goes to standard error',
-    '  --yes             allows the announced charges on a device that is not on this machine',
+    ...helpLines(conformanceOptions),
   ].join('\n');
 }
 
@@ -102,12 +83,7 @@ export async function conformance(args: string[], io: Io): Promise<number> {
 }
 
 function readArguments(args: string[]) {
-  let values: Values;
-  try {
-    values = parse(args);
-  } catch (error) {
-    throw new UsageError(`${(error as Error).message}\n${usage}`);
-  }
+  const { values } = parseOptions(args, conformanceOptions, { usage });
   if (values.help) return undefined;
   const { host = '127.0.0.1' } = values;
   const kind = deviceKinds.find((known) => known === (values.kind ?? 'terminal'));
@@ -124,26 +100,16 @@ function readArguments(args: string[]) {
     kind,
     amountBani,
     host,
-    port: numberOf('--port', values.port ?? '8090', 65_535),
-    mqttPort: numberOf('--mqtt-port', values['mqtt-port'] ?? '1890', 65_535),
-    waitMs: numberOf('--wait-s', values['wait-s'] ?? '600', 86_400) * 1000,
+    port: wholeNumberUpTo(65_535, '--port', values.port ?? '8090'),
+    mqttPort: wholeNumberUpTo(65_535, '--mqtt-port', values['mqtt-port'] ?? '1890'),
+    waitMs: wholeNumberUpTo(86_400, '--wait-s', values['wait-s'] ?? '600') * 1000,
     known: deviceId === undefined || secret === undefined ? undefined : { deviceId: deviceId.toLowerCase(), secret },
     // Devices on other machines may connect to a broker of the user.
     isHere: isLoopback(host) && values['mqtt-url'] === undefined && values['queue-url'] === undefined,
   };
 }
 
-function parse(args: string[]): Values {
-  const own = Object.fromEntries(Object.entries(conformanceOptions).map(([name, type]) => [name, { type }]));
-  return parseArgs({ args, options: { ...own, help: { type: 'boolean', short: 'h' } }, allowPositionals: false }).values;
-}
-
-function numberOf(option: string, text: string, most: number): number {
-  if (!/^\d+$/.test(text) || Number(text) > most) throw new UsageError(`${option} takes a whole number up to ${most}.`);
-  return Number(text);
-}
-
-function personOf(values: Values, io: Io, tell: (text: string) => void, lockOut: Person['lockOut']): Person {
+function personOf(values: Values<typeof conformanceOptions>, io: Io, tell: (text: string) => void, lockOut: Person['lockOut']): Person {
   const command = values['reboot-command'];
   const byHand = async () => tell('  >> Unplug the device now, wait two seconds and plug it in again.');
   const reboot = command === undefined ? (io.isInteractive ? byHand : undefined) : () => runHook(command);

@@ -12,26 +12,25 @@ interface Place {
   dataDir: string;
 }
 
-type Values = Record<string, string | undefined>;
 type Out = (text: string) => void;
 
-export async function migrate({ url, dataDir }: Place, values: Values, out: Out): Promise<number> {
+export async function migrate({ url, dataDir }: Place, values: { check?: boolean; json?: boolean }, out: Out): Promise<number> {
   const options = { url, dataDir, clock: systemClock, logger: createLogger('warn') };
-  if (values['check']) {
+  if (values.check) {
     // Opening as a reader fails with a sentence if the schema is not current, and works beside a running gateway.
     await (await openDatabase({ ...options, role: 'reader' })).close();
-    out(values['json'] ? JSON.stringify({ applied: [] }) : 'The database is up to date.');
+    out(values.json ? JSON.stringify({ applied: [] }) : 'The database is up to date.');
     return 0;
   }
   if (url === undefined) await refuseUnusableDirectory(dataDir, systemClock);
   const applied = await migrateDatabase(options);
   const lines = applied.map(({ version, name }) => `Applied ${version} ${name}.`);
-  if (values['json']) out(JSON.stringify({ applied }));
+  if (values.json) out(JSON.stringify({ applied }));
   else out(lines.length === 0 ? 'The database was up to date.' : lines.join('\n'));
   return 0;
 }
 
-export async function backUp({ url, dataDir }: Place, { to, json }: Values, out: Out): Promise<number> {
+export async function backUp({ url, dataDir }: Place, { to, json }: { to?: string; json?: boolean }, out: Out): Promise<number> {
   if (to === undefined) throw new UsageError('--to is missing: the file to write.');
   if (url !== undefined)
     throw new StartRefused(

@@ -1,5 +1,5 @@
 // Everyday commands of operators: the review list, a sale with its timeline, the audit log, and callbacks.
-import { type Body, type Definition, fields, merchantOption, part, plain, table } from './cabinet-definition.ts';
+import { type Body, type Definition, fields, get, merchantOption, part, plain, post, table } from './cabinet-definition.ts';
 import { UsageError } from './usage-error.ts';
 
 const spanOptions = { from: 'from this time on, for example 2026-11-16T08:00:00Z', to: 'before this time' };
@@ -65,14 +65,14 @@ export const everydayCalls: readonly Definition[] = [
     name: 'review list',
     help: 'Lists commands without a settled outcome, oldest first: each needs `tillgate command decide`.',
     options: merchantOption,
-    call: ({ merchant }) => ({ method: 'GET', path: '/review', query: { merchantId: merchant } }),
+    call: ({ merchant }) => get('/review', { merchantId: merchant }),
     show: table('commands', 'id', 'deviceId', 'name', 'state', 'amount', 'documentNr', 'issuedAt', 'reviewSince', 'reviewReason'),
   },
   {
     name: 'orphan list',
     help: 'Lists payments that were taken for invoices that could not be marked paid.',
     options: merchantOption,
-    call: ({ merchant }) => ({ method: 'GET', path: '/orphans', query: { merchantId: merchant } }),
+    call: ({ merchant }) => get('/orphans', { merchantId: merchant }),
     show: table('orphans', 'id', 'oid', 'receiptId', 'deviceId', 'reason', 'at'),
   },
   {
@@ -86,18 +86,14 @@ export const everydayCalls: readonly Definition[] = [
       ...spanOptions,
       ...pageOptions,
     },
-    call: ({ merchant, device, ...query }) => ({
-      method: 'GET',
-      path: '/commands',
-      query: { merchantId: merchant, deviceId: device, ...query },
-    }),
+    call: ({ merchant, device, ...query }) => get('/commands', { merchantId: merchant, deviceId: device, ...query }),
     show: page('commands', 'id', 'at', 'name', 'shownState', 'amount', 'deviceName', 'documentNr', 'rrn'),
   },
   {
     name: 'command show',
     help: 'Shows a payment or fiscal operation with its timeline.',
     subject: 'COMMAND_ID',
-    call: (_values, id) => ({ method: 'GET', path: `/commands/${part(id)}` }),
+    call: (_values, id) => get(`/commands/${part(id)}`),
     show: story(
       'command',
       'id',
@@ -124,11 +120,14 @@ export const everydayCalls: readonly Definition[] = [
       rrn: 'its rrn',
       'close-review': 'yes: confirms that the contradiction was seen; done keeps its number taken, refused frees it',
     },
-    call: ({ state, reason, rrn, ...rest }, id) => ({
-      method: 'POST',
-      path: `/commands/${part(id)}/decide`,
-      body: { state, reason, rrn, operationId: rest['operation-id'], closesReview: rest['close-review'] === 'yes' || undefined },
-    }),
+    call: ({ state, reason, rrn, ...rest }, id) =>
+      post(`/commands/${part(id)}/decide`, {
+        state,
+        reason,
+        rrn,
+        operationId: rest['operation-id'],
+        closesReview: rest['close-review'] === 'yes' || undefined,
+      }),
     show: (body) => fields('id', 'state', 'settledAt', 'settledBy')(body['command'] as Body),
   },
   {
@@ -136,7 +135,7 @@ export const everydayCalls: readonly Definition[] = [
     help: 'Frees a terminal that cannot close the document of its payment itself.',
     subject: 'COMMAND_ID',
     options: { 'reason!': 'why; stored in the audit log' },
-    call: ({ reason }, id) => ({ method: 'POST', path: `/commands/${part(id)}/close-document`, body: { reason } }),
+    call: ({ reason }, id) => post(`/commands/${part(id)}/close-document`, { reason }),
     show: () => 'Closed.',
   },
   {
@@ -149,14 +148,14 @@ export const everydayCalls: readonly Definition[] = [
       ...spanOptions,
       ...pageOptions,
     },
-    call: ({ merchant, ...query }) => ({ method: 'GET', path: '/invoices', query: { merchantId: merchant, ...query } }),
+    call: ({ merchant, ...query }) => get('/invoices', { merchantId: merchant, ...query }),
     show: page('invoices', 'oid', 'at', 'state', 'amount', 'validTo', 'receiptId', 'paidDeviceName'),
   },
   {
     name: 'invoice show',
     help: 'Shows an invoice with its timeline.',
     subject: 'OID',
-    call: (_values, id) => ({ method: 'GET', path: `/invoices/${part(id)}` }),
+    call: (_values, id) => get(`/invoices/${part(id)}`),
     show: story('invoice', 'oid', 'at', 'state', 'amount', 'validTo', 'scannedAt', 'endedAt', 'receiptId', 'paidDeviceName'),
   },
   {
@@ -168,27 +167,27 @@ export const everydayCalls: readonly Definition[] = [
       before: 'only entries older than the one with this id',
       limit: 'at most so many',
     },
-    call: ({ merchant, ...query }) => ({ method: 'GET', path: '/audit', query: { merchantId: merchant, ...query } }),
+    call: ({ merchant, ...query }) => get('/audit', { merchantId: merchant, ...query }),
     show: table('audit', 'id', 'at', 'actor', 'action', 'subject', 'detail'),
   },
   {
     name: 'instances',
     help: 'Lists the gateways on this database: running, and lost within the last day.',
-    call: () => ({ method: 'GET', path: '/instances' }),
+    call: () => get('/instances'),
     show: (body) => instanceTable({ instances: (body['instances'] as Body[]).map(instanceRow) }),
   },
   {
     name: 'callback list',
     help: 'Lists callbacks, newest first.',
     options: { ...merchantOption, state: 'pending, delivered or dead' },
-    call: ({ merchant, state }) => ({ method: 'GET', path: '/callbacks', query: { merchantId: merchant, state } }),
+    call: ({ merchant, state }) => get('/callbacks', { merchantId: merchant, state }),
     show: table('callbacks', 'id', 'subjectId', 'sequence', 'state', 'attempts', 'createdAt', 'url'),
   },
   {
     name: 'callback show',
     help: 'Shows a callback with its URL and every attempt: time, answer of the ERP, error.',
     subject: 'CALLBACK_ID',
-    call: (_values, id) => ({ method: 'GET', path: `/callbacks/${part(id)}` }),
+    call: (_values, id) => get(`/callbacks/${part(id)}`),
     show: (body) =>
       [
         fields('id', 'subjectId', 'sequence', 'state', 'attempts', 'createdAt', 'nextAttemptAt', 'url')(body['callback'] as Body),
@@ -202,9 +201,9 @@ export const everydayCalls: readonly Definition[] = [
     subjectIsOptional: true,
     options: { merchant: 'id of the merchant', from: 'from this time on', to: 'before this time' },
     call({ merchant, from, to }, id) {
-      if (id !== '') return { method: 'POST', path: `/callbacks/${part(id)}/resend` };
+      if (id !== '') return post(`/callbacks/${part(id)}/resend`);
       if (!merchant || !from || !to) throw new UsageError('Name a callback, or --merchant, --from and --to.');
-      return { method: 'POST', path: '/callbacks/resend', body: { merchantId: merchant, from, to } };
+      return post('/callbacks/resend', { merchantId: merchant, from, to });
     },
     show: (body) => (body['count'] === undefined ? 'Sent again.' : `Callbacks sent again: ${plain(body['count'])}`),
   },

@@ -3,7 +3,6 @@
 // Modules that only some commands need are loaded on demand, so that small commands start quickly.
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { ConfigError, readAdminToken, readConfig } from '../config.ts';
 import type { World } from '../gateway.ts';
 import { sleep } from '../kernel/clock.ts';
@@ -21,35 +20,35 @@ import { refuseUnusableDirectory } from './data-directory.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { printFirstOperatorLink } from './first-operator.ts';
 import { createLogger } from './logger.ts';
+import { helpLines, type Options, parseOptions, type Values, wholeNumberUpTo } from './options.ts';
 import { describeSandbox, readSandboxFile } from './sandbox-file.ts';
 import { simulateOptions } from './simulate-options.ts';
 import { collectStartGarbage } from './start-garbage.ts';
 import { UsageError } from './usage-error.ts';
 
-type Values = Record<string, string | undefined>;
-
 interface Command {
   help: string;
-  options: Record<string, 'string' | 'boolean'>;
+  options: Options;
   /** Possible arguments after the name, for completions. */
   words?: readonly string[];
   run(args: string[]): Promise<number>;
 }
 
-/** A command with plain options; `usage`: the text of --help. */
-function command(
+/** A command without arguments; `about`: what --help says between the usage and the options. */
+function command<Own extends Options>(
   help: string,
-  usage: string[],
-  names: Record<string, 'string' | 'boolean'>,
-  act: (values: Values) => Promise<number>,
+  usage: string,
+  about: string[],
+  options: Own,
+  act: (values: Values<Own>) => Promise<number>,
 ): Command {
   return {
     help,
-    options: names,
+    options,
     async run(args) {
-      const values = readOptions(args, names);
-      if (!values['help']) return act(values);
-      out(usage.join('\n'));
+      const { values } = parseOptions(args, options);
+      if (!values.help) return act(values);
+      out([`Usage: tillgate ${usage}`, '', ...about, '', ...helpLines(options)].join('\n'));
       return 0;
     },
   };
@@ -61,56 +60,45 @@ const err = (text: string) => void process.stderr.write(`${text}\n`);
 const commands: Record<string, Command> = {
   sandbox: command(
     'run a test gateway with a demo merchant and virtual devices',
+    'sandbox [--json]',
     [
-      'Usage: tillgate sandbox [--json]',
-      '',
       'Runs a test gateway on embedded defaults in TILLGATE_DATA_DIR, with a demo merchant, a key for all modules',
       'and virtual devices. When it is ready it writes sandbox.json there.',
-      '',
-      '  --json  print the content of sandbox.json as one line instead of the tour',
     ],
-    { json: 'boolean' },
+    { json: ['boolean', 'print the content of sandbox.json as one line instead of the tour'] },
     runSandbox,
   ),
   serve: command(
     'run the gateway in production',
+    'serve [--json]',
     [
-      'Usage: tillgate serve [--json]',
-      '',
       'Runs the gateway in production, with the settings of docs/operating.md. It refuses to start on a dangerous',
       'configuration. After SIGTERM it still serves for TILLGATE_DRAIN_S, and calls in flight then have TILLGATE_STOP_GRACE_S.',
-      '',
-      '  --json  print the addresses as one line of JSON when it is ready',
     ],
-    { json: 'boolean' },
+    { json: ['boolean', 'print the addresses as one line of JSON when it is ready'] },
     runServe,
   ),
   migrate: command(
     'bring the database up to date',
+    'migrate [--check] [--json]',
     [
-      'Usage: tillgate migrate [--check] [--json]',
-      '',
       'Brings the database of TILLGATE_DATABASE_URL, or the embedded one in TILLGATE_DATA_DIR, up to date.',
       'A gateway does the same at its start.',
-      '',
-      '  --check  only check whether it is up to date, also while a gateway runs on it',
-      '  --json   print the applied migrations as JSON',
     ],
-    { check: 'boolean', json: 'boolean' },
+    {
+      check: ['boolean', 'only check whether it is up to date, also while a gateway runs on it'],
+      json: ['boolean', 'print the applied migrations as JSON'],
+    },
     async (values) => (await import('./database-commands.ts')).migrate(databasePlace(), values, out),
   ),
   backup: command(
     'copy the embedded database, also while a gateway runs on it',
+    'backup --to FILE [--json]',
     [
-      'Usage: tillgate backup --to FILE [--json]',
-      '',
       'Writes a consistent snapshot of the embedded database in TILLGATE_DATA_DIR into a new file, checks it and prints a summary.',
       'The gateway keeps serving. For PostgreSQL use its own tools: see docs/operating.md, also for how to restore.',
-      '',
-      '  --to    the file to write; it must not exist',
-      '  --json  print the summary as JSON',
     ],
-    { to: 'string', json: 'boolean' },
+    { to: ['string', 'the file to write; it must not exist'], json: ['boolean', 'print the summary as JSON'] },
     async (values) => (await import('./database-commands.ts')).backUp(databasePlace(), values, out),
   ),
   simulate: {
@@ -127,30 +115,26 @@ const commands: Record<string, Command> = {
   },
   sink: command(
     'print the callbacks that arrive at a local port',
-    [
-      'Usage: tillgate sink [--port 9000] [--status 200] [--secret whsec_...]',
-      '',
-      'Listens on 127.0.0.1, prints every callback that arrives and whether its signature is valid.',
-      '',
-      '  --port    port to listen on (9000)',
-      '  --status  HTTP status to answer with (200); after an error status the gateway retries',
-      "  --secret  the merchant's signing secret; without it that of the sandbox in TILLGATE_DATA_DIR",
-    ],
-    { port: 'string', status: 'string', secret: 'string' },
+    'sink [--port 9000] [--status 200] [--secret whsec_...]',
+    ['Listens on 127.0.0.1, prints every callback that arrives and whether its signature is valid.'],
+    {
+      port: ['string', 'port to listen on (9000)'],
+      status: ['string', 'HTTP status to answer with (200); after an error status the gateway retries'],
+      secret: ['string', "the merchant's signing secret; without it that of the sandbox in TILLGATE_DATA_DIR"],
+    },
     runSink,
   ),
   doctor: command(
     'check settings, database, clock, brokers, certificate, addresses and disk, with advice',
+    'doctor [--url URL] [--json]',
     [
-      'Usage: tillgate doctor [--url URL] [--json]',
-      '',
       'Checks everything that a gateway with these settings needs, and reports each result with advice. Changes nothing.',
       'Ends within half a minute, even if something hangs; exit code 1 if a check fails.',
-      '',
-      '  --url   also check the gateway at this base URL, and compare its clock',
-      '  --json  print the verdict and the findings as one line of JSON',
     ],
-    { url: 'string', json: 'boolean' },
+    {
+      url: ['string', 'also check the gateway at this base URL, and compare its clock'],
+      json: ['boolean', 'print the verdict and the findings as one line of JSON'],
+    },
     runDoctor,
   ),
   completions: {
@@ -170,7 +154,8 @@ const commands: Record<string, Command> = {
 
 /** All commands and options. */
 function completable(): Completable[] {
-  const own = Object.entries(commands).map(([name, { help, options, words }]) => ({ name, help, options, words: words ?? [] }));
+  const typesOf = (options: Options) => Object.fromEntries(Object.entries(options).map(([name, [type]]) => [name, type]));
+  const own = Object.entries(commands).map(([name, { help, options, words = [] }]) => ({ name, help, options: typesOf(options), words }));
   const typeOf = (option: string) => [option, option === 'json' || option === 'follow' ? 'boolean' : 'string'] as const;
   const calls = cabinetCommands.map(({ name, help, options }) => ({ name, help, options: Object.fromEntries(options.map(typeOf)) }));
   return [...own, ...calls];
@@ -226,7 +211,7 @@ function overview(): string {
   ].join('\n');
 }
 
-async function runSandbox(values: Values): Promise<number> {
+async function runSandbox(values: { json?: boolean }): Promise<number> {
   const config = configFor('sandbox');
   await refuseUnusableDirectory(config.dataDir, systemClock);
   const { startSandbox } = await import('./sandbox.ts');
@@ -234,11 +219,11 @@ async function runSandbox(values: Values): Promise<number> {
   flushCompileCache();
   compileSooner();
   collectStartGarbage();
-  out(values['json'] ? JSON.stringify(sandbox.file) : describeSandbox(sandbox));
+  out(values.json ? JSON.stringify(sandbox.file) : describeSandbox(sandbox));
   return untilStopped(sandbox.stop);
 }
 
-async function runServe(values: Values): Promise<number> {
+async function runServe(values: { json?: boolean }): Promise<number> {
   const config = configFor('serve');
   if (config.databaseUrl === undefined) await refuseUnusableDirectory(config.dataDir, systemClock);
   const { startGateway } = await import('../gateway.ts');
@@ -250,10 +235,10 @@ async function runServe(values: Values): Promise<number> {
   compileSooner();
   collectStartGarbage();
   // Standard output is the log, with JSON in every line; lines for people go to standard error.
-  if (values['json']) out(JSON.stringify(gateway.addresses()));
+  if (values.json) out(JSON.stringify(gateway.addresses()));
   else err(`Tillgate listens at ${gateway.addresses().baseUrl}`);
   // Only on a terminal: other outputs may be stored logs, and the link is a secret.
-  if (process.stderr.isTTY && !values['json'])
+  if (process.stderr.isTTY && !values.json)
     gateway.people.firstOperatorLink('serve', true).then((made) => printFirstOperatorLink(made, err), err);
   return stopped;
 }
@@ -264,7 +249,7 @@ function databasePlace(): { url: string | undefined; dataDir: string } {
   return { url, dataDir };
 }
 
-async function runDoctor({ url, json }: Values): Promise<number> {
+async function runDoctor({ url, json }: { url?: string; json?: boolean }): Promise<number> {
   if (url !== undefined && !URL.canParse(url)) throw new UsageError('--url must be an address such as http://127.0.0.1:8080/tillgate.');
   const { describeDiagnosis, diagnose } = await import('./doctor/doctor.ts');
   const diagnosis = await diagnose({ clock: systemClock, random: systemRandom, url });
@@ -272,32 +257,18 @@ async function runDoctor({ url, json }: Values): Promise<number> {
   return diagnosis.verdict === 'bad' ? 1 : 0;
 }
 
-async function runSink(values: Values): Promise<number> {
+async function runSink(values: { port?: string; status?: string; secret?: string }): Promise<number> {
   const { startSink } = await import('./sink.ts');
   const sandboxPath = join(readConfig('sandbox').dataDir, 'sandbox.json');
   const sink = await startSink({
-    port: numberOf('--port', values['port'] ?? '9000', 65_535),
-    status: numberOf('--status', values['status'] ?? '200', 599),
+    port: wholeNumberUpTo(65_535, '--port', values.port ?? '9000'),
+    status: wholeNumberUpTo(599, '--status', values.status ?? '200'),
     clock: systemClock,
-    secret: () => values['secret'] ?? readSandboxFile(sandboxPath)?.callbackSecret,
+    secret: () => values.secret ?? readSandboxFile(sandboxPath)?.callbackSecret,
     print: out,
   });
   out(`Waiting for callbacks at http://127.0.0.1:${sink.port}/ (Ctrl-C ends)`);
   return untilStopped(sink.stop);
-}
-
-function readOptions(args: string[], names: Record<string, 'string' | 'boolean'>): Values {
-  const own = Object.fromEntries(Object.entries(names).map(([name, type]) => [name, { type }]));
-  try {
-    return parseArgs({ args, options: { ...own, help: { type: 'boolean', short: 'h' } }, allowPositionals: false }).values as Values;
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
-}
-
-function numberOf(option: string, text: string, most: number): number {
-  if (!/^\d+$/.test(text) || Number(text) > most) throw new UsageError(`${option} takes a whole number up to ${most}.`);
-  return Number(text);
 }
 
 function configFor(mode: Mode) {

@@ -2,7 +2,6 @@
 // reports it paid. Its login is stored in its state directory, so the next start needs no pairing code.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { readConfig } from '../config.ts';
 import type { World } from '../gateway.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
@@ -13,8 +12,10 @@ import { startVirtualDevice } from '../virtual/run.ts';
 import { scanInvoice } from '../virtual/scan.ts';
 import { holdStateDir } from '../virtual/state-hold.ts';
 import { whyNoAnswer } from './cabinet-commands.ts';
+import { helpLines, parseOptions } from './options.ts';
 import { readSandboxFile } from './sandbox-file.ts';
 import { simulateOptions } from './simulate-options.ts';
+import { UsageError } from './usage-error.ts';
 
 interface Io {
   out(text: string): void;
@@ -38,10 +39,6 @@ interface Identity {
   isOfSandbox?: boolean;
 }
 
-type SimulateValues = { [Name in keyof typeof simulateOptions]?: (typeof simulateOptions)[Name] extends 'string' ? string : boolean } & {
-  help?: boolean;
-};
-
 const usage =
   'Usage: tillgate simulate --kind terminal|register [--pair CODE] [--url URL] [--state-dir DIR] [--faults FILE] [--slow-ms N] [--customer-ms N] [scan QR]';
 
@@ -52,17 +49,9 @@ function help(): string {
     'Runs a virtual device that uses the real protocol until Ctrl-C. With `scan QR` it fetches that invoice, takes the money, prints,',
     'reports it paid and ends.',
     '',
-    '  --kind       terminal or register',
-    '  --pair       pairing code from the cabinet or `tillgate device create`; needed once. Without one, a new device is',
-    '               registered with the sandbox that runs in TILLGATE_DATA_DIR',
-    '  --url        base URL of the gateway (the sandbox in TILLGATE_DATA_DIR, or http://127.0.0.1:8080/tillgate)',
-    '  --state-dir  where the device keeps its journal, bank and fiscal memory, and pictures of what it printed in paper/',
-    '               (TILLGATE_DATA_DIR/simulate/KIND); one process at a time',
-    '  --faults     JSON file: faults to set, or a script [{"afterMs":5000,"set":{"mqtt":false}}, ...]; there are',
-    `               ${Object.keys(noFaults).join(', ')}`,
-    '  --slow-ms    duration of the slow magic amount (20000)',
-    '  --customer-ms  time that the customer takes for card and PIN (150)',
-    '  --json       print the outcome of a scan as JSON',
+    ...helpLines(simulateOptions),
+    '',
+    `Faults: ${Object.keys(noFaults).join(', ')}`,
     '',
     'Magic amounts of a terminal, by the last two digits:',
     ...describeMagic('terminal').map((line) => `  ${line}`),
@@ -72,25 +61,18 @@ function help(): string {
 }
 
 export async function simulate(args: string[], io: Io): Promise<number> {
-  let parsed: ReturnType<typeof readArguments>;
-  try {
-    parsed = readArguments(args);
-  } catch (error) {
-    return wrong(io, (error as Error).message);
-  }
-  const { values, positionals } = parsed;
+  const { values, positionals } = parseOptions(args, simulateOptions, { usage, allowPositionals: true });
   if (values.help) {
     io.out(help());
     return 0;
   }
   const { kind } = values;
-  if (kind !== 'terminal' && kind !== 'register') return wrong(io, '--kind takes terminal or register.');
+  if (kind !== 'terminal' && kind !== 'register') throw wrong('--kind takes terminal or register.');
   const [action, qr, ...more] = positionals;
-  if (more.length > 0 || (action !== undefined && (action !== 'scan' || qr === undefined)))
-    return wrong(io, 'The only action is: scan QR.');
+  if (more.length > 0 || (action !== undefined && (action !== 'scan' || qr === undefined))) throw wrong('The only action is: scan QR.');
   const { 'slow-ms': slowMs, 'customer-ms': customerMs } = values;
   for (const [option, text] of Object.entries({ 'slow-ms': slowMs, 'customer-ms': customerMs }))
-    if (text !== undefined && !/^\d{1,6}$/.test(text)) return wrong(io, `--${option} takes a number of milliseconds.`);
+    if (text !== undefined && !/^\d{1,6}$/.test(text)) throw wrong(`--${option} takes a number of milliseconds.`);
   const script = values.faults === undefined ? [] : readFaultScript(values.faults);
   const config = readConfig('sandbox');
   const stateDir = resolve(values['state-dir'] ?? join(config.dataDir, 'simulate', kind));
@@ -135,20 +117,7 @@ function readFaultScript(path: string): FaultStep[] {
   }
 }
 
-function readArguments(args: string[]) {
-  const own = Object.fromEntries(Object.entries(simulateOptions).map(([name, type]) => [name, { type }]));
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: { ...own, help: { type: 'boolean', short: 'h' } },
-  });
-  return { values: values as SimulateValues, positionals };
-}
-
-function wrong(io: Io, sentence: string): number {
-  io.err(`${sentence}\n${usage}`);
-  return 2;
-}
+const wrong = (sentence: string) => new UsageError(`${sentence}\n${usage}`);
 
 /** The identity from the state directory, by the pairing code, or by registering with the local sandbox. */
 async function identify(kind: DeviceKind, stateDir: string, dataDir: string, values: { pair?: string; url?: string }): Promise<Identity> {
