@@ -1,55 +1,40 @@
 // The API of the cabinet and the command line: {base_url}/cabinet/api. Every route has a row in roles.ts with its rights. Every change writes
 // an entry to the audit log. Lists never contain secrets.
 import type { RouteApp } from '../http/server.ts';
-import { type EventRoutesDeps, registerEventRoutes } from './events/event-routes.ts';
+import type { CabinetDeps } from './deps.ts';
+import type { EventHub } from './events/event-hub.ts';
+import { registerEventRoutes } from './events/event-routes.ts';
 import { registerAttentionRoutes } from './overview/attention-routes.ts';
-import { type OverviewDeps, registerOverviewRoutes } from './overview/overview-routes.ts';
+import { registerOverviewRoutes } from './overview/overview-routes.ts';
 import { guardRows } from './own-rows.ts';
-import type { PeopleRoutesDeps } from './people/people-schemas.ts';
 import { registerSessionRoutes } from './people/session-routes.ts';
 import { registerUserRoutes } from './people/user-routes.ts';
 import { type PlaygroundRoutesDeps, registerPlaygroundRoutes } from './playground/routes.ts';
-import { type CallbackRoutesDeps, registerCallbackRoutes } from './sales/callback-routes.ts';
+import { registerCallbackRoutes } from './sales/callback-routes.ts';
 import { registerCommandListRoutes } from './sales/command-list-routes.ts';
 import { registerDayCloseRoutes } from './sales/day-close-routes.ts';
-import { type InvoiceViewDeps, registerInvoiceViewRoutes } from './sales/invoice-routes.ts';
-import { registerSalePageRoutes, type SalePageDeps } from './sales/sale-page-routes.ts';
-import { registerSaleRoutes, type SaleRoutesDeps } from './sales/sale-routes.ts';
-import { type AccessRoutesDeps, registerAccessRoutes } from './setup/access-routes.ts';
+import { registerInvoiceViewRoutes } from './sales/invoice-routes.ts';
+import { registerSalePageRoutes } from './sales/sale-page-routes.ts';
+import { registerSaleRoutes } from './sales/sale-routes.ts';
+import { registerAccessRoutes } from './setup/access-routes.ts';
 import { type DeveloperDeps, registerDeveloperRoutes } from './setup/developer-routes.ts';
-import { type DeviceMessageDeps, registerDeviceMessageRoutes } from './setup/device-message-routes.ts';
-import { type DeviceAdminDeps, registerDeviceAdminRoutes } from './setup/device-routes.ts';
+import { registerDeviceMessageRoutes } from './setup/device-message-routes.ts';
+import { registerDeviceAdminRoutes } from './setup/device-routes.ts';
 import { registerInstanceRoutes } from './setup/instance-routes.ts';
-import { registerSigningRoutes, type SigningRoutesDeps } from './setup/signing-routes.ts';
-import { type DecisionRoutesDeps, registerDecisionRoutes } from './steps/decision-routes.ts';
-import { type DeviceStepsDeps, registerDeviceStepRoutes } from './steps/device-step-routes.ts';
+import { registerSigningRoutes } from './setup/signing-routes.ts';
+import { registerDecisionRoutes } from './steps/decision-routes.ts';
+import { registerDeviceStepRoutes } from './steps/device-step-routes.ts';
 import { registerMoneyStepRoutes } from './steps/money-step-routes.ts';
-import type { MoneyStepsDeps } from './steps/money-steps.ts';
 import { createMismatches } from './views/figures/mismatches.ts';
 import { createCsvExports, type ExportBounds } from './views/lists/export.ts';
 
-export type CabinetDeps = AccessRoutesDeps &
-  CallbackRoutesDeps &
-  DeviceAdminDeps &
-  DeviceMessageDeps &
-  SaleRoutesDeps &
-  DecisionRoutesDeps &
-  PeopleRoutesDeps &
-  SigningRoutesDeps &
-  SalePageDeps &
-  InvoiceViewDeps &
-  MoneyStepsDeps &
-  OverviewDeps &
-  EventRoutesDeps &
-  DeviceStepsDeps &
-  DeveloperDeps &
-  PlaygroundRoutesDeps & { exportBounds: ExportBounds };
+type Deps = CabinetDeps & { events: Pick<EventHub, 'join'>; exportBounds: ExportBounds } & DeveloperDeps & PlaygroundRoutesDeps;
 
-export function registerCabinetRoutes(app: RouteApp, deps: CabinetDeps): void {
+export function registerCabinetRoutes(app: RouteApp, deps: Deps): void {
   app.register(async (scope) => registerAll(scope as unknown as RouteApp, deps));
 }
 
-function registerAll(app: RouteApp, deps: CabinetDeps): void {
+function registerAll(app: RouteApp, deps: Deps): void {
   guardRows(app, deps);
   registerAccessRoutes(app, deps);
   registerDeviceAdminRoutes(app, deps);

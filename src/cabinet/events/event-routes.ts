@@ -4,24 +4,18 @@ import { Type } from 'typebox';
 import { adminAnswers } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { viewerOf } from '../../http/viewer.ts';
-import { type Cancel, type Clock, every } from '../../kernel/clock.ts';
+import { type Cancel, every } from '../../kernel/clock.ts';
 import { addRoute } from '../add-route.ts';
+import type { CabinetDeps } from '../deps.ts';
 import { scopeOfView } from '../list-fields.ts';
 import type { EventHub } from './event-hub.ts';
-
-export interface EventRoutesDeps {
-  clock: Clock;
-  events: Pick<EventHub, 'join'>;
-  /** Calls back when a session ends, on any instance. */
-  people: { onSessionEnded: (sessionId: string, ended: () => void) => Cancel };
-}
 
 /** Shorter than the idle time-outs of proxies and of this server. */
 const beatEveryMs = 20_000;
 /** A reader with this much unread data is disconnected; it reconnects and reads everything again. */
 const maxBehindBytes = 64 * 1024;
 
-export function registerEventRoutes(app: RouteApp, { clock, events, people }: EventRoutesDeps): void {
+export function registerEventRoutes(app: RouteApp, { clock, events, people }: CabinetDeps & { events: Pick<EventHub, 'join'> }): void {
   addRoute(app, 'GET /events', 'streamEvents', {
     isLongLived: true,
     summary: 'Hints about changes, as they happen',

@@ -1,14 +1,13 @@
 // Attention: operations that need a person, and notes that settle them. The logic is in the views.
 
 import { Type } from 'typebox';
-import type { Database } from '../../database/database.ts';
 import { textField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { baniToLei } from '../../kernel/money.ts';
 import { addRoute } from '../add-route.ts';
+import type { CabinetDeps } from '../deps.ts';
 import { merchantField, scopeOfView, textShown } from '../list-fields.ts';
 import { exampleIds, exampleTime, listOf, moment } from '../shared-schemas.ts';
 import { type Attention, readAttention } from '../views/figures/attention.ts';
@@ -27,13 +26,7 @@ export function inLei(sums: Record<string, number>): Record<string, number> {
 
 export const salesInLei = ({ count, bani }: Attention['sales']) => ({ count, amount: baniToLei(bani) });
 
-export interface AttentionDeps {
-  database: Database;
-  clock: Clock;
-  mismatches: Mismatches;
-}
-
-export function registerAttentionRoutes(app: RouteApp, { database, clock, mismatches }: AttentionDeps): void {
+export function registerAttentionRoutes(app: RouteApp, { database, clock, mismatches }: CabinetDeps & { mismatches: Mismatches }): void {
   addRoute(app, 'GET /attention', 'readAttention', {
     summary: 'Operations that need a person',
     querystring: Type.Object(merchantField),

@@ -1,26 +1,18 @@
 // The figures of the first page. The logic is in the views.
 
 import { Type } from 'typebox';
-import type { Database } from '../../database/database.ts';
 import { textField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { invalidRequest } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
-import type { Link } from '../../link/link.ts';
 import { addRoute } from '../add-route.ts';
+import type { CabinetDeps } from '../deps.ts';
 import { merchantField, scopeOfView } from '../list-fields.ts';
 import { exampleTime, listOf, mapOf, moment } from '../shared-schemas.ts';
 import type { Mismatches } from '../views/figures/mismatches.ts';
 import { createOverviewBook, type Overview } from '../views/figures/overview.ts';
 import { isZone } from '../views/figures/period.ts';
 import { inLei, salesInLei } from './attention-routes.ts';
-
-export interface OverviewDeps {
-  database: Database;
-  clock: Clock;
-  link: Pick<Link, 'presence'>;
-}
 
 const count = Type.Integer();
 const lei = Type.Number();
@@ -76,7 +68,7 @@ const figures = {
 
 export function registerOverviewRoutes(
   app: RouteApp,
-  { database, clock, link, mismatches }: OverviewDeps & { mismatches: Mismatches },
+  { database, clock, link, mismatches }: CabinetDeps & { mismatches: Mismatches },
 ): void {
   const book = createOverviewBook(mismatches);
 

@@ -3,24 +3,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { knownBrowserMs } from '../../access/people/known-browsers.ts';
 import type { Person } from '../../access/people/own-account.ts';
-import type { People } from '../../access/people/people.ts';
 import type { NewSession } from '../../access/people/sessions.ts';
 import { textField } from '../../http/schemas.ts';
 import { setCookie } from '../../http/session-cookie.ts';
 import { viewerOf } from '../../http/viewer.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { networkOf } from '../../kernel/network-of.ts';
+import type { CabinetDeps } from '../deps.ts';
 import { exampleIds, exampleTime, moment } from '../shared-schemas.ts';
 import { shownRow } from '../shown-row.ts';
-
-export interface PeopleRoutesDeps {
-  people: People;
-  basePath: string;
-  publicUrl?: string | undefined;
-  isSandbox: boolean;
-  version: string;
-  banks: readonly { code: string; name: string }[];
-}
 
 export const roleField = Type.Enum(['operator', 'merchant', 'viewer']);
 export const emailField = textField('E-mail, by which they sign in; letter case does not matter.', 254);
@@ -72,13 +63,13 @@ export function personOf(request: FastifyRequest): Person {
   return { userId, sessionId, actor, role, ...originOf(request) };
 }
 
-export function setSessionCookie(deps: PeopleRoutesDeps, request: FastifyRequest, reply: FastifyReply, session: NewSession): void {
+export function setSessionCookie(deps: CabinetDeps, request: FastifyRequest, reply: FastifyReply, session: NewSession): void {
   setCookie(request, reply, deps, 'session', { value: session.token, lifetimeMs: session.leftMs });
 }
 
 /** Sets the cookies and returns the signed-in user. */
 export async function welcome(
-  deps: PeopleRoutesDeps,
+  deps: CabinetDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   { userId, session }: { userId: string; session: NewSession },

@@ -10,6 +10,7 @@ import { actorOf, optionalViewerOf, viewerOf } from '../../http/viewer.ts';
 import { invalidRequest } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { addRoute } from '../add-route.ts';
+import type { CabinetDeps } from '../deps.ts';
 import { exampleIds, exampleTime, listOf, moment } from '../shared-schemas.ts';
 import { shownRow } from '../shown-row.ts';
 import {
@@ -17,7 +18,6 @@ import {
   emailField,
   exampleUser,
   originOf,
-  type PeopleRoutesDeps,
   passwordField,
   personOf,
   setSessionCookie,
@@ -38,14 +38,14 @@ const whoCameInOrCode = {
   example: { user: exampleUser },
 };
 
-export function registerSessionRoutes(app: RouteApp, deps: PeopleRoutesDeps): void {
+export function registerSessionRoutes(app: RouteApp, deps: CabinetDeps): void {
   registerSession(app, deps);
   registerSessionList(app, deps);
   registerEndOfAll(app, deps);
   registerLinks(app, deps);
 }
 
-function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
+function registerSession(app: RouteApp, deps: CabinetDeps): void {
   const { people, isSandbox, version, basePath, banks } = deps;
   addRoute(app, 'GET /session', 'readSession', {
     summary: 'The signed-in user, and facts about this gateway',
@@ -138,7 +138,7 @@ function registerSession(app: RouteApp, deps: PeopleRoutesDeps): void {
   });
 }
 
-function registerSessionList(app: RouteApp, { people }: PeopleRoutesDeps): void {
+function registerSessionList(app: RouteApp, { people }: CabinetDeps): void {
   addRoute(app, 'GET /sessions', 'listSessions', {
     summary: 'Open sessions',
     querystring: Type.Object({ userId: Type.Optional(uuidField('The user; operators only. Absent: your own sessions.')) }),
@@ -182,7 +182,7 @@ function registerSessionList(app: RouteApp, { people }: PeopleRoutesDeps): void 
   });
 }
 
-function registerEndOfAll(app: RouteApp, { people }: PeopleRoutesDeps): void {
+function registerEndOfAll(app: RouteApp, { people }: CabinetDeps): void {
   addRoute(app, 'DELETE /sessions', 'endAllSessions', {
     summary: 'End all sessions',
     description: "For an emergency. The caller's own session ends, too.",
@@ -191,7 +191,7 @@ function registerEndOfAll(app: RouteApp, { people }: PeopleRoutesDeps): void {
   });
 }
 
-function registerLinks(app: RouteApp, deps: PeopleRoutesDeps): void {
+function registerLinks(app: RouteApp, deps: CabinetDeps): void {
   const { people } = deps;
   addRoute(app, 'POST /links/read', 'readLink', {
     summary: 'What a one-time link is for',

@@ -8,6 +8,7 @@ import { actorOf, viewerOf } from '../../http/viewer.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { addRoute } from '../add-route.ts';
+import type { CabinetDeps } from '../deps.ts';
 import { scopeOf } from '../own-rows.ts';
 import { listOf, merchantQuery } from '../shared-schemas.ts';
 import { shownRow } from '../shown-row.ts';
@@ -17,7 +18,6 @@ import {
   exampleLink,
   exampleUser,
   linkFields,
-  type PeopleRoutesDeps,
   passwordField,
   personOf,
   roleField,
@@ -45,13 +45,13 @@ const usersQuery = Type.Object({
   cursor: Type.Optional(textField('`next` of the previous page.', 300)),
 });
 
-export function registerUserRoutes(app: RouteApp, deps: PeopleRoutesDeps): void {
+export function registerUserRoutes(app: RouteApp, deps: CabinetDeps): void {
   registerUsers(app, deps);
   registerUserChanges(app, deps);
   registerOwnAccount(app, deps);
 }
 
-function registerUsers(app: RouteApp, { people }: PeopleRoutesDeps): void {
+function registerUsers(app: RouteApp, { people }: CabinetDeps): void {
   addRoute(app, 'GET /users', 'listUsers', {
     summary: 'List users',
     querystring: usersQuery,
@@ -103,7 +103,7 @@ function registerUsers(app: RouteApp, { people }: PeopleRoutesDeps): void {
   });
 }
 
-function registerUserChanges(app: RouteApp, { people }: PeopleRoutesDeps): void {
+function registerUserChanges(app: RouteApp, { people }: CabinetDeps): void {
   addRoute(app, 'PATCH /users/:id', 'changeUser', {
     summary: 'Change a user',
     description:
@@ -147,7 +147,7 @@ function registerUserChanges(app: RouteApp, { people }: PeopleRoutesDeps): void 
   });
 }
 
-function registerOwnAccount(app: RouteApp, deps: PeopleRoutesDeps): void {
+function registerOwnAccount(app: RouteApp, deps: CabinetDeps): void {
   const { people } = deps;
   addRoute(app, 'POST /me/password', 'changePassword', {
     summary: 'Change your password',

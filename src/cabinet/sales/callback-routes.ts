@@ -4,24 +4,19 @@ import { Type } from 'typebox';
 import { writeAudit } from '../../access/audit.ts';
 import type { Callbacks } from '../../callbacks/callbacks.ts';
 import { findCallback, type ListedCallback, listAttemptsOf, resendCallback, resendDeadCallbacks } from '../../callbacks/delivery-log.ts';
-import type { Database } from '../../database/database.ts';
 import { dateTimeField, readUuid, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { GatewayError, invalidRequest } from '../../kernel/error-codes.ts';
 import { isoTime, parseMoment } from '../../kernel/moments.ts';
 import { addRoute } from '../add-route.ts';
+import type { CabinetDeps } from '../deps.ts';
 import { nextField, scopeOfView } from '../list-fields.ts';
 import { defaultPage, exampleIds, exampleTime, listOf, moment, pageFields } from '../shared-schemas.ts';
 import { shownRow } from '../shown-row.ts';
 import { listCallbackPage } from '../views/lists/callbacks-list.ts';
 import { readCursor, writeCursor } from '../views/lists/cursor.ts';
 import { hideLogin } from '../views/sale/hidden-login.ts';
-
-export interface CallbackRoutesDeps {
-  database: Database;
-  callbacks: Pick<Callbacks, 'attempts' | 'wake'>;
-}
 
 const stateField = Type.Enum(['pending', 'delivered', 'dead']);
 
@@ -83,7 +78,7 @@ const exampleCallback = {
 
 const shown = (callback: ListedCallback) => ({ ...shownRow(callback), url: hideLogin(callback.url) });
 
-export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: CallbackRoutesDeps): void {
+export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: CabinetDeps): void {
   addRoute(app, 'GET /callbacks', 'listCallbacks', {
     summary: 'List callbacks',
     querystring: listQuery,

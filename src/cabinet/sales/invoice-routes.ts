@@ -1,15 +1,16 @@
 // Invoices as a list, as CSV and one by one. The logic is in the views.
-import { type Static, Type } from 'typebox';
-import type { Database } from '../../database/database.ts';
+
+import type { Static } from 'typebox';
+import { Type } from 'typebox';
 import { textField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { viewerOf } from '../../http/viewer.ts';
 import { type State, stateNames, states } from '../../invoices/rules.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { formatLei } from '../../kernel/money.ts';
 import { addRoute } from '../add-route.ts';
+import type { CabinetDeps } from '../deps.ts';
 import { csvAnswers, listFields, nextField, pageOfQuery, scopeOfView, sendCsv, spanFields, spanOf } from '../list-fields.ts';
 import { exampleIds, exampleTime, listOf, moment } from '../shared-schemas.ts';
 import { listedCommand, shownCommand } from '../shown-command.ts';
@@ -22,13 +23,6 @@ import { type InvoicePage, readInvoicePage } from '../views/sale/invoice-page.ts
 import { resendSteps } from '../views/sale/next-steps.ts';
 import { text } from '../views/texts.ts';
 import { callbackFields, pageParts, shownCallback, shownSteps } from './sale-page-routes.ts';
-
-export interface InvoiceViewDeps {
-  database: Database;
-  clock: Clock;
-  /** The text in the QR of an invoice. */
-  qrOf: (oid: string, qrSecretId: number) => Promise<string>;
-}
 
 const optional = Type.Optional;
 const stateField = Type.Enum(Object.values(stateNames));
@@ -128,7 +122,7 @@ const csvColumns: CsvList<ListedInvoice>['columns'] = {
 
 export function registerInvoiceViewRoutes(
   app: RouteApp,
-  { database, clock, qrOf, csvExports }: InvoiceViewDeps & { csvExports: CsvExports },
+  { database, clock, qrOf, csvExports }: CabinetDeps & { csvExports: CsvExports },
 ): void {
   addRoute(app, 'GET /invoices', 'listInvoices', {
     summary: 'Invoices',

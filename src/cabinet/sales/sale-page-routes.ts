@@ -1,17 +1,16 @@
 // The page of one sale. The views build it; this file converts it to JSON.
 
 import { Type } from 'typebox';
-import type { Database, Queries } from '../../database/database.ts';
+import type { Queries } from '../../database/database.ts';
 import { named } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { baniToLei } from '../../kernel/money.ts';
 import { type EffectOnPayment, operationOf } from '../../kernel/operations.ts';
 import { findHolder } from '../../ledger/device-lock.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
 import { addRoute } from '../add-route.ts';
+import type { CabinetDeps } from '../deps.ts';
 import { scopeOfView, textShown } from '../list-fields.ts';
 import { exampleTime, listOf, mapOf, moment } from '../shared-schemas.ts';
 import { exampleListed, listedCommand, shownCommand } from '../shown-command.ts';
@@ -22,12 +21,6 @@ import type { Step, StoryCallback, StoryInvoice, Unclear } from '../views/sale/s
 import type { SalePage } from '../views/sale/sale-page.ts';
 import { readSalePage } from '../views/sale/sale-page.ts';
 import { text } from '../views/texts.ts';
-
-export interface SalePageDeps {
-  database: Database;
-  clock: Clock;
-  ledger: Pick<Ledger, 'timelineOf'>;
-}
 
 const optional = Type.Optional;
 const lane = Type.Enum(['erp', 'gateway', 'mqtt', 'queue', 'device', 'bank', 'person']);
@@ -175,7 +168,7 @@ async function mismatchOf(queries: Queries, { sale }: SalePage, nowMs: number, m
 
 export function registerSalePageRoutes(
   app: RouteApp,
-  { database, clock, ledger, mismatches }: SalePageDeps & { mismatches: Mismatches },
+  { database, clock, ledger, mismatches }: CabinetDeps & { mismatches: Mismatches },
 ): void {
   const commands = Type.Array(listedCommand);
   addRoute(app, 'GET /commands/:id', 'readCommand', {

@@ -2,30 +2,21 @@
 
 import { Type } from 'typebox';
 import { writeAudit } from '../../access/audit.ts';
-import type { Database } from '../../database/database.ts';
 import { textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
-import type { Invoices } from '../../invoices/invoices.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { addRoute } from '../add-route.ts';
+import type { CabinetDeps } from '../deps.ts';
 import { scopeOf } from '../own-rows.ts';
 import { defaultPage, exampleIds, exampleTime, listOf, moment, pageFields } from '../shared-schemas.ts';
 import { shownRow } from '../shown-row.ts';
 import { listOrphans } from './orphans.ts';
 
-export interface SaleRoutesDeps {
-  database: Database;
-  callbacks: { wake(): void };
-  /** Within the transaction. */
-  cancelUnpaidInvoice: Invoices['cancelUnpaidInvoice'];
-  rotateQrSecret: (actor: string) => Promise<number>;
-}
-
 const cancelBody = Type.Union([Type.Object({ reason: Type.Optional(textField('Why, for the history.', 500)) }), Type.Null()]);
 const orphanQuery = Type.Object({ ...pageFields, merchantId: Type.Optional(uuidField('Only of this merchant.')) });
 
-export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelUnpaidInvoice, rotateQrSecret }: SaleRoutesDeps): void {
+export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelUnpaidInvoice, rotateQrSecret }: CabinetDeps): void {
   addRoute(app, 'POST /invoices/:oid/cancel', 'cancelInvoice', {
     summary: 'Cancel an unpaid invoice',
     description:

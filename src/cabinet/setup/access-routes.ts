@@ -1,22 +1,16 @@
 // Merchants, API keys and the audit log in the cabinet's API.
 
 import { Type } from 'typebox';
-import type { Access } from '../../access/access.ts';
 import { listAudit } from '../../access/audit.ts';
-import type { Database } from '../../database/database.ts';
 import { dateTimeField, readUuid, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { parseMoment } from '../../kernel/moments.ts';
 import { addRoute } from '../add-route.ts';
+import type { CabinetDeps } from '../deps.ts';
 import { scopeOf } from '../own-rows.ts';
 import { defaultPage, exampleIds, exampleTime, listOf, merchantQuery, moment, pageFields } from '../shared-schemas.ts';
 import { shownRow } from '../shown-row.ts';
-
-export interface AccessRoutesDeps {
-  database: Database;
-  access: Access;
-}
 
 const moduleField = Type.Enum(['POS', 'QR', 'Fiscal']);
 
@@ -54,7 +48,7 @@ const auditQuery = Type.Object({
   before: Type.Optional(Type.Integer({ minimum: 1, description: 'Only entries older than the one with this id.' })),
 });
 
-export function registerAccessRoutes(app: RouteApp, deps: AccessRoutesDeps): void {
+export function registerAccessRoutes(app: RouteApp, deps: CabinetDeps): void {
   registerMerchants(app, deps);
   registerShare(app, deps);
   registerKeys(app, deps);
@@ -93,7 +87,7 @@ export function registerAccessRoutes(app: RouteApp, deps: AccessRoutesDeps): voi
   });
 }
 
-function registerMerchants(app: RouteApp, { access }: AccessRoutesDeps): void {
+function registerMerchants(app: RouteApp, { access }: CabinetDeps): void {
   addRoute(app, 'POST /merchants', 'createMerchant', {
     summary: 'Create a merchant',
     body: merchantBody,
@@ -120,7 +114,7 @@ function registerMerchants(app: RouteApp, { access }: AccessRoutesDeps): void {
   });
 }
 
-function registerShare(app: RouteApp, { access }: AccessRoutesDeps): void {
+function registerShare(app: RouteApp, { access }: CabinetDeps): void {
   addRoute(app, 'POST /merchants/:id/share', 'setMerchantShare', {
     summary: 'Set the share of a merchant in the request slots',
     description:
@@ -132,7 +126,7 @@ function registerShare(app: RouteApp, { access }: AccessRoutesDeps): void {
   });
 }
 
-function registerKeys(app: RouteApp, { access }: AccessRoutesDeps): void {
+function registerKeys(app: RouteApp, { access }: CabinetDeps): void {
   const exampleKey = 'c0ffee00-8a7b-4c6d-9e5f-1a2b3c4d5e6f';
 
   addRoute(app, 'POST /keys', 'createKey', {

@@ -2,20 +2,14 @@
 // Only messages that this instance received since its start. Their content is neither stored nor shown.
 
 import { Type } from 'typebox';
-import type { Database } from '../../database/database.ts';
 import { noSuchDevice } from '../../devices/registry.ts';
 import type { RouteApp } from '../../http/server.ts';
-import type { Link } from '../../link/link.ts';
 import { addRoute } from '../add-route.ts';
+import type { CabinetDeps } from '../deps.ts';
 import { exampleTime, listOf, moment } from '../shared-schemas.ts';
 import { shownRow } from '../shown-row.ts';
 
-export interface DeviceMessageDeps {
-  database: Database;
-  link: Pick<Link, 'dropNotesOf'>;
-}
-
-export function registerDeviceMessageRoutes(app: RouteApp, { database, link }: DeviceMessageDeps): void {
+export function registerDeviceMessageRoutes(app: RouteApp, { database, link }: CabinetDeps): void {
   addRoute(app, 'GET /devices/:id/messages', 'listDeviceMessages', {
     summary: 'Dropped messages of a device',
     description:

@@ -1,26 +1,19 @@
 // Devices in the cabinet's API: register, list, rename, disable, enable, new secret, new pairing code.
 
 import { Type } from 'typebox';
-import type { Database } from '../../database/database.ts';
 import type { Devices } from '../../devices/devices.ts';
 import { readUuid, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { isoTime } from '../../kernel/moments.ts';
-import type { Link } from '../../link/link.ts';
 import { deviceKinds } from '../../link/protocol.ts';
 import { addRoute } from '../add-route.ts';
+import type { CabinetDeps } from '../deps.ts';
 import { scopeOfView } from '../list-fields.ts';
 import { exampleIds, exampleTime, listOf, merchantQuery, moment } from '../shared-schemas.ts';
 import { listedCommand, shownCommand } from '../shown-command.ts';
 import { shownRow } from '../shown-row.ts';
 import { deviceFacts, readLastOfDevices } from '../views/device-facts.ts';
-
-export interface DeviceAdminDeps {
-  devices: Devices;
-  database: Database;
-  link: Pick<Link, 'presence' | 'droppedOf'>;
-}
 
 const kindField = Type.Enum(deviceKinds);
 
@@ -41,12 +34,12 @@ const pairingFields = {
 };
 const pairingExample = { pairingCode: '7QK2-M9TD', pairingExpiresAt: exampleTime };
 
-export function registerDeviceAdminRoutes(app: RouteApp, deps: DeviceAdminDeps): void {
+export function registerDeviceAdminRoutes(app: RouteApp, deps: CabinetDeps): void {
   registerDeviceList(app, deps);
   registerDeviceChanges(app, deps.devices);
 }
 
-function registerDeviceList(app: RouteApp, { database, devices, link }: DeviceAdminDeps): void {
+function registerDeviceList(app: RouteApp, { database, devices, link }: CabinetDeps): void {
   addRoute(app, 'POST /devices', 'registerDevice', {
     summary: 'Register a device',
     body: deviceBody,

@@ -3,23 +3,15 @@
 import { Type } from 'typebox';
 import { writeAudit } from '../../access/audit.ts';
 import { newCallbackSecret } from '../../access/secrets.ts';
-import type { Callbacks } from '../../callbacks/callbacks.ts';
 import { replaceSigningSecret } from '../../callbacks/signing-secrets.ts';
-import type { Database } from '../../database/database.ts';
 import { textField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { isoTime } from '../../kernel/moments.ts';
-import type { Random } from '../../kernel/random.ts';
 import { addRoute } from '../add-route.ts';
+import type { CabinetDeps } from '../deps.ts';
 import { exampleIds, exampleTime, moment } from '../shared-schemas.ts';
 import { hideLogin } from '../views/sale/hidden-login.ts';
-
-export interface SigningRoutesDeps {
-  database: Database;
-  random: Random;
-  callbacks: Pick<Callbacks, 'sendTest'>;
-}
 
 const defaultOverlapS = 24 * 3600;
 // The body is optional.
@@ -32,7 +24,7 @@ const overlapBody = Type.Union([
   Type.Null(),
 ]);
 
-export function registerSigningRoutes(app: RouteApp, { database, random, callbacks }: SigningRoutesDeps): void {
+export function registerSigningRoutes(app: RouteApp, { database, random, callbacks }: CabinetDeps): void {
   addRoute(app, 'POST /merchants/:id/secret', 'rotateSigningSecret', {
     summary: "Replace a merchant's signing secret",
     description:

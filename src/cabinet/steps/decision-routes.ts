@@ -3,23 +3,17 @@
 
 import { Type } from 'typebox';
 import { writeAudit } from '../../access/audit.ts';
-import type { Cards } from '../../cards/cards.ts';
 import { textField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { baniToLei } from '../../kernel/money.ts';
 import type { Command } from '../../ledger/command.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
 import { addRoute } from '../add-route.ts';
+import type { CabinetDeps } from '../deps.ts';
 import { scopeOf } from '../own-rows.ts';
 import { defaultPage, exampleIds, exampleTime, listOf, merchantQuery, moment, pageFields } from '../shared-schemas.ts';
 import { starredJson } from '../views/sale/starred.ts';
-
-export interface DecisionRoutesDeps {
-  ledger: Pick<Ledger, 'find' | 'listReview' | 'decide'>;
-  cards: Pick<Cards, 'closeDocumentByHand'>;
-}
 
 const commandFields = {
   id: Type.String(),
@@ -78,7 +72,7 @@ function shown(command: Command) {
   };
 }
 
-export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: DecisionRoutesDeps): void {
+export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: CabinetDeps): void {
   addRoute(app, 'GET /review', 'listReview', {
     summary: 'Commands that a person must decide',
     description: 'Unsettled outcomes, reports that cannot be trusted, and answers that contradict a settlement.',

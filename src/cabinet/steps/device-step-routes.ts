@@ -1,30 +1,18 @@
 // Requests to a device from the cabinet: its state, its last transaction, and the closes and reports of a day. No logic.
 import { writeAudit } from '../../access/audit.ts';
-import type { Cards } from '../../cards/cards.ts';
-import type { Database } from '../../database/database.ts';
 import { askStatus } from '../../devices/status.ts';
-import type { Fiscal } from '../../fiscal/fiscal.ts';
 import { idempotencyHeaders } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { DeviceAnswer } from '../../ledger/answers.ts';
-import type { Link } from '../../link/link.ts';
 import { addRoute } from '../add-route.ts';
+import type { CabinetDeps } from '../deps.ts';
 import { answerOfDevice, personalCallOf } from './money-step-routes.ts';
 import { keyOf, type PersonalCall } from './money-steps.ts';
 
-export interface DeviceStepsDeps {
-  database: Database;
-  clock: Clock;
-  link: Pick<Link, 'locate' | 'ask' | 'presence'>;
-  cards: Pick<Cards, 'lastTransaction' | 'closeDay'>;
-  fiscal: Pick<Fiscal, 'createReport'>;
-}
-
 const deviceErrors = ['Record_not_exist', 'Timeout_or_no_response', 'Device_Offline', 'Device_Busy', 'Refused_By_Device'] as const;
 
-export function registerDeviceStepRoutes(app: RouteApp, deps: DeviceStepsDeps): void {
+export function registerDeviceStepRoutes(app: RouteApp, deps: CabinetDeps): void {
   const { database, cards, fiscal } = deps;
 
   async function ownerOf(deviceId: string): Promise<string> {
