@@ -202,9 +202,9 @@ export class Hosts {
 
   /** After a scan of all hosts: hosts without pending callbacks leave the queue, and all are unblocked. */
   keepOnly(pending: ReadonlySet<string>): void {
-    for (const [host, { isBlocked }] of this.#rows) {
+    for (const host of this.#rows.keys()) {
       if (!pending.has(host)) this.leave(host);
-      if (isBlocked) this.setBlocked(host, false);
+      this.setBlocked(host, false);
     }
   }
 

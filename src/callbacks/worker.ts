@@ -134,7 +134,7 @@ export class CallbackWorker {
     this.#isAsked = false;
     if (this.#nextScanAt <= this.#deps.clock.elapsed()) await this.#scan();
     const round = this.#nextRound();
-    if (round.length > 0 && (await this.#claimAll(round))) return this.#ask();
+    if (await this.#claimAll(round)) return this.#ask();
     // A waiting host is claimed for later, and the number to expect is not known any more by then.
     this.#written.clear();
     if (this.#hosts.waiting > 0) this.#wakeOthers();
@@ -148,12 +148,11 @@ export class CallbackWorker {
     const round: string[] = [];
     for (const share of shares) {
       let left = Math.min(this.#hosts.left(share), this.#attempts.spare);
-      if (left <= 0) continue;
       for (const host of this.#hosts.inTurn(share)) {
+        if (left <= 0) break;
         if (!this.#isWorthClaiming(host)) continue;
         round.push(host);
         left -= 1;
-        if (left === 0) break;
       }
     }
     return round.toSorted((one, other) => this.#hosts.takenBy(one) - this.#hosts.takenBy(other));

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Hosts, shares } from '../../src/callbacks/hosts.ts';
@@ -265,4 +267,37 @@ describe('the number of callbacks leased ahead', () => {
     expect([aheadAfter(2_000), aheadAfter(15_000, false)]).toEqual([0, 0]);
     expect(new Hosts({ total: 64, perHost: 8 }).ahead('a')).toBe(0);
   });
+});
+
+it('keeps nothing about hosts that have no callback and no attempt, however many there were', () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const places = new Hosts({ total: 16, perHost: 8 }, 10);
+  const come = (host: string) => {
+    places.wait(host, ['merchant']);
+    places.take(host);
+    places.hold(host, 1);
+    places.setBlocked(host, true);
+  };
+  const go = (host: string) => {
+    places.leave(host);
+    places.setBlocked(host, false);
+    places.hold(host, -1);
+    places.free(host, quick);
+  };
+  const usedBytes = () => {
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  for (const host of named('known', 10)) come(host);
+  for (const host of named('known', 10)) go(host);
+  const before = usedBytes();
+  for (let batch = 0; batch < 10; batch += 1) {
+    const hosts = named(`batch ${batch} `, 10_000);
+    hosts.forEach(come);
+    hosts.forEach(go);
+  }
+  // Rows of all of them would need 20 MiB.
+  expect(usedBytes() - before).toBeLessThan(5 * 1024 * 1024);
+  expect([places.taken, places.waiting, places.waits('known0')]).toEqual([0, 0, false]);
 });
