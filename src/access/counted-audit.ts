@@ -15,19 +15,13 @@ export interface Counted extends Omit<AuditEntry, 'detail'> {
   about?: string | undefined;
 }
 
-export interface CountedAudit {
-  note(counted: Counted): void;
-  /** Writes the current counts. */
-  stop(): Promise<void>;
-}
-
 interface Count {
   entry: Omit<AuditEntry, 'detail'>;
   count: number;
   about: Set<string>;
 }
 
-export function createCountedAudit({ database, clock, logger }: { database: Database; clock: Clock; logger: Logger }): CountedAudit {
+export function createCountedAudit({ database, clock, logger }: { database: Database; clock: Clock; logger: Logger }) {
   let counts = new Map<string, Count>();
   let timer: Cancel | undefined;
 
@@ -67,11 +61,12 @@ export function createCountedAudit({ database, clock, logger }: { database: Data
   }
 
   return {
-    note({ about, ...entry }) {
+    note({ about, ...entry }: Counted): void {
       add(entry, 1, about === undefined ? [] : [about]);
       writeLater();
     },
-    async stop() {
+    /** Writes the current counts. */
+    async stop(): Promise<void> {
       timer?.();
       await write();
       // A failed write is not retried after this.

@@ -11,15 +11,9 @@ const writeEveryMs = 60_000;
 /** Keys per statement; further keys are recorded at their next use. */
 const maxKeys = 10_000;
 
-export interface KeyUses {
-  note(keyId: string): void;
-  /** Writes the collected uses. */
-  stop(): Promise<void>;
-}
-
 const columns = { id: 'text', age_ms: 'int8' } as const;
 
-export function createKeyUses({ database, clock, logger }: { database: Database; clock: Clock; logger: Logger }): KeyUses {
+export function createKeyUses({ database, clock, logger }: { database: Database; clock: Clock; logger: Logger }) {
   /** Last use of each key, by clock.elapsed(). */
   let usedAtMs = new Map<string, number>();
   let lastWriteMs = Number.NEGATIVE_INFINITY;
@@ -54,12 +48,13 @@ export function createKeyUses({ database, clock, logger }: { database: Database;
   }
 
   return {
-    note(keyId) {
+    note(keyId: string): void {
       if (usedAtMs.size >= maxKeys && !usedAtMs.has(keyId)) return;
       usedAtMs.set(keyId, clock.elapsed());
       writeLater();
     },
-    async stop() {
+    /** Writes the collected uses. */
+    async stop(): Promise<void> {
       timer?.();
       await write();
       // A failed write is not retried after this.

@@ -31,13 +31,7 @@ export async function requireMerchantDevice(queries: Queries, merchantId: string
   return device;
 }
 
-export interface MerchantDevices {
-  /** As requireMerchantDevice, but cached for seconds unless `isFresh`, and with a time-out of ten seconds. */
-  require(merchantId: string, deviceId: string, isFresh: boolean): Promise<MerchantDevice>;
-  stop(): void;
-}
-
-export function createMerchantDevices({ database, clock }: { database: Database; clock: Clock }): MerchantDevices {
+export function createMerchantDevices({ database, clock }: { database: Database; clock: Clock }) {
   const devices = createShortLivedCache<MerchantDevice>(clock, memoryCapacity, async (name) => {
     const [merchantId = '', deviceId = ''] = name.split(' ');
     const value = await findMerchantDevice(database.queries, merchantId, deviceId);
@@ -46,7 +40,8 @@ export function createMerchantDevices({ database, clock }: { database: Database;
   });
   const stop = database.onWake(deviceAccessTopic, () => devices.forget());
   return {
-    async require(merchantId, deviceId, isFresh) {
+    /** As requireMerchantDevice, but cached for seconds unless `isFresh`, and with a time-out of ten seconds. */
+    async require(merchantId: string, deviceId: string, isFresh: boolean): Promise<MerchantDevice> {
       const name = `${merchantId} ${deviceId}`;
       const device = (isFresh ? undefined : devices.known(name)) ?? (await inTime(clock, devices.get(name, isFresh ? -1 : undefined)));
       if (!device) throw deviceOffline();

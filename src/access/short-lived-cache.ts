@@ -23,24 +23,12 @@ interface Entry<Value> {
   known: { fromMs: number; untilMs: number } | undefined;
 }
 
-export interface ShortLivedCache<Value> {
-  /** A result older than `maxAgeMs` is looked up again, even if it is still cached. */
-  get(name: string, maxAgeMs?: number): Promise<Value | undefined>;
-  /** The result of `get` if it needs no look-up; undefined: a look-up is needed, or nothing was found. */
-  known(name: string): Value | undefined;
-  forget(): void;
-}
-
 /** Look-ups per call of `get`: the first, and again if `forget` was called in the meantime. */
 const maxLooks = 3;
 /** Concurrent look-ups; one or two database connections stay free for authenticated callers. */
 const maxLookUps = 6;
 
-export function createShortLivedCache<Value>(
-  clock: Clock,
-  capacity: number,
-  lookUp: (name: string) => Promise<Found<Value>>,
-): ShortLivedCache<Value> {
+export function createShortLivedCache<Value>(clock: Clock, capacity: number, lookUp: (name: string) => Promise<Found<Value>>) {
   const entries = new Map<string, Entry<Value>>();
   let forgets = 0;
   const gate = createGate(maxLookUps, { maxBehind: capacity });
@@ -106,21 +94,23 @@ export function createShortLivedCache<Value>(
   }
 
   return {
-    async get(name, maxAgeMs = Number.POSITIVE_INFINITY) {
+    /** A result older than `maxAgeMs` is looked up again, even if it is still cached. */
+    async get(name: string, maxAgeMs = Number.POSITIVE_INFINITY): Promise<Value | undefined> {
       for (let looks = 1; ; looks += 1) {
         const entry = remembered(name, maxAgeMs) ?? begin(name);
         const value = await entry.answer;
         if (entry.era === forgets || looks === maxLooks) return value;
       }
     },
-    known(name) {
+    /** The result of `get` if it needs no look-up; undefined: a look-up is needed, or nothing was found. */
+    known(name: string): Value | undefined {
       const entry = entries.get(name);
       if (entry?.known === undefined || clock.elapsed() >= entry.known.untilMs) return undefined;
       usedAgain(name, entry);
       return entry.value;
     },
     // Later calls do not join a running look-up, and callers that wait for one look up again.
-    forget() {
+    forget(): void {
       forgets += 1;
       entries.clear();
     },

@@ -8,10 +8,7 @@ import { createGroup } from '../database/group.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { type EndedAttempt, recordAttempts } from './attempt-records.ts';
 
-export interface Recorder {
-  /** True: recorded. False: the gateway stops and the lease will expire, so the callback is sent twice rather than never. Never rejects. */
-  record(ended: Omit<EndedAttempt, 'isRepeat'>): Promise<boolean>;
-}
+export type Recorder = ReturnType<typeof createRecorder>;
 
 interface Deps {
   database: Database;
@@ -21,7 +18,7 @@ interface Deps {
   pause(failures: number): Promise<boolean>;
 }
 
-export function createRecorder({ database, logger, instanceId, pause }: Deps): Recorder {
+export function createRecorder({ database, logger, instanceId, pause }: Deps) {
   const group = createGroup<EndedAttempt, void>({
     soon: database.soon,
     namesOf: ({ callback }) => [callback.id],
@@ -35,7 +32,8 @@ export function createRecorder({ database, logger, instanceId, pause }: Deps): R
   });
 
   return {
-    async record(ended) {
+    /** True: recorded. False: the gateway stops and the lease will expire, so the callback is sent twice rather than never. Never rejects. */
+    async record(ended: Omit<EndedAttempt, 'isRepeat'>): Promise<boolean> {
       let isRepeat = false;
       for (let failures = 1; ; failures += 1) {
         try {

@@ -30,11 +30,6 @@ export interface AttemptResult {
 /** Resolves within a bounded time and never rejects. */
 export type Send = (callback: OutgoingCallback, signal: AbortSignal) => Promise<AttemptResult>;
 
-export interface Sender {
-  send: Send;
-  close(): void;
-}
-
 export interface SenderOptions {
   clock: Clock;
   guard: AddressGuard;
@@ -57,7 +52,7 @@ interface Attempt {
   brokenOffBy: Error | undefined;
 }
 
-export function createSender(options: SenderOptions): Sender {
+export function createSender(options: SenderOptions) {
   const { clock, guard, attemptTimeoutMs } = options;
   const kept = { keepAlive: true, maxSockets: options.socketsPerHost, maxFreeSockets: options.socketsPerHost, timeout: idleSocketMs };
   const agents = {
@@ -104,7 +99,7 @@ export function createSender(options: SenderOptions): Sender {
 
   return {
     send,
-    close() {
+    close(): void {
       for (const pair of Object.values(agents)) for (const agent of Object.values(pair)) agent.destroy();
     },
   };

@@ -2,17 +2,14 @@
 import type { Cancel } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 
-export type WakeListener = (detail: string) => void;
+type WakeListener = (detail: string) => void;
 
-export interface LocalWake {
-  wake(topic: string, detail: string): void;
-  onWake(topic: string, listener: WakeListener): Cancel;
-}
+export type LocalWake = ReturnType<typeof createLocalWake>;
 
-export function createLocalWake(logger: Logger): LocalWake {
+export function createLocalWake(logger: Logger) {
   const listenersByTopic = new Map<string, Set<WakeListener>>();
   return {
-    wake(topic, detail) {
+    wake(topic: string, detail: string): void {
       for (const listener of [...(listenersByTopic.get(topic) ?? [])]) {
         try {
           listener(detail);
@@ -21,13 +18,11 @@ export function createLocalWake(logger: Logger): LocalWake {
         }
       }
     },
-    onWake(topic, listener) {
+    onWake(topic: string, listener: WakeListener): Cancel {
       const listeners = listenersByTopic.get(topic) ?? new Set();
       listenersByTopic.set(topic, listeners);
       listeners.add(listener);
-      return () => {
-        listeners.delete(listener);
-      };
+      return () => void listeners.delete(listener);
     },
   };
 }

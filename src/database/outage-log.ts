@@ -9,17 +9,9 @@ import { DatabaseBusy, isDatabaseDown } from './errors.ts';
 const checkEveryMs = 1_000;
 const sayEveryMs = 60_000;
 
-export interface OutageLog {
-  /** The logger for all parts of the gateway. */
-  readonly logger: Logger;
-  /** Sets the check whether the database can be written; before that, every line is written unchanged. */
-  watch(canWrite: () => Promise<void>): void;
-  stop(): void;
-}
-
 type Level = 'warn' | 'error';
 
-export function createOutageLog({ logger, clock }: { logger: Logger; clock: Clock }): OutageLog {
+export function createOutageLog({ logger, clock }: { logger: Logger; clock: Clock }) {
   let canWrite: (() => Promise<void>) | undefined;
   /** On clock.elapsed(). */
   let suspectedSinceMs: number | undefined;
@@ -78,17 +70,21 @@ export function createOutageLog({ logger, clock }: { logger: Logger; clock: Cloc
     else void follow(fields, message, level);
   };
 
+  const watched: Logger = {
+    debug: (fields, message) => logger.debug(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    warn: write('warn'),
+    error: write('error'),
+  };
+
   return {
-    logger: {
-      debug: (fields, message) => logger.debug(fields, message),
-      info: (fields, message) => logger.info(fields, message),
-      warn: write('warn'),
-      error: write('error'),
-    },
-    watch(check) {
+    /** The logger for all parts of the gateway. */
+    logger: watched,
+    /** Sets the check whether the database can be written; before that, every line is written unchanged. */
+    watch(check: () => Promise<void>): void {
       canWrite = check;
     },
-    stop() {
+    stop(): void {
       canWrite = undefined;
       endPause();
     },

@@ -2,20 +2,12 @@
 // This guard turns the mistake into an immediate error on both engines, instead of a hanging gateway.
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-interface OpenTransaction {
-  isOpen: boolean;
-}
+export type TransactionGuard = ReturnType<typeof createTransactionGuard>;
 
-export interface TransactionGuard {
-  run<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Throws if the caller runs inside an open transaction. */
-  checkOutside(): void;
-}
-
-export function createTransactionGuard(): TransactionGuard {
-  const current = new AsyncLocalStorage<OpenTransaction>();
+export function createTransactionGuard() {
+  const current = new AsyncLocalStorage<{ isOpen: boolean }>();
   return {
-    run(work) {
+    run<Result>(work: () => Promise<Result>): Promise<Result> {
       const transaction = { isOpen: true };
       return current.run(transaction, async () => {
         try {
@@ -25,7 +17,8 @@ export function createTransactionGuard(): TransactionGuard {
         }
       });
     },
-    checkOutside() {
+    /** Throws if the caller runs inside an open transaction. */
+    checkOutside(): void {
       if (current.getStore()?.isOpen) throw new Error('Inside a transaction, use its own queries, not those of the database.');
     },
   };

@@ -22,14 +22,7 @@ interface KnownDevice {
   isDisabled: boolean;
 }
 
-export interface Credentials {
-  check(deviceId: string, secret: string): Promise<DeviceCaller | undefined>;
-  /** Registered and not disabled, whatever its secret: for an existing connection. */
-  mayStay(deviceId: string): Promise<boolean>;
-  forget(): void;
-}
-
-export function createCredentials(database: Database, clock: Clock): Credentials {
+export function createCredentials(database: Database, clock: Clock) {
   // Cached by device, not by secret: any number of wrong secrets for one device costs one query per second.
   const devices = createShortLivedCache<KnownDevice>(clock, memoryCapacity, async (deviceId) => {
     const row = await database.queries
@@ -55,7 +48,7 @@ export function createCredentials(database: Database, clock: Clock): Credentials
     device !== undefined && !device.isDisabled && device.secretHash !== null && sameHash(device.secretHash, secretHash);
 
   return {
-    async check(deviceId, secret) {
+    async check(deviceId: string, secret: string): Promise<DeviceCaller | undefined> {
       const id = parseUuid(deviceId);
       if (id === undefined || secret === '') return undefined;
       const secretHash = hashSecret(secret);
@@ -65,7 +58,8 @@ export function createCredentials(database: Database, clock: Clock): Credentials
       const { merchantId, sharePercent } = device;
       return { deviceId: id, merchantId, ...(sharePercent === null ? {} : { sharePercent }) };
     },
-    async mayStay(deviceId) {
+    /** Registered and not disabled, whatever its secret: for an existing connection. */
+    async mayStay(deviceId: string): Promise<boolean> {
       const id = parseUuid(deviceId);
       if (id === undefined) return false;
       const device = await devices.get(id);

@@ -37,12 +37,6 @@ interface Written {
   journalId: string | undefined;
 }
 
-export interface PresenceKeeper {
-  start(): void;
-  /** Writes the unwritten presences, so that a restart does not lose them, and ends the lease. */
-  stop(): Promise<void>;
-}
-
 /** The part of a presence report to store, without the protocol's own fields and with card numbers masked [D6]. */
 export function keptReport(report: DeviceSnapshot['report']): string | null {
   if (report === undefined) return null;
@@ -87,7 +81,7 @@ interface Deps {
   instanceId: string;
 }
 
-export function createPresenceKeeper(deps: Deps): PresenceKeeper {
+export function createPresenceKeeper(deps: Deps) {
   const { database, clock, logger, link } = deps;
   const lease = createPresenceLease(deps);
   const restrained = restrainLogger(logger, clock);
@@ -170,14 +164,15 @@ export function createPresenceKeeper(deps: Deps): PresenceKeeper {
   }
 
   return {
-    start() {
+    start(): void {
       const stopListening = link.onSeen((deviceId, snapshot) => {
         if (lease.isHeld() && isDue(deviceId, snapshot)) roundSoon();
       });
       stops = [stopListening, every(clock, presenceRoundMs, round), () => cancelSoon?.()];
       void round();
     },
-    async stop() {
+    /** Writes the unwritten presences, so that a restart does not lose them, and ends the lease. */
+    async stop(): Promise<void> {
       for (const stop of stops) stop();
       stops = [];
       await running;

@@ -10,13 +10,6 @@ import type { Link } from '../link/link.ts';
 export const presenceRoundMs = 5_000;
 const leaseMs = 3 * presenceRoundMs;
 
-export interface PresenceLease {
-  /** Takes or renews the lease if it is due; true while this gateway holds it. */
-  hold(): Promise<boolean>;
-  isHeld(): boolean;
-  end(): Promise<void>;
-}
-
 interface Deps {
   database: Pick<Database, 'queries'>;
   clock: Clock;
@@ -24,7 +17,7 @@ interface Deps {
   instanceId: string;
 }
 
-export function createPresenceLease({ database: { queries }, clock, link, instanceId }: Deps): PresenceLease {
+export function createPresenceLease({ database: { queries }, clock, link, instanceId }: Deps) {
   const turn = { work: 'presence', instanceId };
   /** In clock.elapsed(), from before the statement, so that this gateway never relies on an expired lease. */
   let heldUntilMs = Number.NEGATIVE_INFINITY;
@@ -32,7 +25,8 @@ export function createPresenceLease({ database: { queries }, clock, link, instan
 
   return {
     isHeld,
-    async hold() {
+    /** Takes or renews the lease if it is due; true while this gateway holds it. */
+    async hold(): Promise<boolean> {
       const nowMs = clock.elapsed();
       const isConnectedToAll = Object.values(link.connected()).every(Boolean);
       if (isHeld() && (!isConnectedToAll || heldUntilMs - nowMs > leaseMs - presenceRoundMs)) return true;
@@ -42,7 +36,7 @@ export function createPresenceLease({ database: { queries }, clock, link, instan
       heldUntilMs = isOurs ? nowMs + leaseMs : Number.NEGATIVE_INFINITY;
       return isOurs;
     },
-    async end() {
+    async end(): Promise<void> {
       heldUntilMs = Number.NEGATIVE_INFINITY;
       await endTurn(queries, turn);
     },

@@ -17,13 +17,6 @@ import type { DeviceLogins, HeldLogin } from '../link/brokers/mosquitto-logins.t
 import { exchangeCode, findByCode, type PairedDevice } from './pairing.ts';
 import { readLoginState, replaceSecret } from './registry.ts';
 
-export interface SecretChanges {
-  pair(deviceId: string, code: string, secret: string): Promise<PairedDevice>;
-  replace(actor: string, deviceId: string, secret: string): Promise<void>;
-  /** After the device was disabled or enabled: updates its login to the current row. */
-  follow(deviceId: string): Promise<void>;
-}
-
 export interface SecretChangesDeps {
   database: Database;
   logins: DeviceLogins;
@@ -31,7 +24,7 @@ export interface SecretChangesDeps {
   onCommit(deviceId: string): void;
 }
 
-export function createSecretChanges({ database, logins, onCommit }: SecretChangesDeps): SecretChanges {
+export function createSecretChanges({ database, logins, onCommit }: SecretChangesDeps) {
   const { queries } = database;
 
   /** `committed`: from then on, errors get the sentence `after`. */
@@ -56,7 +49,7 @@ export function createSecretChanges({ database, logins, onCommit }: SecretChange
   }
 
   return {
-    pair: (deviceId, code, secret) =>
+    pair: (deviceId: string, code: string, secret: string): Promise<PairedDevice> =>
       change(
         deviceId,
         {
@@ -74,7 +67,7 @@ export function createSecretChanges({ database, logins, onCommit }: SecretChange
         },
       ),
 
-    replace: (actor, deviceId, secret) => {
+    replace(actor: string, deviceId: string, secret: string): Promise<void> {
       const again = 'Request a new secret again.';
       return change(deviceId, { before: again, after: again }, async (login, committed) => {
         const before = await readLoginState(queries, deviceId);
@@ -84,7 +77,8 @@ export function createSecretChanges({ database, logins, onCommit }: SecretChange
       });
     },
 
-    async follow(deviceId) {
+    /** After the device was disabled or enabled: updates its login to the current row. */
+    async follow(deviceId: string): Promise<void> {
       const { secretHash } = await readLoginState(queries, deviceId);
       if (secretHash === null) return;
       let isDisabled = true;

@@ -8,13 +8,7 @@ import type { GatewayError } from '../kernel/error-codes.ts';
 import { protocolFailure, rawResponse } from './envelope.ts';
 import { createNotes } from './notes.ts';
 
-export interface Connections {
-  /** For Fastify's clientErrorHandler. */
-  clientError(error: Error & { code?: string }, socket: Socket): void;
-  attach(server: Server, stalledAnswerMs: number): void;
-  /** Answers on a socket that has no response object, and closes it. */
-  refuse(socket: Duplex, error: GatewayError, extraHeaders?: readonly string[]): void;
-}
+export type Connections = ReturnType<typeof createConnections>;
 
 function failureOf(code: string | undefined): GatewayError {
   switch (code) {
@@ -48,7 +42,7 @@ function createTurns(clock: Clock, perTurn: number): (work: () => void) => void 
   };
 }
 
-export function createConnections(clock: Clock, onFailure: (error: GatewayError) => void): Connections {
+export function createConnections(clock: Clock, onFailure: (error: GatewayError) => void) {
   const lastExchange = createNotes<Duplex, { request: IncomingMessage; response: ServerResponse }>();
 
   const openExchanges = createNotes<Duplex, number>();
@@ -61,6 +55,7 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
     response.once('close', () => openExchanges.set(socket, (openExchanges.of(socket) ?? 1) - 1));
   }
 
+  /** Answers on a socket that has no response object, and closes it. */
   function refuse(socket: Duplex, error: GatewayError, extraHeaders: readonly string[] = []): void {
     onFailure(error);
     socket.on('error', () => {});
@@ -96,7 +91,8 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
   return {
     refuse,
 
-    clientError(error, socket) {
+    /** For Fastify's clientErrorHandler. */
+    clientError(error: Error & { code?: string }, socket: Socket): void {
       // Node calls this again for every malformed chunk, without bound, so it is not queued.
       if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') {
         judge(error, socket);
@@ -113,7 +109,7 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
       });
     },
 
-    attach(server, stalledAnswerMs) {
+    attach(server: Server, stalledAnswerMs: number): void {
       server.prependListener('request', begin);
       server.setTimeout(stalledAnswerMs, (socket) => {
         // No data for a while: the client does not read its answer, or the connection is idle after one. A client that waits for the answer

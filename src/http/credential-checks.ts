@@ -6,13 +6,7 @@ import { GatewayError } from '../kernel/error-codes.ts';
 
 export type Next = (error?: Error) => void;
 
-export interface CredentialChecks {
-  judge(request: FastifyRequest, judgement: Promise<void>, next: Next): void;
-  /** The same as a promise. */
-  judged(request: FastifyRequest, judgement: Promise<void>): Promise<void>;
-}
-
-export function createCredentialChecks(max: number): CredentialChecks {
+export function createCredentialChecks(max: number) {
   /** Oldest first. */
   const waiting = new Map<FastifyRequest, Next>();
 
@@ -39,8 +33,9 @@ export function createCredentialChecks(max: number): CredentialChecks {
 
   return {
     judge,
-    judged: (request, judgement) =>
-      new Promise((resolve, reject) => {
+    /** The same as a promise. */
+    judged: (request: FastifyRequest, judgement: Promise<void>) =>
+      new Promise<void>((resolve, reject) => {
         judge(request, judgement, (error) => (error === undefined ? resolve() : reject(error)));
       }),
   };

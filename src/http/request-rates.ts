@@ -13,29 +13,25 @@ export interface RequestRatesOptions {
   merchantRatePerS: number;
 }
 
-/** Each method counts one request and throws Too_Many_Requests above the limit. */
-export interface RequestRates {
-  countKey(caller: Caller): void;
-  countDevice(device: DeviceCaller): void;
-  /** The admin token has no limit. */
-  countViewer(viewer: Viewer): void;
-}
+export type RequestRates = ReturnType<typeof createRequestRates>;
 
-export function createRequestRates({ clock, rateLimitPerS, merchantRatePerS }: RequestRatesOptions): RequestRates {
+/** Each method counts one request and throws Too_Many_Requests above the limit. */
+export function createRequestRates({ clock, rateLimitPerS, merchantRatePerS }: RequestRatesOptions) {
   const limiter = (perS: number) => createRateLimiter({ clock, perS, burst: Math.max(1, perS) });
   const alone = limiter(rateLimitPerS);
   const together = limiter(merchantRatePerS);
 
   return {
-    countKey({ keyId, merchantId }) {
+    countKey({ keyId, merchantId }: Caller): void {
       alone.require(keyId, 'The key has used up its requests for this second.');
       together.require(`keys ${merchantId}`, 'The keys of the merchant have used up their requests for this second.');
     },
-    countDevice({ deviceId, merchantId }) {
+    countDevice({ deviceId, merchantId }: DeviceCaller): void {
       alone.require(deviceId, 'The device has used up its requests for this second.');
       together.require(`devices ${merchantId}`, 'The devices of the merchant have used up their requests for this second.');
     },
-    countViewer({ userId, merchantId }) {
+    /** The admin token has no limit. */
+    countViewer({ userId, merchantId }: Viewer): void {
       // Not by session: a user may have twenty of them.
       if (userId !== undefined) alone.require(userId, 'You have used up your requests for this second.');
       if (merchantId === undefined) return;

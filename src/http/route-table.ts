@@ -2,11 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { noSuchPath, protocolFailure } from './envelope.ts';
 
-export interface RouteTable {
-  add(methods: readonly string[], pattern: string): void;
-  /** Throws the error for an unknown path or method. */
-  refuseUnknown(request: FastifyRequest, reply: FastifyReply): never;
-}
+export type RouteTable = ReturnType<typeof createRouteTable>;
 
 function toExpression(pattern: string): RegExp {
   const parts = pattern.split(/(:[A-Za-z0-9_]+|\*)/).map((part) => {
@@ -16,7 +12,7 @@ function toExpression(pattern: string): RegExp {
   return new RegExp(`^${parts.join('').replace(/\/$/, '')}/?$`, 'i');
 }
 
-export function createRouteTable(basePath: string): RouteTable {
+export function createRouteTable(basePath: string) {
   const routes: { expression: RegExp; methods: readonly string[] }[] = [];
 
   /** The methods of the path; empty if there is no such path. */
@@ -26,10 +22,11 @@ export function createRouteTable(basePath: string): RouteTable {
   }
 
   return {
-    add(methods, pattern) {
+    add(methods: readonly string[], pattern: string): void {
       routes.push({ expression: toExpression(pattern), methods });
     },
-    refuseUnknown(request, reply) {
+    /** Throws the error for an unknown path or method. */
+    refuseUnknown(request: FastifyRequest, reply: FastifyReply): never {
       if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
       const path = request.url.split('?', 1)[0] ?? '';
       const methods = methodsFor(path);

@@ -34,13 +34,7 @@ export interface UpgradesDeps {
   loggedIn: (socket: Duplex) => void;
 }
 
-export interface Upgrades {
-  onUpgrade(path: string, handler: UpgradeHandler): void;
-  /** Node calls this for each request with an Upgrade header; if false, the header is ignored. */
-  shouldUpgrade(request: IncomingMessage): boolean;
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  end(): void;
-}
+export type Upgrades = ReturnType<typeof createUpgrades>;
 
 const webSocketKey = /^[+/0-9A-Za-z]{22}==$/;
 
@@ -53,7 +47,7 @@ function pathOf(request: IncomingMessage): string {
   );
 }
 
-export function createUpgrades({ authenticate, onCutOff, whyNot, refuse, failed, loggedIn }: UpgradesDeps): Upgrades {
+export function createUpgrades({ authenticate, onCutOff, whyNot, refuse, failed, loggedIn }: UpgradesDeps) {
   const handlers = new Map<string, UpgradeHandler>();
   const upgraded = new Set<Duplex>();
 
@@ -82,14 +76,15 @@ export function createUpgrades({ authenticate, onCutOff, whyNot, refuse, failed,
   }
 
   return {
-    onUpgrade(path, handler) {
+    onUpgrade(path: string, handler: UpgradeHandler): void {
       handlers.set(path.toLowerCase(), handler);
     },
-    shouldUpgrade(request) {
+    /** Node calls this for each request with an Upgrade header; if false, the header is ignored. */
+    shouldUpgrade(request: IncomingMessage): boolean {
       // Java's HTTP client sends Upgrade: h2c with its first POST to a plain-HTTP server; that must stay an ordinary request.
       return request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket' && handlers.has(pathOf(request));
     },
-    upgrade(request, socket, head) {
+    upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
       socket.on('error', () => {});
       const handler = handlers.get(pathOf(request));
       if (handler === undefined) {
@@ -105,7 +100,7 @@ export function createUpgrades({ authenticate, onCutOff, whyNot, refuse, failed,
         void judge(request, socket, head, handler);
       }
     },
-    end() {
+    end(): void {
       for (const socket of upgraded) socket.destroy();
     },
   };

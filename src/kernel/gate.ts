@@ -3,10 +3,7 @@
 // bounded. The queue behind is bounded by `maxBehind`. If the queues alternate, no task waits for more than one of the other queue.
 import { GatewayError } from './error-codes.ts';
 
-export interface Gate {
-  /** `isAhead`: uses the queue ahead. Throws Too_Many_Requests without running the work if too many wait. */
-  run<Result>(work: () => Promise<Result>, isAhead?: boolean): Promise<Result>;
-}
+export type Gate = ReturnType<typeof createGate>;
 
 export interface GateOptions {
   maxBehind?: number;
@@ -14,7 +11,7 @@ export interface GateOptions {
   alternates?: boolean;
 }
 
-export function createGate(maxInside: number, { maxBehind = Number.POSITIVE_INFINITY, alternates = false }: GateOptions = {}): Gate {
+export function createGate(maxInside: number, { maxBehind = Number.POSITIVE_INFINITY, alternates = false }: GateOptions = {}) {
   let inside = 0;
   let isTurnOfBehind = false;
   const ahead: (() => void)[] = [];
@@ -27,7 +24,8 @@ export function createGate(maxInside: number, { maxBehind = Number.POSITIVE_INFI
   }
 
   return {
-    async run(work, isAhead = false) {
+    /** `isAhead`: uses the queue ahead. Throws Too_Many_Requests without running the work if too many wait. */
+    async run<Result>(work: () => Promise<Result>, isAhead = false): Promise<Result> {
       if (inside < maxInside) inside += 1;
       else if (!isAhead && behind.length >= maxBehind)
         throw new GatewayError('Too_Many_Requests', 'Too many requests are waiting for the same work.', { retryAfterS: 1 });

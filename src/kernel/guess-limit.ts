@@ -16,12 +16,7 @@ export interface GuessLimitOptions {
   sentence: string;
 }
 
-export interface GuessLimit {
-  /** Runs `tryIt`, which throws or returns undefined for a wrong guess; throws Too_Many_Requests after too many wrong guesses. */
-  attempt<Result>(address: string, tryIt: () => Promise<Result>): Promise<Result>;
-}
-
-export function createGuessLimit(options: GuessLimitOptions): GuessLimit {
+export function createGuessLimit(options: GuessLimitOptions) {
   const { clock, sentence, maxWaiting } = options;
   const ofNetwork = createNetworkLimit(clock, options.perAddress);
   const ofAll = createRateLimiter({ clock, ...options.inAll });
@@ -51,7 +46,8 @@ export function createGuessLimit(options: GuessLimitOptions): GuessLimit {
   }
 
   return {
-    async attempt(address, tryIt) {
+    /** Runs `tryIt`, which throws or returns undefined for a wrong guess; throws Too_Many_Requests after too many wrong guesses. */
+    async attempt<Result>(address: string, tryIt: () => Promise<Result>): Promise<Result> {
       const line = lines.get(address) ?? { last: Promise.resolve(), length: 0 };
       if (line.length >= maxWaiting) throw refusal(1);
       lines.set(address, line);

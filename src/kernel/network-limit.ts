@@ -9,14 +9,6 @@ export interface Allowance {
   perS: number;
 }
 
-export interface NetworkLimit {
-  /** Whole seconds until the network may guess again; undefined: now. */
-  peek(network: string): number | undefined;
-  take(network: string): void;
-  /** Whether neither it nor the widest network around it has guessed wrong lately. */
-  isFresh(network: string): boolean;
-}
-
 const prefixes = [64, 56, 48];
 
 /** From the narrowest to the widest. `network`: a result of networkOf. */
@@ -25,16 +17,18 @@ function widened(network: string): string[] {
   return prefixes.map((bits) => `${ipaddr.IPv6.networkAddressFromCIDR(`${network}/${bits}`).toString()}/${bits}`);
 }
 
-export function createNetworkLimit(clock: Clock, { burst, perS }: Allowance): NetworkLimit {
+export function createNetworkLimit(clock: Clock, { burst, perS }: Allowance) {
   const limiters = prefixes.map((_bits, level) => createRateLimiter({ clock, burst: burst * 2 ** level, perS: perS * 2 ** level }));
   return {
-    peek(network) {
+    /** Whole seconds until the network may guess again; undefined: now. */
+    peek(network: string): number | undefined {
       const waits = widened(network).flatMap((name, level) => limiters[level]?.peek(name) ?? []);
       return waits.length === 0 ? undefined : Math.max(...waits);
     },
-    take(network) {
+    take(network: string): void {
       for (const [level, name] of widened(network).entries()) limiters[level]?.take(name);
     },
-    isFresh: (network) => widened(network).every((name, level) => limiters[level]?.isFull(name) === true),
+    /** Whether neither it nor the widest network around it has guessed wrong lately. */
+    isFresh: (network: string) => widened(network).every((name, level) => limiters[level]?.isFull(name) === true),
   };
 }

@@ -4,16 +4,7 @@ import type { Clock } from './clock.ts';
 import { GatewayError } from './error-codes.ts';
 import { TokenBucket } from './token-bucket.ts';
 
-export interface RateLimiter {
-  /** Takes one token. Undefined: there was one; otherwise the whole seconds until there is one again. */
-  take(name: string): number | undefined;
-  /** Like take, but takes nothing. */
-  peek(name: string): number | undefined;
-  /** Whether all tokens are refilled. */
-  isFull(name: string): boolean;
-  /** Takes one token, or throws Too_Many_Requests with this message. */
-  require(name: string, sentence: string): void;
-}
+export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 export interface RateLimiterOptions {
   clock: Clock;
@@ -25,7 +16,7 @@ export interface RateLimiterOptions {
 /** Buckets examined when the map is full: enough to delete full ones faster than new ones come. */
 const lookedAt = 8;
 
-export function createRateLimiter({ maxCount = 20_000, ...rate }: RateLimiterOptions): RateLimiter {
+export function createRateLimiter({ maxCount = 20_000, ...rate }: RateLimiterOptions) {
   // In the order of the last use: those at the front are most likely full again, and a full bucket need not be kept.
   const buckets = new Map<string, TokenBucket>();
 
@@ -41,6 +32,7 @@ export function createRateLimiter({ maxCount = 20_000, ...rate }: RateLimiterOpt
     return waitMs === 0 ? undefined : Math.ceil(waitMs / 1000);
   }
 
+  /** Takes one token. Undefined: there was one; otherwise the whole seconds until there is one again. */
   function take(name: string): number | undefined {
     const known = buckets.get(name);
     if (known === undefined && buckets.size >= maxCount) makeRoom();
@@ -52,12 +44,15 @@ export function createRateLimiter({ maxCount = 20_000, ...rate }: RateLimiterOpt
 
   return {
     take,
-    peek(name) {
+    /** Like take, but takes nothing. */
+    peek(name: string): number | undefined {
       const known = buckets.get(name);
       return known && secondsUntilToken(known);
     },
-    isFull: (name) => buckets.get(name)?.isFull() ?? true,
-    require(name, sentence) {
+    /** Whether all tokens are refilled. */
+    isFull: (name: string) => buckets.get(name)?.isFull() ?? true,
+    /** Takes one token, or throws Too_Many_Requests with this message. */
+    require(name: string, sentence: string): void {
       const retryAfterS = take(name);
       if (retryAfterS !== undefined) throw new GatewayError('Too_Many_Requests', sentence, { retryAfterS });
     },

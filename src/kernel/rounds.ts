@@ -3,11 +3,7 @@
 import { type Cancel, type Clock, every } from './clock.ts';
 import type { Logger } from './logger.ts';
 
-export interface Rounds {
-  start(): void;
-  /** Resolves when the running round has ended. */
-  stop(): Promise<void>;
-}
+export type Rounds = ReturnType<typeof createRounds>;
 
 export interface RoundsOptions {
   clock: Clock;
@@ -18,7 +14,7 @@ export interface RoundsOptions {
   complaint: string;
 }
 
-export function createRounds({ clock, logger, periodMs, work, complaint }: RoundsOptions): Rounds {
+export function createRounds({ clock, logger, periodMs, work, complaint }: RoundsOptions) {
   let cancel: Cancel | undefined;
   let running: Promise<void> = Promise.resolve();
 
@@ -31,13 +27,14 @@ export function createRounds({ clock, logger, periodMs, work, complaint }: Round
   }
 
   return {
-    start() {
+    start(): void {
       cancel ??= every(clock, periodMs, () => {
         running = round();
         return running;
       });
     },
-    async stop() {
+    /** Resolves when the running round has ended. */
+    async stop(): Promise<void> {
       cancel?.();
       cancel = undefined;
       await running;

@@ -6,26 +6,20 @@ const keptSamples = 5;
 /** No live message takes longer: a sample this far below the others means that the device's clock was set back. */
 const setBackMs = 20_000;
 
-export interface ClockOffset {
-  /** Device clock minus our clock, always the same one, at the time of receipt. */
-  add(sampleMs: number): void;
-  /** undefined before the first sample. */
-  read(): number | undefined;
-  reset(): void;
-}
-
-export function createClockOffset(): ClockOffset {
+export function createClockOffset() {
   let samples: number[] = [];
   const greatest = () => samples.reduce((most, sample) => Math.max(most, sample), Number.NEGATIVE_INFINITY);
   return {
-    add(sampleMs) {
+    /** Device clock minus our clock, always the same one, at the time of receipt. */
+    add(sampleMs: number): void {
       if (!Number.isFinite(sampleMs)) return;
       if (sampleMs < greatest() - setBackMs) samples = [];
       samples.push(sampleMs);
       if (samples.length > keptSamples) samples.shift();
     },
+    /** undefined before the first sample. */
     read: () => (samples.length === 0 ? undefined : greatest()),
-    reset() {
+    reset(): void {
       samples = [];
     },
   };

@@ -25,14 +25,7 @@ export interface DropNote extends Drop {
   lastAtMs: number;
 }
 
-export interface DropCounts {
-  /** Returns the note of this drop; undefined without a device. */
-  add(channel: ChannelName, reason: CountedReason, deviceId: string | undefined, detail?: DropDetail): DropNote | undefined;
-  inAll(): Drops;
-  of(deviceId: string): DeviceDrops;
-  /** The newest first. */
-  notesOf(deviceId: string): DropNote[];
-}
+export type DropCounts = ReturnType<typeof createDropCounts>;
 
 interface DeviceBook {
   counts: DeviceDrops;
@@ -57,7 +50,7 @@ const sentences: Record<CountedReason, string> = {
   'late-question': 'the question that it answers has ended',
 };
 
-export function createDropCounts(clock: Pick<Clock, 'now'>, maxDevices = 10_000): DropCounts {
+export function createDropCounts(clock: Pick<Clock, 'now'>, maxDevices = 10_000) {
   const inAll: Drops = {};
   const byDevice = new Map<string, DeviceBook>();
 
@@ -71,7 +64,13 @@ export function createDropCounts(clock: Pick<Clock, 'now'>, maxDevices = 10_000)
   }
 
   return {
-    add(channel, reason, deviceId, { field, why = sentences[reason] } = {}) {
+    /** Returns the note of this drop; undefined without a device. */
+    add(
+      channel: ChannelName,
+      reason: CountedReason,
+      deviceId: string | undefined,
+      { field, why = sentences[reason] }: DropDetail = {},
+    ): DropNote | undefined {
       inAll[reason] = (inAll[reason] ?? 0) + 1;
       if (deviceId === undefined) return undefined;
       const { counts, notes } = bookOf(deviceId);
@@ -85,9 +84,10 @@ export function createDropCounts(clock: Pick<Clock, 'now'>, maxDevices = 10_000)
       if (notes.size > maxNotes) forgetOldest(notes);
       return note;
     },
-    inAll: () => ({ ...inAll }),
-    of: (deviceId) => ({ ...byDevice.get(deviceId)?.counts }),
-    notesOf: (deviceId) => [...(byDevice.get(deviceId)?.notes.values() ?? [])].reverse(),
+    inAll: (): Drops => ({ ...inAll }),
+    of: (deviceId: string): DeviceDrops => ({ ...byDevice.get(deviceId)?.counts }),
+    /** The newest first. */
+    notesOf: (deviceId: string): DropNote[] => [...(byDevice.get(deviceId)?.notes.values() ?? [])].reverse(),
   };
 }
 

@@ -29,14 +29,7 @@ export interface IntakeDeps {
   onDropped(channel: ChannelName, deviceId: string): void;
 }
 
-export interface Intake {
-  offer(channel: ChannelName, deviceId: string, message: OfferedMessage): void;
-  /** The device's connection on this channel ended: held presence is outdated. */
-  gone(channel: ChannelName, deviceId: string): void;
-  /** As `gone`, for all devices: our own connection ended. */
-  down(channel: ChannelName): void;
-  stop(): void;
-}
+export type Intake = ReturnType<typeof createIntake>;
 
 interface HeldMessage extends OfferedMessage {
   cost: number;
@@ -51,7 +44,7 @@ interface Share {
   cancelRelease: Cancel;
 }
 
-export function createIntake({ clock, messagesPerS, isAwaited, onDropped }: IntakeDeps): Intake {
+export function createIntake({ clock, messagesPerS, isAwaited, onDropped }: IntakeDeps) {
   // Bounded: an evicted device just starts with a full budget again.
   const shares = new Map<string, Share>();
 
@@ -108,6 +101,7 @@ export function createIntake({ clock, messagesPerS, isAwaited, onDropped }: Inta
     return share.answers.take(cost) || (mayBeAwaited(deviceId, bytes) && share.awaited.take(cost));
   }
 
+  /** The device's connection on this channel ended: held presence is outdated. */
   function gone(channel: ChannelName, deviceId: string): void {
     const share = shares.get(deviceId);
     if (!share?.held.delete(channel)) return;
@@ -116,7 +110,7 @@ export function createIntake({ clock, messagesPerS, isAwaited, onDropped }: Inta
   }
 
   return {
-    offer(channel, deviceId, message) {
+    offer(channel: ChannelName, deviceId: string, message: OfferedMessage): void {
       const share = shareOf(deviceId);
       const cost = costOf(message);
       if (message.kind === 'answer') {
@@ -128,11 +122,12 @@ export function createIntake({ clock, messagesPerS, isAwaited, onDropped }: Inta
 
     gone,
 
-    down(channel) {
+    /** As `gone`, for all devices: our own connection ended. */
+    down(channel: ChannelName): void {
       for (const deviceId of shares.keys()) gone(channel, deviceId);
     },
 
-    stop() {
+    stop(): void {
       for (const { cancelRelease } of shares.values()) cancelRelease();
       shares.clear();
     },

@@ -3,23 +3,13 @@
 import type { ChannelName } from './channel.ts';
 import type { AnswerMessage } from './wire-schemas.ts';
 
-export type OnAnswer = (channel: ChannelName, answer: AnswerMessage) => void;
+type OnAnswer = (channel: ChannelName, answer: AnswerMessage) => void;
 
-export interface WaitingRoom {
-  readonly size: number;
-  readonly isFull: boolean;
-  isWaiting(id: string): boolean;
-  isWaitingFor(id: string, deviceId: string): boolean;
-  enter(id: string, deviceId: string, onAnswer: OnAnswer): void;
-  leave(id: string): void;
-  /** As `leave`, for ids without a ledger row: later answers to them are dropped. */
-  forget(id: string): void;
-  deliver(channel: ChannelName, deviceId: string, answer: AnswerMessage): 'taken' | 'foreign' | 'forgotten' | 'unknown';
-}
+export type WaitingRoom = ReturnType<typeof createWaitingRoom>;
 
 const rememberedIds = 10_000;
 
-export function createWaitingRoom(limit: number): WaitingRoom {
+export function createWaitingRoom(limit: number) {
   const calls = new Map<string, { deviceId: string; onAnswer: OnAnswer }>();
   const forgotten = new Set<string>();
   return {
@@ -29,20 +19,21 @@ export function createWaitingRoom(limit: number): WaitingRoom {
     get isFull() {
       return calls.size >= limit;
     },
-    isWaiting: (id) => calls.has(id),
-    isWaitingFor: (id, deviceId) => calls.get(id)?.deviceId === deviceId,
-    enter(id, deviceId, onAnswer) {
+    isWaiting: (id: string) => calls.has(id),
+    isWaitingFor: (id: string, deviceId: string) => calls.get(id)?.deviceId === deviceId,
+    enter(id: string, deviceId: string, onAnswer: OnAnswer): void {
       calls.set(id, { deviceId, onAnswer });
     },
-    leave(id) {
+    leave(id: string): void {
       calls.delete(id);
     },
-    forget(id) {
+    /** As `leave`, for ids without a ledger row: later answers to them are dropped. */
+    forget(id: string): void {
       calls.delete(id);
       forgotten.add(id);
       if (forgotten.size > rememberedIds) for (const oldest of forgotten.values().take(1)) forgotten.delete(oldest);
     },
-    deliver(channel, deviceId, answer) {
+    deliver(channel: ChannelName, deviceId: string, answer: AnswerMessage): 'taken' | 'foreign' | 'forgotten' | 'unknown' {
       const call = calls.get(answer.id);
       if (call === undefined) return forgotten.has(answer.id) ? 'forgotten' : 'unknown';
       if (call.deviceId !== deviceId) return 'foreign';

@@ -1,6 +1,6 @@
 // Failed logins and refused calls in the audit log: one entry per actor, subject and minute, however many there are.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CountedAudit, createCountedAudit } from '../../src/access/counted-audit.ts';
+import { createCountedAudit } from '../../src/access/counted-audit.ts';
 import type { Database } from '../../src/database/database.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
@@ -8,7 +8,7 @@ import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const clock = createVirtualClock(undefined, { settle: 'microtasks' });
 let database: Database;
-let audit: CountedAudit;
+let audit: ReturnType<typeof createCountedAudit>;
 const logins = {
   note: (subject: string, about?: string) => audit.note({ actor: 'unknown', action: 'login.fail', subject, about }),
   stop: () => audit.stop(),

@@ -1,6 +1,6 @@
 // "Last used" of API keys: all keys in one statement, at most once a minute, and no request waits for it.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createKeyUses, type KeyUses } from '../../src/access/key-uses.ts';
+import { createKeyUses } from '../../src/access/key-uses.ts';
 import { listKeys } from '../../src/access/keys.ts';
 import { engines, openQuickDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedKey, seedMerchant } from '../support/fixtures.ts';
@@ -12,7 +12,7 @@ describe.each(engines)('the last use of keys on %s', (engine) => {
   const clock = createVirtualClock();
   let database: TestDatabase;
   let logger: RecordingLogger;
-  let uses: KeyUses;
+  let uses: ReturnType<typeof createKeyUses>;
   let merchantId: string;
 
   beforeEach(async () => {

@@ -1,10 +1,10 @@
 // What is believed from memory for seconds: never longer than it may be, and never after a word that something changed.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createShortLivedCache, type ShortLivedCache } from '../../src/access/short-lived-cache.ts';
+import { createShortLivedCache } from '../../src/access/short-lived-cache.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 let clock: VirtualClock;
-let cache: ShortLivedCache<string>;
+let cache: ReturnType<typeof createShortLivedCache<string>>;
 let lookUps: string[];
 
 beforeEach(() => {
@@ -37,7 +37,7 @@ it('is empty after a change was notified', async () => {
 describe('a lookup that is overtaken by a notified change', () => {
   let begun: PromiseWithResolvers<{ value: string; validForMs: number }>[];
   let looked: string[];
-  let slow: ShortLivedCache<string>;
+  let slow: ReturnType<typeof createShortLivedCache<string>>;
   const end = async (at: number, value: string) => {
     begun[at]?.resolve({ value, validForMs: 5_000 });
     await clock.settle();
@@ -137,7 +137,7 @@ describe('while six look-ups are in progress', () => {
   let begun: string[];
   let isBusy: boolean;
   let crowd: PromiseWithResolvers<undefined>;
-  let busy: ShortLivedCache<string>;
+  let busy: ReturnType<typeof createShortLivedCache<string>>;
   let bad: Set<string>;
 
   beforeEach(() => {

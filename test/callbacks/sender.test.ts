@@ -4,7 +4,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createAddressGuard } from '../../src/callbacks/address-guard.ts';
 import type { LookupAll } from '../../src/callbacks/name-lookup.ts';
-import { createSender, type Sender } from '../../src/callbacks/sender.ts';
+import { createSender } from '../../src/callbacks/sender.ts';
 import { systemClock } from '../../src/kernel/system.ts';
 import { selfSigned } from '../http/self-signed.ts';
 import { type Erp, startErp } from './erp.ts';
@@ -21,14 +21,14 @@ async function erpUp(options: Parameters<typeof startErp>[0] = {}): Promise<Erp>
   return erp;
 }
 
-function senderWith(options: { attemptTimeoutMs?: number; lookup?: LookupAll } = {}): Sender {
+function senderWith(options: { attemptTimeoutMs?: number; lookup?: LookupAll } = {}): ReturnType<typeof createSender> {
   const guard = createAddressGuard({ clock: systemClock, allow: ['127.0.0.0/8'], ...(options.lookup ? { lookup: options.lookup } : {}) });
   const sender = createSender({ clock: systemClock, guard, attemptTimeoutMs: options.attemptTimeoutMs ?? 3_000, socketsPerHost: 8 });
   open.push(sender);
   return sender;
 }
 
-function send(sender: Sender, url: string, signal = new AbortController().signal) {
+function send(sender: ReturnType<typeof createSender>, url: string, signal = new AbortController().signal) {
   return sender.send({ id: '6f1c1a1e-0000-4000-8000-000000000001', sequence: 3, url, secrets: [secret] }, signal);
 }
 

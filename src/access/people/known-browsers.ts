@@ -9,14 +9,7 @@ import type { Random } from '../../kernel/random.ts';
 
 export const knownBrowserMs = 180 * 24 * 3_600_000;
 
-export interface KnownBrowsers {
-  /** The value of the cookie. */
-  sign(userId: string): Promise<string>;
-  /** The user who signed in there; undefined: the cookie is forged or too old. */
-  read(cookie: string | undefined): Promise<string | undefined>;
-}
-
-export function createKnownBrowsers({ database, clock, random }: { database: Database; clock: Clock; random: Random }): KnownBrowsers {
+export function createKnownBrowsers({ database, clock, random }: { database: Database; clock: Clock; random: Random }) {
   let key: string | undefined;
 
   async function macOf(text: string): Promise<Buffer> {
@@ -25,11 +18,13 @@ export function createKnownBrowsers({ database, clock, random }: { database: Dat
   }
 
   return {
-    async sign(userId) {
+    /** The value of the cookie. */
+    async sign(userId: string): Promise<string> {
       const text = `${userId}.${Math.floor(clock.now() / 1000)}`;
       return `${text}.${(await macOf(text)).toString('base64url')}`;
     },
-    async read(cookie) {
+    /** The user who signed in there; undefined: the cookie is forged or too old. */
+    async read(cookie: string | undefined): Promise<string | undefined> {
       const [, text = '', userId, seconds, mac = ''] = /^(([\w-]{36})\.(\d{1,12}))\.([\w-]{43})$/.exec(cookie ?? '') ?? [];
       if (userId === undefined) return undefined;
       const isOurs = timingSafeEqual(await macOf(text), Buffer.from(mac, 'base64url'));

@@ -15,15 +15,7 @@ const memoryCapacity = 10_000;
 /** Ids per query. */
 const batch = 500;
 
-export interface SessionKeeper {
-  /** `isInUse`: the user is active, which keeps the session alive. */
-  find(token: string, isInUse?: boolean): Promise<Viewer | undefined>;
-  /** Calls once when the session has ended for any reason; at once if it already has. */
-  onSessionEnded(sessionId: string, ended: () => void): Cancel;
-  /** Called after the commit of any change to sessions or users. */
-  changed(): void;
-  stop(): void;
-}
+export type SessionKeeper = ReturnType<typeof createSessionKeeper>;
 
 interface Deps {
   database: Database;
@@ -50,7 +42,7 @@ export function actorNamed(user: { name: string; email: string; role: Role }): s
   return `${user.name} <${user.email}>${user.role === 'operator' ? ', operator' : ''}`;
 }
 
-export function createSessionKeeper({ database, clock, logger, isSandbox, sessionIdleMs, requiresTotp }: Deps): SessionKeeper {
+export function createSessionKeeper({ database, clock, logger, isSandbox, sessionIdleMs, requiresTotp }: Deps) {
   const known = createShortLivedCache<Known>(clock, memoryCapacity, async (tokenHash) => {
     const found = await findSession(database.queries, tokenHash, sessionIdleMs);
     if (!found || (found.isSandbox && !isSandbox)) return { value: undefined, validForMs: unknownForMs };
@@ -113,7 +105,8 @@ export function createSessionKeeper({ database, clock, logger, isSandbox, sessio
   const stopListening = database.onWake(wakeTopic, lookAgain);
 
   return {
-    async find(token, isInUse = true) {
+    /** `isInUse`: the user is active, which keeps the session alive. */
+    async find(token: string, isInUse = true): Promise<Viewer | undefined> {
       const found = /^[\w-]{43}$/.test(token) ? await known.get(hashSecret(token)) : undefined;
       if (found?.isUseOld === true && isInUse) {
         found.isUseOld = false;
@@ -124,7 +117,8 @@ export function createSessionKeeper({ database, clock, logger, isSandbox, sessio
       }
       return found?.viewer;
     },
-    onSessionEnded(sessionId, ended) {
+    /** Calls once when the session has ended for any reason; at once if it already has. */
+    onSessionEnded(sessionId: string, ended: () => void): Cancel {
       const actions = watchers.get(sessionId) ?? new Set();
       watchers.set(sessionId, actions);
       actions.add(ended);
@@ -135,10 +129,9 @@ export function createSessionKeeper({ database, clock, logger, isSandbox, sessio
         if (actions.size === 0 && watchers.get(sessionId) === actions) watchers.delete(sessionId);
       };
     },
-    changed() {
-      database.wake(wakeTopic);
-    },
-    stop() {
+    /** Called after the commit of any change to sessions or users. */
+    changed: () => database.wake(wakeTopic),
+    stop(): void {
       isStopped = true;
       cancelLook();
       stopListening();

@@ -30,14 +30,11 @@ export interface Trier {
 
 export type Verdict<Result> = { is: 'right'; result: Result } | { is: 'wrong'; error: GatewayError };
 
-export interface Tries {
-  /** Queues and runs the attempt, or throws Too_Many_Requests without running it. `hashes`: the most that it computes. */
-  attempt<Result>(trier: Trier, tryIt: () => Promise<Verdict<Result>>, hashes?: number): Promise<Result>;
-}
+export type Tries = ReturnType<typeof createTries>;
 
 export type WrongTry = Pick<Trier, 'address' | 'email'>;
 
-export function createTries({ clock, onWrong }: { clock: Clock; onWrong?: ((wrong: WrongTry) => void) | undefined }): Tries {
+export function createTries({ clock, onWrong }: { clock: Clock; onWrong?: ((wrong: WrongTry) => void) | undefined }) {
   const gate = createGate(1, { alternates: true });
   const waiting = { known: 0, unknown: 0, byName: new Map<string, number>() };
   const networks = createNetworkLimit(clock, perNetwork);
@@ -93,7 +90,8 @@ export function createTries({ clock, onWrong }: { clock: Clock; onWrong?: ((wron
   }
 
   return {
-    async attempt(trier, tryIt, hashes = 1) {
+    /** Queues and runs the attempt, or throws Too_Many_Requests without running it. `hashes`: the most that it computes. */
+    async attempt<Result>(trier: Trier, tryIt: () => Promise<Verdict<Result>>, hashes = 1): Promise<Result> {
       requireRoom(trier);
       return inLane(trier, async () => {
         // Earlier attempts in the queue may have reached the limit.

@@ -29,16 +29,10 @@ export interface SqliteExecutor {
   close(): Promise<void>;
 }
 
-/** Admits statements until a transaction takes the database; an admitted action starts synchronously. */
-export interface TransactionGate {
-  pass<Result>(action: () => Promise<Result>): Promise<Result>;
-  enter(action: () => Promise<void>): Promise<void>;
-  leave(): void;
-  readonly isTaken: boolean;
-  readonly waiting: number;
-}
+export type TransactionGate = ReturnType<typeof createTransactionGate>;
 
-export function createTransactionGate(): TransactionGate {
+/** Admits statements until a transaction takes the database; an admitted action starts synchronously. */
+export function createTransactionGate() {
   let isTaken = false;
   const queue: { takes: boolean; start: () => void }[] = [];
 
@@ -53,9 +47,9 @@ export function createTransactionGate(): TransactionGate {
   }
 
   return {
-    pass: (action) => admit(false, action),
-    enter: (action) => admit(true, action),
-    leave() {
+    pass: <Result>(action: () => Promise<Result>) => admit(false, action),
+    enter: (action: () => Promise<void>) => admit(true, action),
+    leave(): void {
       isTaken = false;
       while (!isTaken) {
         const next = queue.shift();

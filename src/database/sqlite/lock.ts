@@ -12,11 +12,7 @@ interface Holder {
   since: string;
 }
 
-export interface GatewayLock {
-  release(): void;
-}
-
-export function takeGatewayLock(dataDir: string, nowMs: number): GatewayLock {
+export function takeGatewayLock(dataDir: string, nowMs: number) {
   const holderPath = join(dataDir, 'tillgate.holder.json');
   const lock = new DatabaseSync(join(dataDir, 'tillgate.lock'), { timeout: 0 });
   try {
@@ -33,7 +29,7 @@ export function takeGatewayLock(dataDir: string, nowMs: number): GatewayLock {
   const holder: Holder = { pid: process.pid, host: hostname(), since: new Date(nowMs).toISOString() };
   writeFileSync(holderPath, `${JSON.stringify(holder)}\n`, { mode: 0o600 });
   return {
-    release() {
+    release(): void {
       if (lock.isOpen) lock.close();
     },
   };

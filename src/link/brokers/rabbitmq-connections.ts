@@ -5,12 +5,7 @@
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 
-export interface RabbitmqConnections {
-  end(deviceId: string): void;
-  /** Checks that connections can be ended, with a device that does not exist. Rejects with the error of the management API. */
-  check(): Promise<void>;
-  stop(): void;
-}
+export type RabbitmqConnections = ReturnType<typeof createRabbitmqConnections>;
 
 export interface RabbitmqConnectionsOptions {
   /** http://user:password@host:15672, a user with the tag administrator. */
@@ -68,7 +63,7 @@ export async function endConnections(apiUrl: string, deviceId: string, signal: A
 
 export const isEnded = (status: number): boolean => (status >= 200 && status <= 299) || status === 404;
 
-export function createRabbitmqConnections(options: RabbitmqConnectionsOptions): RabbitmqConnections {
+export function createRabbitmqConnections(options: RabbitmqConnectionsOptions) {
   const { clock, logger, maxWaiting = defaultMaxWaiting } = options;
   const cuts = new Map<string, Cut>();
   /** Due devices, first in, first out. */
@@ -122,7 +117,8 @@ export function createRabbitmqConnections(options: RabbitmqConnectionsOptions): 
   }
 
   return {
-    async check() {
+    /** Checks that connections can be ended, with a device that does not exist. Rejects with the error of the management API. */
+    async check(): Promise<void> {
       const abort = new AbortController();
       const cancel = clock.after(answerWithinMs, () => abort.abort(new Error('no answer in time')));
       try {
@@ -132,7 +128,7 @@ export function createRabbitmqConnections(options: RabbitmqConnectionsOptions): 
         cancel();
       }
     },
-    end(deviceId) {
+    end(deviceId: string): void {
       if (isStopped) return;
       if (cuts.size >= maxWaiting && !cuts.has(deviceId)) {
         logger.error({ deviceId }, 'too many devices wait to be cut off at RabbitMQ; the connections of this one stay open');
@@ -143,7 +139,7 @@ export function createRabbitmqConnections(options: RabbitmqConnectionsOptions): 
       cuts.set(deviceId, cut);
       enqueue(deviceId, cut);
     },
-    stop() {
+    stop(): void {
       isStopped = true;
       for (const { cancelWait } of cuts.values()) cancelWait();
       cuts.clear();

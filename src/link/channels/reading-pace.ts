@@ -4,20 +4,17 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { TokenBucket } from '../../kernel/token-bucket.ts';
 
-export interface Pace {
-  /** Counts what was just read; returns how long to pause, mostly 0. */
-  restAfter(packets: number, bytes: number): number;
-}
-
 const byteShare = { burst: 8 * 1024 * 1024, perS: 1024 * 1024 };
 const maxRestMs = 250;
 
 /** `messagesPerS`: as TILLGATE_DEVICE_RATE. */
-export function createPace(clock: Clock, messagesPerS = 0): Pace {
+export function createPace(clock: Clock, messagesPerS = 0) {
   const packetsPerS = Math.max(100, 5 * messagesPerS);
   const packets = new TokenBucket({ clock, burst: 5 * packetsPerS, perS: packetsPerS });
   const bytes = new TokenBucket({ clock, ...byteShare });
   return {
-    restAfter: (packetsRead, bytesRead) => Math.min(maxRestMs, Math.max(packets.overdraw(packetsRead), bytes.overdraw(bytesRead))),
+    /** Counts what was just read; returns how long to pause, mostly 0. */
+    restAfter: (packetsRead: number, bytesRead: number) =>
+      Math.min(maxRestMs, Math.max(packets.overdraw(packetsRead), bytes.overdraw(bytesRead))),
   };
 }

@@ -5,21 +5,17 @@ import type { Logger } from '../../kernel/logger.ts';
 import { systemSentence } from '../../kernel/system-errors.ts';
 import type { ChannelName } from '../channel.ts';
 
-export interface TroubleLog {
-  note(error: unknown, sentence: string): void;
-  /** The channel is connected: the next failure is a new one. */
-  over(): void;
-}
+export type TroubleLog = ReturnType<typeof createTroubleLog>;
 
 const sayEveryMs = 60_000;
 
-export function createTroubleLog({ logger, clock }: { logger: Logger; clock: Clock }, channel: ChannelName): TroubleLog {
+export function createTroubleLog({ logger, clock }: { logger: Logger; clock: Clock }, channel: ChannelName) {
   /** By clock.elapsed(). */
   let sinceMs: number | undefined;
   let saidAtMs = 0;
   let linesLeftOut = 0;
   return {
-    note(error, sentence) {
+    note(error: unknown, sentence: string): void {
       logger.debug({ err: error, channel }, sentence);
       const nowMs = clock.elapsed();
       if (sinceMs !== undefined && nowMs - saidAtMs < sayEveryMs) {
@@ -33,7 +29,8 @@ export function createTroubleLog({ logger, clock }: { logger: Logger; clock: Clo
       saidAtMs = nowMs;
       linesLeftOut = 0;
     },
-    over() {
+    /** The channel is connected: the next failure is a new one. */
+    over(): void {
       sinceMs = undefined;
       linesLeftOut = 0;
     },

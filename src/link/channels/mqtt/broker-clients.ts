@@ -4,25 +4,12 @@
 import type { Aedes, Client } from 'aedes';
 import { mqttTopics } from '../../protocol.ts';
 
-export interface BrokerClients {
-  /** The device's connection, subscribed or not. */
-  of(deviceId: string): Client | undefined;
-  isListening(client: Client): boolean;
-  /** undefined for a client that has not logged in, whatever its client id. */
-  deviceIdOf(client: Client): string | undefined;
-  /** The check of its login begins. */
-  loggingIn(client: Client): void;
-  cutOff(deviceId: string): void;
-  /** All further messages of the client are ignored, including its will. */
-  isCutOff(client: Client): boolean;
-  watch(aedes: Aedes): void;
-  clear(): void;
-}
+export type BrokerClients = ReturnType<typeof createBrokerClients>;
 
 /** SUBACK codes from here on are refusals. */
 const firstRefusal = 128;
 
-export function createBrokerClients(onGone: (deviceId: string) => void): BrokerClients {
+export function createBrokerClients(onGone: (deviceId: string) => void) {
   // Not aedes's own list, which loses a client while its predecessor with the same id is still closing.
   const connected = new Map<string, Client>();
   const listening = new WeakSet<Client>();
@@ -39,19 +26,23 @@ export function createBrokerClients(onGone: (deviceId: string) => void): BrokerC
   }
 
   return {
-    of: (deviceId) => connected.get(deviceId),
-    isListening: (client) => listening.has(client),
-    deviceIdOf: (client) => (connected.get(client.id) === client ? client.id : undefined),
+    /** The device's connection, subscribed or not. */
+    of: (deviceId: string) => connected.get(deviceId),
+    isListening: (client: Client) => listening.has(client),
+    /** undefined for a client that has not logged in, whatever its client id. */
+    deviceIdOf: (client: Client) => (connected.get(client.id) === client ? client.id : undefined),
 
-    loggingIn: (client) => void cutOffsAtLogin.set(client, cutOffs),
-    cutOff(deviceId) {
+    /** The check of its login begins. */
+    loggingIn: (client: Client) => void cutOffsAtLogin.set(client, cutOffs),
+    cutOff(deviceId: string): void {
       cutOffs += 1;
       lastCutOff.set(deviceId, cutOffs);
       end(connected.get(deviceId));
     },
-    isCutOff: (client) => ended.has(client),
+    /** All further messages of the client are ignored, including its will. */
+    isCutOff: (client: Client) => ended.has(client),
 
-    watch(aedes) {
+    watch(aedes: Aedes): void {
       aedes.on('client', (client) => {
         if (connected.has(client.id)) onGone(client.id);
         connected.set(client.id, client);

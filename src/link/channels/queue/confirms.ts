@@ -13,17 +13,10 @@ interface Unconfirmed {
   settle(error?: Error): void;
 }
 
-export interface Confirms {
-  /** As Channel.send; `outbox` must have been given to `watchReturns`. */
-  publish(outbox: ConfirmChannel, deviceId: string, command: CommandMessage, expiresInMs: number): Promise<void>;
-  /** Records messages that the broker returns. */
-  watchReturns(outbox: ConfirmChannel): void;
-  /** The connection broke: unconfirmed messages settle as unclear. */
-  leaveUnclear(): void;
-}
+export type Confirms = ReturnType<typeof createConfirms>;
 
 /** `onAbsent`: the broker reports that this device has no queue. */
-export function createConfirms(clock: Clock, onAbsent: (deviceId: string) => void): Confirms {
+export function createConfirms(clock: Clock, onAbsent: (deviceId: string) => void) {
   const unconfirmed = new Map<string, Unconfirmed>();
   let nextMessageId = 0;
 
@@ -45,7 +38,8 @@ export function createConfirms(clock: Clock, onAbsent: (deviceId: string) => voi
   }
 
   return {
-    publish(outbox, deviceId, command, expiresInMs) {
+    /** As Channel.send; `outbox` must have been given to `watchReturns`. */
+    publish(outbox: ConfirmChannel, deviceId: string, command: CommandMessage, expiresInMs: number): Promise<void> {
       nextMessageId += 1;
       const messageId = String(nextMessageId);
       const { call, settled } = enter(messageId);
@@ -71,14 +65,16 @@ export function createConfirms(clock: Clock, onAbsent: (deviceId: string) => voi
       return settled;
     },
 
-    watchReturns(outbox) {
+    /** Records messages that the broker returns. */
+    watchReturns(outbox: ConfirmChannel): void {
       outbox.on('return', (message) => {
         const call = unconfirmed.get(String(message.properties.messageId));
         if (call) call.isReturned = true;
       });
     },
 
-    leaveUnclear() {
+    /** The connection broke: unconfirmed messages settle as unclear. */
+    leaveUnclear(): void {
       for (const call of [...unconfirmed.values()]) call.settle(new SendUnclear('queue'));
     },
   };
