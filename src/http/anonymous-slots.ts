@@ -7,6 +7,7 @@
 // chunks of 64 KiB: some 0.3 MB per connection with TLS (measured; 1.8 MB with whole files), 360 MB in all. That caller loses one connection
 // to each new anonymous caller, and opening more cuts its own. Only a running handler cannot be cut: sign-in has its own bounds (tries.ts), and
 // the other handlers are short database queries.
+import { ByOwner } from '../kernel/by-owner.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createRequestSlots, type Owner, type Slot } from './request-slots.ts';
 
@@ -23,11 +24,6 @@ export interface AnonymousSlot extends Slot {
   answered(): void;
 }
 
-export interface AnonymousSlots {
-  /** Undefined: no slot for this address now. `cut` closes the connection if its unread answer has to make room. */
-  take(network: string, cut: () => void): AnonymousSlot | undefined;
-}
-
 interface Unread extends Slot {
   cut(): void;
 }
@@ -39,20 +35,14 @@ function countOf(places: number): number {
   return Math.max(Math.ceil(places / 4), Math.min(places, fewest));
 }
 
-export function createAnonymousSlots({ clock, places, sharePercent }: AnonymousSlotsOptions): AnonymousSlots {
+export function createAnonymousSlots({ clock, places, sharePercent }: AnonymousSlotsOptions) {
   const slots = createRequestSlots({ clock, count: countOf(places), defaultSharePercent: sharePercent });
-  /** Unread answers by address, oldest first. */
-  const unread = new Map<string, Set<Unread>>();
-
-  function largest(): Set<Unread> | undefined {
-    let found: Set<Unread> | undefined;
-    for (const answers of unread.values()) if (answers.size > (found?.size ?? 0)) found = answers;
-    return found;
-  }
+  const unread = new ByOwner<Unread>();
 
   /** Answers of other addresses are cut only for an address below its share. */
   function makeRoom(owner: Owner): boolean {
-    const [oldest] = unread.get(owner.name) ?? (slots.isBelowShare(owner) ? largest() : undefined) ?? [];
+    const own = unread.of(owner.name);
+    const [oldest] = own.size === 0 && slots.isBelowShare(owner) ? unread.ofLargest() : own;
     if (oldest === undefined) return false;
     oldest.leave();
     oldest.cut();
@@ -66,24 +56,20 @@ export function createAnonymousSlots({ clock, places, sharePercent }: AnonymousS
       leave() {
         isOver = true;
         slot.leave();
-        const answers = unread.get(network);
-        answers?.delete(answer);
-        if (answers?.size === 0) unread.delete(network);
+        unread.delete(answer);
       },
     };
     return {
       leave: answer.leave,
       answered() {
-        if (isOver) return;
-        const answers = unread.get(network) ?? new Set();
-        unread.set(network, answers);
-        answers.add(answer);
+        if (!isOver) unread.add(network, answer);
       },
     };
   }
 
   return {
-    take(network, cut) {
+    /** Undefined: no slot for this address now. `cut` closes the connection if its unread answer has to make room. */
+    take(network: string, cut: () => void): AnonymousSlot | undefined {
       const owner = { name: network };
       let slot = slots.take(owner);
       while (slot === undefined && makeRoom(owner)) slot = slots.take(owner);

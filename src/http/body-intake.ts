@@ -2,6 +2,7 @@
 // address is cut for the new one) and the bytes of all bodies (beyond it the slowest are cut). A request whose body is cut is answered 408
 // and its connection is closed; the request has done nothing.
 import type { Readable } from 'node:stream';
+import { ByOwner } from '../kernel/by-owner.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { GatewayError } from '../kernel/error-codes.ts';
 import { protocolFailure } from './envelope.ts';
@@ -13,15 +14,7 @@ export interface IntakeOptions {
   bufferedBytes: number;
 }
 
-export interface BodyIntake {
-  /** The whole body, or a failure for the caller. */
-  read(address: string, payload: Readable, contentLength: number | undefined, maxBytes?: number): Promise<Buffer>;
-  readonly unfinished: number;
-  readonly bufferedBytes: number;
-}
-
 interface Unfinished {
-  address: string;
   bytes: number;
   /** Bytes of the last seconds, with exponential decay; last computed at `fadedAtMs`. */
   recentBytes: number;
@@ -47,33 +40,25 @@ const tooMany = () =>
 const tooSlow = () =>
   protocolFailure(408, 'The body arrived too slowly while other requests needed the memory; the request was dropped and did nothing.');
 
-export function createBodyIntake(options: IntakeOptions): BodyIntake {
+export function createBodyIntake(options: IntakeOptions) {
   const { clock } = options;
-  const byAddress = new Map<string, Set<Unfinished>>();
-  let unfinished = 0;
+  const bodies = new ByOwner<Unfinished>();
   let bufferedBytes = 0;
 
   function recentBytesOf(body: Unfinished, nowMs: number): number {
     return body.recentBytes * Math.exp((body.fadedAtMs - nowMs) / fadesWithinMs);
   }
 
-  function add(body: Unfinished): void {
-    const ofAddress = byAddress.get(body.address) ?? new Set();
-    byAddress.set(body.address, ofAddress);
-    ofAddress.add(body);
-    unfinished += 1;
+  function add(address: string, body: Unfinished): void {
+    bodies.add(address, body);
     bufferedBytes += overheadBytes;
-    const [oldest] = ofAddress;
-    if (ofAddress.size > options.bodiesPerAddress) oldest?.end(tooMany());
+    const [oldest] = bodies.of(address);
+    if (bodies.of(address).size > options.bodiesPerAddress) oldest?.end(tooMany());
     makeRoom();
   }
 
   function remove(body: Unfinished): void {
-    const ofAddress = byAddress.get(body.address);
-    if (!ofAddress?.delete(body)) return;
-    if (ofAddress.size === 0) byAddress.delete(body.address);
-    unfinished -= 1;
-    bufferedBytes -= overheadBytes + body.bytes;
+    if (bodies.delete(body)) bufferedBytes -= overheadBytes + body.bytes;
   }
 
   function grow(body: Unfinished, bytes: number): void {
@@ -88,8 +73,7 @@ export function createBodyIntake(options: IntakeOptions): BodyIntake {
   function makeRoom(): void {
     if (bufferedBytes <= options.bufferedBytes) return;
     const nowMs = clock.elapsed();
-    const slowestFirst = [...byAddress.values()]
-      .flatMap((bodies) => [...bodies])
+    const slowestFirst = [...bodies.all()]
       .map((body) => ({ body, recentBytes: recentBytesOf(body, nowMs) }))
       .sort((one, other) => one.recentBytes - other.recentBytes);
     for (const { body } of slowestFirst) {
@@ -100,12 +84,13 @@ export function createBodyIntake(options: IntakeOptions): BodyIntake {
 
   return {
     get unfinished() {
-      return unfinished;
+      return bodies.size;
     },
     get bufferedBytes() {
       return bufferedBytes;
     },
-    read(address, payload, contentLength, maxBytes = options.bodyBytes) {
+    /** The whole body, or a failure for the caller. */
+    read(address: string, payload: Readable, contentLength: number | undefined, maxBytes = options.bodyBytes): Promise<Buffer> {
       return new Promise((resolve, reject) => {
         if (contentLength !== undefined && contentLength > maxBytes) {
           reject(tooLarge(maxBytes));
@@ -113,7 +98,6 @@ export function createBodyIntake(options: IntakeOptions): BodyIntake {
         }
         const chunks: Buffer[] = [];
         const body: Unfinished = {
-          address,
           bytes: 0,
           recentBytes: creditBytes,
           fadedAtMs: clock.elapsed(),
@@ -141,7 +125,7 @@ export function createBodyIntake(options: IntakeOptions): BodyIntake {
         payload.on('data', onData).on('end', onEnd).on('close', onClose);
         // Never removed: the connection may break after the body was cut.
         payload.on('error', onClose);
-        add(body);
+        add(address, body);
       });
     },
   };

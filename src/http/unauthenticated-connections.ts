@@ -4,6 +4,7 @@
 // their connections carry many callers.
 import { BlockList, isIPv6, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { ByOwner } from '../kernel/by-owner.ts';
 import { networkOf } from '../kernel/network-of.ts';
 
 export interface UnauthenticatedConnectionsOptions {
@@ -13,18 +14,11 @@ export interface UnauthenticatedConnectionsOptions {
   trustedProxies: readonly string[];
 }
 
-export interface UnauthenticatedConnections {
-  attach(server: Server): void;
-  /** A valid credential was sent on the connection. */
-  loggedIn(socket: Duplex): void;
-  /** The handling of a complete request has begun or ended. */
-  busy(socket: Duplex, isBusy: boolean): void;
-  readonly count: number;
-}
+export type UnauthenticatedConnections = ReturnType<typeof createUnauthenticatedConnections>;
 
 interface Unauthenticated {
+  name: string;
   socket: Socket;
-  network: string;
   busyWith: number;
 }
 
@@ -46,28 +40,22 @@ function nameOf(socket: Duplex): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-export function createUnauthenticatedConnections({
-  perAddress,
-  inAll,
-  trustedProxies,
-}: UnauthenticatedConnectionsOptions): UnauthenticatedConnections {
+export function createUnauthenticatedConnections({ perAddress, inAll, trustedProxies }: UnauthenticatedConnectionsOptions) {
   const trusted = blockListOf(trustedProxies);
-  const all = new Map<string, Unauthenticated>();
-  const byNetwork = new Map<string, Map<string, Unauthenticated>>();
+  const byName = new Map<string, Unauthenticated>();
+  const byNetwork = new ByOwner<Unauthenticated>();
   let open = 0;
 
   function forget(name: string): void {
-    const connection = all.get(name);
+    const connection = byName.get(name);
     if (connection === undefined) return;
-    all.delete(name);
-    const neighbours = byNetwork.get(connection.network);
-    neighbours?.delete(name);
-    if (neighbours?.size === 0) byNetwork.delete(connection.network);
+    byName.delete(name);
+    byNetwork.delete(connection);
   }
 
-  /** A map iterates in insertion order. Busy connections are skipped; their number is bounded by the slots. */
-  function cutOldest(unauthenticated: Map<string, Unauthenticated>): void {
-    for (const [name, { socket, busyWith }] of unauthenticated) {
+  /** Busy connections are skipped; their number is bounded by the slots. */
+  function cutOldest(unauthenticated: Iterable<Unauthenticated>): void {
+    for (const { name, socket, busyWith } of unauthenticated) {
       if (busyWith > 0) continue;
       forget(name);
       socket.destroy();
@@ -81,27 +69,30 @@ export function createUnauthenticatedConnections({
       open -= 1;
     });
     const address = socket.remoteAddress;
-    if (open > inAll * nearlyAll) cutOldest(all);
+    if (open > inAll * nearlyAll) cutOldest(byNetwork.all());
     if (address === undefined || trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) return;
     const name = nameOf(socket);
-    const connection = { socket, network: networkOf(address), busyWith: 0 };
-    const neighbours = byNetwork.get(connection.network) ?? new Map<string, Unauthenticated>();
-    if (neighbours.size >= perAddress) cutOldest(neighbours);
-    byNetwork.set(connection.network, neighbours);
-    neighbours.set(name, connection);
-    all.set(name, connection);
+    const network = networkOf(address);
+    // The same port of a client may be connected to two addresses of ours.
+    forget(name);
+    const connection = { name, socket, busyWith: 0 };
+    if (byNetwork.of(network).size >= perAddress) cutOldest(byNetwork.of(network));
+    byNetwork.add(network, connection);
+    byName.set(name, connection);
     socket.once('close', () => forget(name));
   }
 
   return {
-    attach: (server) => void server.on('connection', arrive),
-    loggedIn: (socket) => forget(nameOf(socket)),
-    busy(socket, isBusy) {
-      const connection = all.get(nameOf(socket));
+    attach: (server: Server) => void server.on('connection', arrive),
+    /** A valid credential was sent on the connection. */
+    loggedIn: (socket: Duplex) => forget(nameOf(socket)),
+    /** The handling of a complete request has begun or ended. */
+    busy(socket: Duplex, isBusy: boolean): void {
+      const connection = byName.get(nameOf(socket));
       if (connection) connection.busyWith = Math.max(0, connection.busyWith + (isBusy ? 1 : -1));
     },
     get count() {
-      return all.size;
+      return byNetwork.size;
     },
   };
 }

@@ -1,10 +1,10 @@
 // Slots of requests without a credential: how many there are, and which unread answer is dropped when one is needed.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type AnonymousSlot, type AnonymousSlots, createAnonymousSlots } from '../../src/http/anonymous-slots.ts';
+import { type AnonymousSlot, createAnonymousSlots } from '../../src/http/anonymous-slots.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 let clock: VirtualClock;
-let anonymousSlots: AnonymousSlots;
+let anonymousSlots: ReturnType<typeof createAnonymousSlots>;
 let cut: string[];
 
 function open(places: number, sharePercent = 50): void {

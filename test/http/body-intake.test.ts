@@ -1,19 +1,19 @@
 // Bodies in transfer, in memory and virtual time: their limits, which one is cut for another, and that each end releases its memory.
 import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type BodyIntake, createBodyIntake, type IntakeOptions } from '../../src/http/body-intake.ts';
+import { createBodyIntake, type IntakeOptions } from '../../src/http/body-intake.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 const overheadBytes = 2_048;
 
 let clock: VirtualClock;
-let intake: BodyIntake;
+let intake: ReturnType<typeof createBodyIntake>;
 beforeEach(() => {
   clock = createVirtualClock(undefined, { settle: 'microtasks' });
   intake = create();
 });
 
-function create(bounds: Partial<IntakeOptions> = {}): BodyIntake {
+function create(bounds: Partial<IntakeOptions> = {}): ReturnType<typeof createBodyIntake> {
   return createBodyIntake({ clock, bodyBytes: 1_000, bodiesPerAddress: 2, bufferedBytes: 1_000_000, ...bounds });
 }
 

@@ -170,3 +170,13 @@ describe('a trusted proxy', () => {
     expect([first.cuts, unauthenticated.count]).toEqual([0, 0]);
   });
 });
+
+it('leaves nothing behind if a client connects to two of our addresses from one port', () => {
+  const server = new EventEmitter();
+  const unauthenticated = createUnauthenticatedConnections({ perAddress: 2, inAll: 100, trustedProxies: [] });
+  unauthenticated.attach(server as Server);
+  const [first, second] = [new FakeSocket('192.0.2.1', 40_000), new FakeSocket('192.0.2.1', 40_000)];
+  for (const socket of [first, second]) server.emit('connection', socket);
+  for (const socket of [first, second]) socket.emit('close');
+  expect([unauthenticated.count, first.cuts, second.cuts]).toEqual([0, 0, 0]);
+});

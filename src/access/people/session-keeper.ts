@@ -2,6 +2,7 @@
 // A change takes effect at once here, and on other instances by a wake-up, or after five seconds if that was lost.
 import type { Database } from '../../database/database.ts';
 import type { Role, Viewer } from '../../http/viewer.ts';
+import { ByOwner } from '../../kernel/by-owner.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { hashSecret } from '../secrets.ts';
@@ -60,7 +61,8 @@ export function createSessionKeeper({ database, clock, logger, isSandbox, sessio
     return { value: { viewer, isUseOld: found.isUseOld }, validForMs: Math.min(knownForMs, found.leftMs) };
   });
 
-  const watchers = new Map<string, Set<() => void>>();
+  /** What to call when a session ends, by session. */
+  const watchers = new ByOwner<() => void>();
   let cancelLook: Cancel = () => {};
   let isLooking = false;
   let isAskedAgain = false;
@@ -77,7 +79,7 @@ export function createSessionKeeper({ database, clock, logger, isSandbox, sessio
     isLooking = true;
     while (isAskedAgain && watchers.size > 0 && !isStopped) {
       isAskedAgain = false;
-      const ids = [...watchers.keys()];
+      const ids = [...watchers.owners()];
       try {
         for (let at = 0; at < ids.length; at += batch) await endMissing(ids.slice(at, at + batch));
       } catch (error) {
@@ -90,11 +92,9 @@ export function createSessionKeeper({ database, clock, logger, isSandbox, sessio
 
   async function endMissing(ids: string[]): Promise<void> {
     const living = await openSessions(database.queries, ids, sessionIdleMs);
-    for (const id of ids) {
-      if (living.has(id)) continue;
-      const actions = watchers.get(id) ?? [];
-      watchers.delete(id);
-      for (const ended of actions) ended();
+    for (const ended of ids.flatMap((id) => (living.has(id) ? [] : [...watchers.of(id)]))) {
+      watchers.delete(ended);
+      ended();
     }
   }
 
@@ -119,15 +119,10 @@ export function createSessionKeeper({ database, clock, logger, isSandbox, sessio
     },
     /** Calls once when the session has ended for any reason; at once if it already has. */
     onSessionEnded(sessionId: string, ended: () => void): Cancel {
-      const actions = watchers.get(sessionId) ?? new Set();
-      watchers.set(sessionId, actions);
-      actions.add(ended);
+      watchers.add(sessionId, ended);
       // The session may have ended since it was checked.
       void look();
-      return () => {
-        actions.delete(ended);
-        if (actions.size === 0 && watchers.get(sessionId) === actions) watchers.delete(sessionId);
-      };
+      return () => void watchers.delete(ended);
     },
     /** Called after the commit of any change to sessions or users. */
     changed: () => database.wake(wakeTopic),

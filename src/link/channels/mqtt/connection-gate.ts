@@ -1,6 +1,7 @@
 // Bounds the connections of a port that unauthenticated clients can reach [D62]. Invariants: there are bounds for all connections, for those
 // without login, and for those without login per address; no connection stays without login beyond the deadline. Above a bound the oldest
 // connection without login is closed for the new one, so that idle connections block no other client. One that has logged in is never closed.
+import { ByOwner } from '../../../kernel/by-owner.ts';
 import type { Cancel, Clock } from '../../../kernel/clock.ts';
 
 export interface GateLimits {
@@ -22,39 +23,27 @@ export interface Admission {
   leave(): void;
 }
 
-export interface ConnectionGate {
-  readonly connections: number;
-  /** undefined: the bound is reached by devices that have logged in. `cut` ends the connection. */
-  enter(address: string, cut: () => void): Admission | undefined;
+export type ConnectionGate = ReturnType<typeof createConnectionGate>;
+
+interface Pending {
+  cut: () => void;
+  cancelDeadline: Cancel;
 }
 
-export function createConnectionGate(clock: Clock, limits: GateLimits): ConnectionGate {
-  interface Pending {
-    address: string;
-    cut: () => void;
-    cancelDeadline: Cancel;
-  }
-  /** Oldest first. */
-  const pending = new Set<Pending>();
-  const byAddress = new Map<string, Set<Pending>>();
+export function createConnectionGate(clock: Clock, limits: GateLimits) {
+  const pending = new ByOwner<Pending>();
   let loggedIn = 0;
 
   /** The connection has logged in or closed. False: it was already removed. */
   function forget(connection: Pending): boolean {
-    if (!pending.delete(connection)) return false;
     connection.cancelDeadline();
-    const neighbours = byAddress.get(connection.address);
-    neighbours?.delete(connection);
-    if (neighbours?.size === 0) byAddress.delete(connection.address);
-    return true;
+    return pending.delete(connection);
   }
 
-  function cutOldest(among: Iterable<Pending> | undefined): void {
-    for (const oldest of among ?? []) {
-      forget(oldest);
-      oldest.cut();
-      return;
-    }
+  function cutOldest([oldest]: Iterable<Pending>): void {
+    if (oldest === undefined) return;
+    forget(oldest);
+    oldest.cut();
   }
 
   return {
@@ -62,19 +51,18 @@ export function createConnectionGate(clock: Clock, limits: GateLimits): Connecti
       return loggedIn + pending.size;
     },
 
-    enter(address, cut) {
+    /** undefined: the bound is reached by devices that have logged in. `cut` ends the connection. */
+    enter(address: string, cut: () => void): Admission | undefined {
       if (loggedIn >= limits.connections) return undefined;
-      if ((byAddress.get(address)?.size ?? 0) >= limits.withoutLoginPerAddress) cutOldest(byAddress.get(address));
-      if (pending.size >= limits.withoutLogin || loggedIn + pending.size >= limits.connections) cutOldest(pending);
+      if (pending.of(address).size >= limits.withoutLoginPerAddress) cutOldest(pending.of(address));
+      if (pending.size >= limits.withoutLogin || loggedIn + pending.size >= limits.connections) cutOldest(pending.all());
 
-      const connection: Pending = { address, cut, cancelDeadline: () => {} };
-      connection.cancelDeadline = clock.after(limits.loginWithinMs, () => {
+      const cancelDeadline = clock.after(limits.loginWithinMs, () => {
         forget(connection);
         cut();
       });
-      pending.add(connection);
-      const neighbours = byAddress.get(address) ?? new Set();
-      byAddress.set(address, neighbours.add(connection));
+      const connection: Pending = { cut, cancelDeadline };
+      pending.add(address, connection);
       let isIn = false;
       return {
         loggedIn() {
