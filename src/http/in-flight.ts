@@ -8,14 +8,7 @@ export interface Flight {
   responseClosed(): void;
 }
 
-export interface InFlight {
-  readonly count: number;
-  begin(onOver: () => void): Flight;
-  /** Resolves when no request is in flight, or after the bound. */
-  drained(withinMs: number): Promise<void>;
-}
-
-export function createInFlight(clock: Clock): InFlight {
+export function createInFlight(clock: Clock) {
   let count = 0;
   const waiting = new Set<() => void>();
 
@@ -23,7 +16,7 @@ export function createInFlight(clock: Clock): InFlight {
     get count() {
       return count;
     },
-    begin(onOver) {
+    begin(onOver: () => void): Flight {
       count += 1;
       let isWorking = false;
       let isClosed = false;
@@ -49,7 +42,8 @@ export function createInFlight(clock: Clock): InFlight {
         },
       };
     },
-    drained(withinMs) {
+    /** Resolves when no request is in flight, or after the bound. */
+    drained(withinMs: number): Promise<void> {
       if (count === 0) return Promise.resolve();
       return new Promise((resolve) => {
         const finish = () => {

@@ -14,14 +14,6 @@ export interface Slot {
   leave(): void;
 }
 
-export interface RequestSlots {
-  readonly taken: number;
-  /** Undefined: no slot for this owner now. */
-  take(owner: Owner): Slot | undefined;
-  /** The owner holds less than its share. If such an owner gets no slot, all are taken. */
-  isBelowShare(owner: Owner): boolean;
-}
-
 export interface RequestSlotsOptions {
   clock: Clock;
   count: number;
@@ -52,7 +44,7 @@ export function mayTake(request: SlotRequest): boolean {
   return isBelow(request) || (!othersWait && taken < count * lentUpTo);
 }
 
-export function createRequestSlots({ clock, count, defaultSharePercent }: RequestSlotsOptions): RequestSlots {
+export function createRequestSlots({ clock, count, defaultSharePercent }: RequestSlotsOptions) {
   const takenBy = new Map<string, number>();
   let taken = 0;
   /** The last two refused owners: enough to decide whether another owner was refused. */
@@ -79,10 +71,12 @@ export function createRequestSlots({ clock, count, defaultSharePercent }: Reques
     get taken() {
       return taken;
     },
-    isBelowShare({ name, sharePercent = defaultSharePercent }) {
+    /** The owner holds less than its share. If such an owner gets no slot, all are taken. */
+    isBelowShare({ name, sharePercent = defaultSharePercent }: Owner): boolean {
       return isBelow({ mine: takenBy.get(name) ?? 0, count, sharePercent });
     },
-    take(owner) {
+    /** Undefined: no slot for this owner now. */
+    take(owner: Owner): Slot | undefined {
       if (!mayHave(owner)) return undefined;
       const { name } = owner;
       let isHeld = true;

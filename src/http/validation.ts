@@ -46,41 +46,31 @@ function inside(path: string, name: unknown): string {
   return parent === '' ? child : `${parent}.${child}`;
 }
 
-function rule(error: ErrorObject): string {
-  const parent = error.parentSchema;
-  if (typeof parent?.['x-rule'] === 'string') return parent['x-rule'];
-  const { limit } = error.params as { limit?: unknown };
-  switch (error.keyword) {
-    case 'type':
-      return `must be ${[error.schema]
-        .flat()
-        .map((type) => typeNames[String(type)] ?? 'of another type')
-        .join(' or ')}`;
-    case 'format':
-      return `must be ${formatNames[String(error.schema)] ?? 'of another form'}`;
-    case 'minLength':
-      return limit === 1 ? 'must not be empty' : `must have at least ${String(limit)} characters`;
-    case 'maxLength':
-      return `must have at most ${String(limit)} characters`;
-    case 'minItems':
-      return limit === 1 ? 'must not be empty' : `must have at least ${String(limit)} items`;
-    case 'maxItems':
-      return `must have at most ${String(limit)} items`;
-    case 'minimum':
-      return `must be at least ${String(limit)}`;
-    case 'maximum':
-      return `must be at most ${String(limit)}`;
-    case 'exclusiveMinimum':
-      return `must be more than ${String(limit)}`;
-    case 'exclusiveMaximum':
-      return `must be less than ${String(limit)}`;
-    case 'enum':
-      return `must be one of ${(error.schema as unknown[]).join(', ')}`;
-    case 'const':
-      return `must be ${String(error.schema)}`;
-    default:
-      return 'does not have an allowed form';
-  }
+const atLeast = (limit: unknown, what: string) => (limit === 1 ? 'must not be empty' : `must have at least ${String(limit)} ${what}`);
+
+/** By keyword: `limit` of the numeric ones, and the keyword's value in the schema. */
+const rules: Record<string, (limit: unknown, value: unknown) => string> = {
+  type: (_limit, value) =>
+    `must be ${[value]
+      .flat()
+      .map((type) => typeNames[String(type)] ?? 'of another type')
+      .join(' or ')}`,
+  format: (_limit, value) => `must be ${formatNames[String(value)] ?? 'of another form'}`,
+  minLength: (limit) => atLeast(limit, 'characters'),
+  maxLength: (limit) => `must have at most ${String(limit)} characters`,
+  minItems: (limit) => atLeast(limit, 'items'),
+  maxItems: (limit) => `must have at most ${String(limit)} items`,
+  minimum: (limit) => `must be at least ${String(limit)}`,
+  maximum: (limit) => `must be at most ${String(limit)}`,
+  exclusiveMinimum: (limit) => `must be more than ${String(limit)}`,
+  exclusiveMaximum: (limit) => `must be less than ${String(limit)}`,
+  enum: (_limit, value) => `must be one of ${(value as unknown[]).join(', ')}`,
+  const: (_limit, value) => `must be ${String(value)}`,
+};
+
+function rule({ keyword, schema, params, parentSchema }: ErrorObject): string {
+  const own: unknown = parentSchema?.['x-rule'];
+  return typeof own === 'string' ? own : (rules[keyword]?.(params['limit'], schema) ?? 'does not have an allowed form');
 }
 
 function complaint(errors: readonly ErrorObject[], part: string): GatewayError {

@@ -15,14 +15,11 @@ type Tables = Record<string, Column[]>;
 
 function readDeclared(): Tables {
   const text = readFileSync(new URL('../../src/database/schema.ts', import.meta.url), 'utf8');
-  const bodyOf = (name: string) => new RegExp(`interface ${name} \\{\\n([^}]*)\\}`).exec(text)?.[1] ?? '';
-  const fieldsOf = (name: string) =>
-    [...bodyOf(name).matchAll(/^ {2}(\w+): (.+);$/gm)].map(([, field = '', type = '']) => ({ field, type }));
   return Object.fromEntries(
-    fieldsOf('Schema').map(({ field: table, type: tableType }) => [
+    [...text.matchAll(/^ {2}(\w+): \{\n([^}]*)\}/gm)].map(([, table = '', fields = '']) => [
       table,
-      fieldsOf(tableType).map(({ field, type }) => ({
-        name: field,
+      [...fields.matchAll(/^ {4}(\w+): (.+);$/gm)].map(([, name = '', type = '']) => ({
+        name,
         type: /\bnumber\b/.test(type) ? 'integer' : 'text',
         isNullable: type.endsWith('| null'),
       })),

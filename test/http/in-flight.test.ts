@@ -1,10 +1,10 @@
 // When a request ends, and how long a stop waits for it, in virtual time.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createInFlight, type InFlight } from '../../src/http/in-flight.ts';
+import { createInFlight } from '../../src/http/in-flight.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 let clock: VirtualClock;
-let inFlight: InFlight;
+let inFlight: ReturnType<typeof createInFlight>;
 let over: number;
 
 beforeEach(() => {

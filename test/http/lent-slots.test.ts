@@ -1,10 +1,10 @@
 // Slots beyond an owner's share are lent, unless another owner was refused recently: in virtual time.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createRequestSlots, type RequestSlots, type Slot } from '../../src/http/request-slots.ts';
+import { createRequestSlots, type Slot } from '../../src/http/request-slots.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 let clock: VirtualClock;
-let slots: RequestSlots;
+let slots: ReturnType<typeof createRequestSlots>;
 let held: Slot[];
 
 beforeEach(() => {
