@@ -98,8 +98,7 @@ export function createPresenceKeeper(deps: Deps) {
   }
 
   function select(isWanted: (deviceId: string, seen: SeenDevice) => boolean): string[] {
-    const ids: string[] = [];
-    for (const [deviceId, seen] of link.presence.all()) if (isWanted(deviceId, seen)) ids.push(deviceId);
+    const ids = [...link.presence.all()].flatMap(([deviceId, seen]) => (isWanted(deviceId, seen) ? deviceId : []));
     // In a fixed order: a writer whose lease expired while it was paused may be writing the same rows.
     return ids.sort();
   }
