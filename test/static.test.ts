@@ -2,11 +2,14 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 
+// The type checkers collect their garbage more seldom: that halves their processor time, and costs some hundred megabytes.
+const env = { ...process.env, GOGC: '400' };
+
 describe('the code base', () => {
   it.each(['types', 'format:check', 'lint', 'knip'])(
     'passes npm run %s',
     (script) => {
-      const { status, stdout, stderr } = spawnSync('npm', ['run', '-s', script], { encoding: 'utf8' });
+      const { status, stdout, stderr } = spawnSync('npm', ['run', '-s', script], { env, encoding: 'utf8' });
       expect(status, `${stdout}${stderr}`).toBe(0);
     },
     180_000,
