@@ -257,8 +257,9 @@ describe('the configuration', () => {
   describe('in serve refuses what is dangerous', () => {
     it.each([
       ['no admin token', {}, 'TILLGATE_ADMIN_TOKEN'],
-      ['a short admin token', { TILLGATE_ADMIN_TOKEN: 'short' }, 'shorter'],
+      ['a short admin token', { TILLGATE_ADMIN_TOKEN: 'short' }, 'shorter than 24 characters'],
       ['plain HTTP on a public address', { TILLGATE_ADMIN_TOKEN: token, TILLGATE_HOST: '0.0.0.0' }, 'TILLGATE_TLS_CERT'],
+      ['plain HTTP there without a proxy', { TILLGATE_ADMIN_TOKEN: token, TILLGATE_HOST: '0.0.0.0' }, 'TILLGATE_BEHIND_PROXY'],
       ['a short metrics token', { TILLGATE_ADMIN_TOKEN: token, TILLGATE_METRICS_TOKEN: 'short' }, 'TILLGATE_METRICS_TOKEN'],
       [
         'a proxy that is not named',

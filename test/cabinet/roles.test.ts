@@ -300,7 +300,9 @@ describe.each(engines)('the role matrix on %s', (engine) => {
       for (const route of cabinetRoutes().filter((one) => one.method === 'GET' && !/:(id|oid)/.test(one.url) && mayCall(callOf(one)))) {
         for (const field of freeTextOf(route.schema?.querystring)) {
           for (const [kind, id] of ids) {
-            for (const typed of [id, id.toUpperCase(), id.slice(0, 8), id.slice(0, 13)]) {
+            // The scope is that of the session's merchant, not of the role: one role searches in every spelling.
+            const spellings = role === 'merchant' ? [id, id.toUpperCase(), id.slice(0, 8), id.slice(0, 13)] : [id.slice(0, 13)];
+            for (const typed of spellings) {
               const { text } = await ask(route, token(), { query: `?${field}=${encodeURIComponent(typed)}` });
               const asked = `${callOf(route)} ${field}=${typed}, a ${kind}`;
               expect(text, asked).not.toContain('FOREIGN');
