@@ -24,6 +24,13 @@ export const longTests: readonly string[] = [
   'test/upgrade/version-before.test.ts',
 ];
 
+/** Random searches that are short by day and long at night, with `byDayOrNight` of test/support/at-length.ts. */
+export const longerTests: readonly string[] = [
+  'test/fiscal/day.test.ts',
+  'test/invoices/model.test.ts',
+  'test/simulation/simulation.test.ts',
+];
+
 /** `short`: all but the long ones. `long`: only those. `all`: for files that are named by hand. */
 export type Selection = 'short' | 'long' | 'all';
 
@@ -76,7 +83,7 @@ function textsBehind(root: string, first: string, isFollowed = (path: string) =>
 export type Part = 'beginning' | 'rest';
 
 /** In a text: another engine, a server, the packed program, or an address of them. */
-const signOfServers = /\/engines\.ts'|postgres-databases|servers\/|gateway-process|packed-program|TILLGATE_TEST_/;
+const signOfServers = /\/engines\.ts'|postgres-databases|servers\/|gateway-process|packed-program|TILLGATE_TEST_(?!SELECTION|REPORT)/;
 
 /** The files that need neither a server nor the packed program, so that both may still be missing. */
 export function beginningFiles(root: string): string[] {

@@ -2,7 +2,8 @@
 // Exit code: Vitest's. The last line is always `N passed, N failed`, so that a CI can count.
 // A full run in which a few files fail runs these once more, one after the other and alone, and counts the second
 // results; these files are listed [D132].
-// `--embedded`: no servers at all; files named *.server.test.ts are omitted. `--long`: only the long runs, which are omitted otherwise.
+// `--embedded`: no servers at all; files named *.server.test.ts are omitted. `--long`: the long runs, which are omitted otherwise, and the
+// random searches with more rounds [D261].
 // A full run begins with the files that need no server, while servers are installed and the program is packed [D260].
 // If a server cannot be installed, its tests are omitted and counted; with TILLGATE_TEST_ALL_SERVERS=yes that is a failure.
 // TILLGATE_TEST_SHARD=1/3 runs the first third of the files, for CI jobs in parallel.
@@ -13,7 +14,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packProgram } from '../test/support/packed-program.ts';
 import { afterSecondTry, countLine, failedTests, readReport, secondTry, slowest, type TestReport, together } from './test-report.ts';
-import { type LeftOut, leftOutLine, leftOutWithout, longTests, type Part, type Selection } from './test-selection.ts';
+import { type LeftOut, leftOutLine, leftOutWithout, longerTests, longTests, type Part, type Selection } from './test-selection.ts';
 import { provideServers, type RunningServers, ServersMissing, serverVariables } from './test-servers.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -132,7 +133,7 @@ try {
   const first = await beginning;
   if (servers && servers.absent.length > 0) leftOut = leftOutWithout(root, servers.absent);
   const variables = { ...servers?.variables, ...program };
-  const args = [...(isLong ? longTests : []), ...shardArgs, ...vitestArgs];
+  const args = [...(isLong ? [...longTests, ...longerTests] : []), ...shardArgs, ...vitestArgs];
   const rest = interruptedBy ? undefined : await runVitest({ variables, args, ...(isWhole ? {} : { part: 'rest' }) });
   report = [first, rest].reduce((sum, part) => (part ? together(sum, part.report) : sum), report);
   exitCode = first?.exitCode || (rest?.exitCode ?? 1);

@@ -1,10 +1,10 @@
 // What a run of the tests leaves out: the long ones by a list that keeps up with the files, and what needs a server that is not there.
-import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { beginningFiles, excludedBy, leftOutLine, leftOutWithout, longTests, mixed } from '../scripts/test-selection.ts';
+import { beginningFiles, excludedBy, leftOutLine, leftOutWithout, longerTests, longTests, mixed } from '../scripts/test-selection.ts';
 import { neededServers } from '../scripts/test-servers.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -19,6 +19,14 @@ describe('the long tests', () => {
   it('are files that are there, each once', () => {
     expect(longTests.filter((path) => !existsSync(join(root, path)))).toEqual([]);
     expect(new Set(longTests).size).toBe(longTests.length);
+  });
+
+  it('and those that are longer at night are files that ask for it, and run by day as well', () => {
+    const asking = globSync('test/**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**'] })
+      .filter((path) => /^import .*at-length/m.test(readFileSync(join(root, path), 'utf8')))
+      .sort();
+    expect(longerTests).toEqual(asking);
+    expect(longerTests.filter((path) => longTests.includes(path))).toEqual([]);
   });
 
   it('are left out of a short run alone', () => {

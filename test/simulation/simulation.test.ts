@@ -2,20 +2,23 @@
 // The long form is `npm run simulation -- --days 1000 --seed 1 --workers 2`.
 import { describe, expect, it } from 'vitest';
 import { runDay } from '../../simulation/run-day.ts';
+import { byDayOrNight } from '../support/at-length.ts';
 
 const tradingMs = 15 * 60_000;
-const firstSeed = 4;
-const days = 7;
+/** Of the first fourteen, these five have the most different interruptions, and every kind of mishap that is counted below. */
+const eventful = [1, 3, 10, 13, 14];
+const days = byDayOrNight(eventful.length, 20);
+const seeds = days === eventful.length ? eventful : Array.from({ length: days }, (_, at) => at + 1);
 
 function sumUp(into: Record<string, number>, from: Record<string, number>): void {
   for (const [name, value] of Object.entries(from)) into[name] = (into[name] ?? 0) + value;
 }
 
 describe('simulated shop-days', () => {
-  it('hold every promise under deaths, standstills, losses, doubles, delays, cuts and wrong clocks', { timeout: 600_000 }, async () => {
+  it('hold every promise under deaths, standstills, losses, doubles, delays, cuts and wrong clocks', { timeout: 900_000 }, async () => {
     const totals: Record<string, number> = {};
     const hits: Record<string, number> = {};
-    for (let seed = firstSeed; seed < firstSeed + days; seed += 1) {
+    for (const seed of seeds) {
       const day = await runDay(seed, { tradingMs });
       expect({ seed, violations: day.violations }).toEqual({ seed, violations: [] });
       sumUp(totals, day.figures);
@@ -52,7 +55,7 @@ describe('simulated shop-days', () => {
   });
 
   it('are the same for the same seed, to the last message', { timeout: 240_000 }, async () => {
-    const short = { tradingMs: 8 * 60_000 };
+    const short = { tradingMs: 4 * 60_000 };
     const [first, again, other] = [await runDay(5, short), await runDay(5, short), await runDay(6, short)];
     expect(again.traceHash).toBe(first.traceHash);
     expect(again.figures).toEqual(first.figures);
