@@ -4,7 +4,7 @@
 // answered 0 and sends no callback.
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
-import { type Asker, type InvoiceDeps, isPayee, lookAndMove, move, oidOf, withCurrent } from './move.ts';
+import { type Asker, type InvoiceDeps, lookAndMove, move, oidOf, withCurrent } from './move.ts';
 import type { Payment } from './move-batch.ts';
 import type { InvoiceFacts, InvoiceForPayment } from './read-batch.ts';
 import { checkReceiptId, checkText, judge, moveBy, refusal, type State, states } from './rules.ts';
@@ -38,8 +38,9 @@ export async function payInvoice(
     () => deps.reads.forPayment({ oid, merchantId: asker.merchantId }, payment.deviceId),
     async (invoice) => {
       const isSamePayment = invoice.receiptId === payment.receiptId && invoice.paidDeviceId === payment.deviceId;
+      // With the ERP's key, too: DeviceID is the device that took the money, and another one took it a second time [D252].
       const isPaidDevice = payment.deviceId === invoice.payment?.deviceId;
-      const verdict = judge({ ...invoice, isSamePayment, isPayee: isPaidDevice || isPayee(invoice, asker) }, 'pay');
+      const verdict = judge({ ...invoice, isSamePayment, isPayee: isPaidDevice }, 'pay');
       if (verdict.kind === 'stay') return true;
       if (!invoice.isDeviceRegistered) {
         await writeOrphan(deps, invoice, payment, 'device-not-registered', asker);

@@ -53,7 +53,7 @@ export interface Facts {
   isSamePayment?: boolean;
   /** A card payment under its OID that is open, disputed or done [D142]. */
   payment?: StandingPayment | undefined;
-  /** The caller is the device that was paid, or the ERP by its key. */
+  /** Of a scan: the caller is the device that was paid, or the ERP by its key. Of a payment: the device that was paid took it. */
   isPayee?: boolean;
 }
 
@@ -99,12 +99,16 @@ const paymentSentences: Readonly<Record<StandingPayment['standing'], string>> = 
   done: 'This invoice was paid by card',
 };
 
+const adviceWithPayment: Partial<Record<Trigger, string>> = {
+  cancel: 'it cannot be cancelled; stop or void the payment by CancelTransaction',
+  pay: 'DeviceID must be the terminal that was paid; a payment at another device is a second one',
+};
+
 /** The error if `judge` refuses. */
 export function refusal({ state, isTimeUp, payment }: Facts, trigger: Trigger): GatewayError {
   const isUnpaid = state === states.newItem || state === states.scanned;
   if (isUnpaid && payment) {
-    const advice =
-      trigger === 'cancel' ? 'it cannot be cancelled; stop or void the payment by CancelTransaction' : triggerSentences[trigger];
+    const advice = adviceWithPayment[trigger] ?? triggerSentences[trigger];
     return new GatewayError('The_status_cannot_be_applied', `${paymentSentences[payment.standing]}; ${advice}.`);
   }
   // The sweep may not have reached an overdue invoice yet.

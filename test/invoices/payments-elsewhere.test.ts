@@ -38,8 +38,9 @@ describe.each(engines)('an invoice that was paid by card on %s', (engine) => {
   async function post(path: string, payload: object): Promise<Answer> {
     return (await world.server.app.inject({ method: 'POST', url: path, payload: { APIKey: world.key, ...payload } })).json<Answer>();
   }
-  async function get(path: string): Promise<Answer> {
-    return (await world.server.app.inject({ method: 'GET', url: path, query: { QR: invoice.QR, APIKey: world.key } })).json<Answer>();
+  async function get(path: string, query: Record<string, string> = {}): Promise<Answer> {
+    const named = { QR: invoice.QR, APIKey: world.key, ...query };
+    return (await world.server.app.inject({ method: 'GET', url: path, query: named })).json<Answer>();
   }
 
   it('is not withdrawn on another terminal, which is answered 22 with the State of the payment, not 20 as if there were none', async () => {
@@ -51,6 +52,22 @@ describe.each(engines)('an invoice that was paid by card on %s', (engine) => {
       expect(answer).toMatchObject({ errorCode: 22, State: 'Done', OID: payment?.id });
     }
     expect(await get('/Invoice/Status')).toMatchObject({ errorCode: 0, Status: 0 });
+  });
+
+  it('is not completed by a Payd of another device under the ERP’s key: that is 22 and an orphan; the paid terminal completes it', async () => {
+    const other = await addTerminal();
+    expect(await get('/Invoice/Get')).toMatchObject({ errorCode: 0 });
+    const orphans = () => database.queries.selectFrom('orphan_payments').select(['receipt_id', 'device_id']).execute();
+    for (let count = 0; count < 2; count += 1) {
+      const answer = await get('/Invoice/Payd', { ReceiptID: 'F-1', DeviceID: other.id });
+      expect(answer).toMatchObject({ errorCode: 22 });
+      expect(answer['errorMessage']).toContain('DeviceID must be the terminal that was paid');
+      expect(await orphans()).toEqual([{ receipt_id: 'F-1', device_id: other.id }]);
+    }
+    // As the message says, twice.
+    for (let count = 0; count < 2; count += 1)
+      expect(await get('/Invoice/Payd', { ReceiptID: 'F-1', DeviceID: terminal.id })).toMatchObject({ errorCode: 0 });
+    expect(await get('/Invoice/Status')).toMatchObject({ Status: 2, ReceiptID: 'F-1' });
   });
 
   it.each(['Refund', 'CancelTransaction'])('is not fetched while a %s of its payment is disputed', async (name) => {
