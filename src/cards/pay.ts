@@ -58,7 +58,7 @@ export async function findPaymentOf(
 ): Promise<Command | undefined> {
   const holder = documentNr === null ? undefined : await findHolderOfNumber(database, merchantId, 'document', documentNr);
   if (!holder) return undefined;
-  if (!operationOf(holder.name).isPayment) throw chargedByRegister(holder);
   checkRepeatedAmount(holder, amountBani);
+  if (!operationOf(holder.name).isPayment) throw chargedByRegister(holder);
   return holder;
 }

@@ -17,7 +17,7 @@ export const maxLength = { operationId: 128, rrn: 64 };
 /** A repeat under a documentNr must have the same amount [D13]. Without State: Closed would mean that this amount is paid [D244]. */
 export function checkRepeatedAmount(earlier: Command, amountBani: Bani | null): void {
   if (earlier.amountBani === amountBani) return;
-  const sentence = 'This documentNr already belongs to a payment of another amount.';
+  const sentence = 'This documentNr already belongs to a payment or receipt of another amount.';
   throw new GatewayError('The_status_cannot_be_applied', sentence, { fields: { OID: earlier.id } });
 }
 

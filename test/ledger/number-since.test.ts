@@ -58,6 +58,9 @@ describe('the key of a refused Pay, whose number', () => {
     expect(await firstTry()).toMatchObject(answer);
     expect(await byKey()).toMatchObject(answer);
     expect(await status({ documentNr })).toEqual(printed);
+    // Done would mean that this amount is paid [D244].
+    const other = { code: 22, oid: printed.oid, state: undefined, message: expect.stringContaining('another amount') as string };
+    expect(await world.run(world.pay(terminal.id, 20, documentNr))).toMatchObject(other);
     expect((await status({ documentNr }, ['POS'])).code).toBe(11);
     expect((await status({ idempotencyKey: 'till' }, ['Fiscal'])).code).toBe(11);
     const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr };

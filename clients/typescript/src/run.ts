@@ -28,7 +28,7 @@ export interface Call {
   wasSentBefore: boolean;
   /** CancelTransaction, whose key may stand for the payment that it stops. */
   maySharePayment: boolean;
-  /** Pay: errorCode 22 with State Closed means that the sale is paid. */
+  /** Pay: errorCode 22 with State Done or Closed means that the sale is paid, with Open that it may be paid yet. */
   isPayment: boolean;
   /** The read-only call that asks by OID or by the Idempotency-Key. */
   askBy(name: { OID: string } | { IdempotencyKey: string }): HttpRequest;
@@ -51,14 +51,14 @@ type Step = 'end' | 'again' | 'ask';
 const maxSends = 100;
 
 /** What follows on what came; `wasUnclear`: a send before may still be on its way. Pure. */
-export function stepAfter(kind: CallKind, heard: Heard, wasUnclear: boolean): Step {
+export function stepAfter({ kind, isPayment }: Pick<Call, 'kind' | 'isPayment'>, heard: Heard, wasUnclear: boolean): Step {
   if (heard.kind === 'notSent') return 'again';
   if (isFateUnknown(kind, heard)) {
     if (heard.kind === 'foreign' && heard.status !== 429 && heard.status < 500) return 'end';
     return kind === 'command' ? 'ask' : 'again';
   }
   if (heard.kind !== 'answer') return 'again';
-  const { errorCode, OID } = heard.body;
+  const { errorCode, OID, State } = heard.body;
   switch (errorCode) {
     case 3:
       return kind === 'command' ? 'ask' : 'end';
@@ -68,7 +68,11 @@ export function stepAfter(kind: CallKind, heard: Heard, wasUnclear: boolean): St
     case 2:
       return 'again';
     case 31:
-      return kind === 'read' ? 'end' : 'again';
+      // Beside a dispute nothing runs until an operator has resolved it: that takes longer than anybody waits.
+      return kind === 'read' || State === 'Disputed' ? 'end' : 'again';
+    case 22:
+      // On another device: the sale may be paid there yet.
+      return isPayment && State === 'Open' ? 'ask' : 'end';
     case 30:
       return wasUnclear ? 'again' : 'end';
     default:
@@ -94,7 +98,7 @@ export async function run(world: World, call: Call): Promise<Ending> {
     // What is found under the key may be this copy; one before it may still be on its way.
     const wasUnclear = isUnclear;
     isUnclear ||= isFateUnknown(call.kind, heard);
-    const step = stepAfter(call.kind, heard, isUnclear);
+    const step = stepAfter(call, heard, isUnclear);
     if (step === 'end') break;
     if (step === 'ask') {
       const oid = heard.kind === 'answer' ? heard.body.OID : undefined;
@@ -195,8 +199,9 @@ function ending(call: Call, heard: Heard, isSure: boolean, knownOid?: string): E
 
 /** By `State` where the code alone does not tell: 22 says that the request cannot be applied, State what the operation is [D140]. */
 function outcomeOf({ kind, isPayment }: Call, { errorCode, State }: Answer['body'], isSure: boolean): Ending['outcome'] {
-  if (errorCode === 0 || (isPayment && errorCode === 22 && State === 'Closed')) return 'done';
+  if (errorCode === 0 || (isPayment && errorCode === 22 && (State === 'Done' || State === 'Closed'))) return 'done';
   if (errorCode === 50) return 'refused';
+  if (State === 'Disputed' || (isPayment && errorCode === 22 && State === 'Open')) return 'unclear';
   if (kind === 'read' || (errorCode === 22 && State === 'Voided')) return 'notDone';
   return isSure && errorCode !== 3 ? 'notDone' : 'unclear';
 }

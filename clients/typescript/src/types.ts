@@ -123,7 +123,7 @@ export type AnyReport = Record<string, unknown>;
 
 export interface Done {
   outcome: 'done';
-  /** 22: it was done before, by another call (State Closed). */
+  /** 22: it was done before, by another call (State Done or Closed). */
   errorCode: 0 | 22;
   errorMessage: string;
   /** The Idempotency-Key; calls that only read have none. */

@@ -48,7 +48,7 @@ class Call:
     was_sent_before: bool
     # CancelTransaction, whose key may stand for the payment that it stops.
     may_share_payment: bool
-    # Pay: errorCode 22 with State Closed means that the sale is paid.
+    # Pay: errorCode 22 with State Done or Closed means that the sale is paid, with Open that it may be paid yet.
     is_payment: bool
     # The read-only call that asks by OID or by the Idempotency-Key.
     ask_by: Callable[[str, str], Request]
@@ -65,8 +65,9 @@ class Ending:
     fields: dict[str, Any] = field(default_factory=dict)
 
 
-def step_after(kind: CallKind, heard: Heard, was_unclear: bool) -> Step:
+def step_after(call: Call, heard: Heard, was_unclear: bool) -> Step:
     """What follows on what came; ``was_unclear``: a send before may still be on its way. Pure."""
+    kind = call.kind
     if isinstance(heard, NotSent):
         return "again"
     if _is_fate_unknown(kind, heard):
@@ -75,6 +76,7 @@ def step_after(kind: CallKind, heard: Heard, was_unclear: bool) -> Step:
         return "ask" if kind == "command" else "again"
     if not isinstance(heard, Answer):
         return "again"
+    state = heard.body.get("State")
     match heard.error_code:
         case 3:
             return "ask" if kind == "command" else "end"
@@ -83,7 +85,11 @@ def step_after(kind: CallKind, heard: Heard, was_unclear: bool) -> Step:
         case 1 | 2:
             return "again"
         case 31:
-            return "end" if kind == "read" else "again"
+            # Beside a dispute nothing runs until an operator has resolved it: that takes longer than anybody waits.
+            return "end" if kind == "read" or state == "Disputed" else "again"
+        case 22:
+            # On another device: the sale may be paid there yet.
+            return "ask" if call.is_payment and state == "Open" else "end"
         case 30:
             return "again" if was_unclear else "end"
         case _:
@@ -110,7 +116,7 @@ def run(world: World, call: Call) -> Ending:
         # What is found under the key may be this copy; one before it may still be on its way.
         was_unclear = is_unclear
         is_unclear = is_unclear or _is_fate_unknown(call.kind, heard)
-        step = step_after(call.kind, heard, is_unclear)
+        step = step_after(call, heard, is_unclear)
         if step == "end":
             break
         if step == "ask":
@@ -205,10 +211,12 @@ def _ending(call: Call, heard: Heard, is_sure: bool, known_oid: str | None = Non
 def _outcome_of(call: Call, answer: Answer, is_sure: bool) -> OutcomeName:
     """By ``State`` where the code alone does not tell: 22 says that the request cannot be applied, State what it is."""
     error_code, state = answer.error_code, answer.body.get("State")
-    if error_code == 0 or (call.is_payment and error_code == 22 and state == "Closed"):
+    if error_code == 0 or (call.is_payment and error_code == 22 and state in ("Done", "Closed")):
         return "done"
     if error_code == 50:
         return "refused"
+    if state == "Disputed" or (call.is_payment and error_code == 22 and state == "Open"):
+        return "unclear"
     if call.kind == "read" or (error_code == 22 and state == "Voided"):
         return "notDone"
     return "notDone" if is_sure and error_code != 3 else "unclear"
