@@ -14,6 +14,6 @@ export interface CardsDeps {
   clock: Clock;
   random: Random;
   logger: Logger;
-  invoices: Pick<Invoices, 'cancelUnpaidInvoice' | 'isCancelled' | 'withdraw' | 'isChargeable' | 'holdForCharge' | 'lock'>;
+  invoices: Pick<Invoices, 'cancelUnpaidInvoice' | 'endOf' | 'withdraw' | 'isChargeable' | 'holdForCharge' | 'lock'>;
   callbacks: { wake(): void };
 }

@@ -57,14 +57,6 @@ export function createCards(deps: CardsDeps): Cards {
       : 'The terminal has begun other operations since: the document of the payment stays closed.';
   }
 
-  /** The void has cancelled the payment's invoice, which stays so. */
-  async function cancelledInvoiceOf(queries: Queries, paymentId: string | null): Promise<string | undefined> {
-    const payment = paymentId === null ? undefined : await findCommand(queries, paymentId);
-    const oid = parseUuid(payment?.documentNr);
-    if (!payment || oid === undefined || !(await invoices.isCancelled(queries, oid, payment.merchantId))) return undefined;
-    return `The invoice ${oid} stays Cancelled although its card payment was made.`;
-  }
-
   ledger.define({
     Pay: {
       findHolder: (payment) => findPaymentOf(deps, payment),
@@ -77,7 +69,9 @@ export function createCards(deps: CardsDeps): Cards {
       async onExecuted(queries, payment) {
         const isVoided = payment.documentState === 'voided';
         await markOnReceipt(queries, payment.id, isVoided ? nowMs : null);
-        if (isVoided) await cancelInvoiceOf(queries, payment, wasVoided);
+        if (!isVoided) return endedInvoiceOf(deps, queries, payment);
+        await cancelInvoiceOf(queries, payment, wasVoided);
+        return undefined;
       },
       async onReversed(queries, { id }) {
         const isOnReceipt = await markOnReceipt(queries, id, nowMs);
@@ -104,7 +98,8 @@ export function createCards(deps: CardsDeps): Cards {
       hold: lockInvoiceOf,
       doubt: doubtAmount,
       onReversed: async (queries, { targetId }) => {
-        const remaining = [await revive(queries, targetId, 'voided'), await cancelledInvoiceOf(queries, targetId)];
+        const payment = targetId === null ? undefined : await findCommand(queries, targetId);
+        const remaining = [await revive(queries, targetId, 'voided'), payment && (await endedInvoiceOf(deps, queries, payment))];
         return remaining.filter((sentence) => sentence !== undefined).join(' ') || undefined;
       },
       onState: {
@@ -128,4 +123,14 @@ export function createCards(deps: CardsDeps): Cards {
     cancelTransaction: (request) => cancelTransaction(deps, request),
     closeDocumentByHand: (request) => closeDocumentByHand(deps, request),
   };
+}
+
+/** The payment was made, and its invoice has ended otherwise, which cannot be undone. */
+async function endedInvoiceOf({ invoices }: CardsDeps, queries: Queries, payment: Command): Promise<string | undefined> {
+  const { documentNr, merchantId, deviceId } = payment;
+  const oid = parseUuid(documentNr);
+  const end = oid === undefined ? undefined : await invoices.endOf(queries, oid, merchantId);
+  if (!end || end.paidAt === deviceId) return undefined;
+  const how = end.paidAt === null ? end.state : `${end.state} by another payment`;
+  return `The invoice ${oid} stays ${how} although its card payment was made.`;
 }

@@ -10,7 +10,7 @@ import { parseUuid } from '../kernel/ids.ts';
 import { otherRequestUnderKey } from '../ledger/calls/keyed-calls.ts';
 import { type InvoiceDeps, type Judged, moveOf, readLocked, writeMove } from './move.ts';
 import { type Move, wakeFor } from './move-batch.ts';
-import { judge, refusal, type State, states } from './rules.ts';
+import { judge, refusal, type State, stateNames, states } from './rules.ts';
 import { onceMoreIfUnclear } from './unclear-commit.ts';
 
 export interface Cancelling {
@@ -34,9 +34,15 @@ export async function cancelUnpaidInvoice(
   return written ? { isCancelled: true } : { isCancelled: false, refusal: refusal(invoice, 'cancel') };
 }
 
-export async function isCancelled(queries: Queries, oid: string, merchantId: string): Promise<boolean> {
-  const invoice = queries.selectFrom('invoices').select('state').where('oid', '=', oid).where('merchant_id', '=', merchantId);
-  return (await invoice.executeTakeFirst())?.state === states.cancelled;
+/** How the invoice has ended, and at which device it was paid; undefined: it is open, or the merchant has no such invoice. */
+export async function endOf(
+  queries: Queries,
+  oid: string,
+  merchantId: string,
+): Promise<{ state: string; paidAt: string | null } | undefined> {
+  const invoice = queries.selectFrom('invoices').select(['state', 'paid_device_id']).where('oid', '=', oid);
+  const row = await invoice.where('merchant_id', '=', merchantId).where('ended_at', 'is not', null).executeTakeFirst();
+  return row && { state: stateNames[row.state as State], paidAt: row.paid_device_id };
 }
 
 export interface WithdrawRequest {

@@ -15,8 +15,8 @@ export interface CommandKind {
   findHolder?(command: Command): Promise<Command | undefined>;
   /** Locks the rows that `onState` and `onExecuted` write, in the same transaction and before the command is changed [D142]. */
   hold?(queries: Queries, command: Command): Promise<void>;
-  /** A dispute was resolved as executed: operations on the command during the dispute take effect. Same transaction. */
-  onExecuted?(queries: Queries, command: Command): Promise<void>;
+  /** A dispute was resolved as executed: operations during the dispute take effect; returns what cannot be undone. Same transaction. */
+  onExecuted?(queries: Queries, command: Command): Promise<string | undefined>;
   /** Undoes the effects of `done`, because a dispute was resolved as not executed; returns what cannot be undone. Same transaction. */
   onReversed?(queries: Queries, command: Command): Promise<string | undefined>;
   /** By the new state of the command: runs in the same transaction. */

@@ -59,17 +59,18 @@ export function isFinishedByDevice(command: Command, { outcome, journalId }: Fin
 /**
  * The meaning of an answer after the settlement [D143].
  * agrees: it confirms the settlement, or proves nothing. dispute: it contradicts a settlement by an operator or the gateway, or the
- * device's own earlier "not done". flag: the device itself reported `done`, so that stays, and an operator has to check it.
+ * device's own earlier "not done". flag: the device itself reported `done`, so that stays, and an operator has to check it. `doubt`: as in
+ * `judge`.
  */
 export type Comparison = 'agrees' | 'dispute' | 'flag';
 
-export function compareWithSettled(command: Command, finding: Finding): Comparison {
+export function compareWithSettled(command: Command, finding: Finding, doubt?: string): Comparison {
   switch (finding.outcome) {
     case 'unknown':
       return 'agrees';
     case 'done':
       if (command.state !== 'done') return 'dispute';
-      return secondOperation(command, finding) === undefined ? 'agrees' : 'flag';
+      return doubt === undefined && secondOperation(command, finding) === undefined ? 'agrees' : 'flag';
     case 'refused':
     case 'unsupported':
       return deniesSettled(command);

@@ -278,6 +278,46 @@ it('a void that turns out not to be made lists the invoice that it has cancelled
   expect(await world.steps(id)).toContain('not undone');
 });
 
+it.each<[string, (oid: string) => Promise<unknown>]>([
+  ['Cancelled', async (oid) => world.life.invoices.withdraw({ oid, merchantId: world.merchantId, by: 'erp' })],
+  ['Expired', async () => world.clock.advance(60 * 60_000)],
+  [
+    'Payed by another payment',
+    async (oid) => {
+      const { id: deviceId } = await world.register();
+      const qr = await world.life.invoices.qrOf(oid, 1);
+      const asker = { merchantId: world.merchantId, name: 'till' };
+      await world.meanwhile(world.life.invoices.scan(qr, asker));
+      await world.meanwhile(world.life.invoices.pay(qr, { receiptId: 'F-1', deviceId }, asker));
+    },
+  ],
+])('a payment that was made after all lists that its invoice is %s', async (state, end) => {
+  const terminal = await world.terminal();
+  const validTo = new Date(world.clock.now() + 80 * 60_000).toISOString();
+  const { oid } = await world.meanwhile(world.life.invoices.create({ merchantId: world.merchantId, receipt: receipt(), validTo }));
+  const id = await decided(terminal.id, () => world.pay(terminal.id, 10, oid), 'refused');
+  await end(oid);
+  await world.clock.advance(60_000);
+  await isBack(terminal.id);
+  expect(await find(id)).toMatchObject({ state: 'disputed' });
+  await resolve(id, 'done');
+  const remains = (await world.ledger.timelineOf(id)).filter(({ step }) => step === 'not undone');
+  expect(remains.map(({ detail }) => detail)).toEqual([`The invoice ${oid} stays ${state} although its card payment was made.`]);
+});
+
+it('a payment that an operator called done, and of which the terminal reports another amount, is flagged with both amounts, once', async () => {
+  const terminal = await world.terminal();
+  const id = await decided(terminal.id, () => world.pay(terminal.id, 10, world.random.uuid()), 'done', { operationId: '000001', rrn: '1' });
+  const chargesMore = (answer: AnswerMessage): AnswerMessage =>
+    isRecalled(answer) ? { ...answer, report: { ...answer.report, report: { ...(answer.report?.['report'] as object), amount: 15 } } } : answer;
+  await isBack(terminal.id, chargesMore);
+  const flagged = await find(id);
+  expect(flagged).toMatchObject({ state: 'done', reviewedAtMs: null, reviewReason: expect.stringContaining('15 instead of 10.00') as string });
+  await resolve(id, 'done');
+  await world.meanwhile(world.ledger.askDevice(flagged as NonNullable<typeof flagged>, 'ana'));
+  expect(await find(id)).toMatchObject({ state: 'done', reviewedAtMs: expect.any(Number) as number });
+});
+
 it('an invoice whose card payment was refunded in full can be withdrawn', async () => {
   const terminal = await world.terminal();
   const { oid } = await invoiceOf();

@@ -132,7 +132,10 @@ describe('the writes of the slice', () => {
       void calls.push(`${name}: ${(await findCommand(queries, id))?.state}`);
   const whole = {
     hold: hook('hold'),
-    onExecuted: hook('executed'),
+    onExecuted: async (queries: Queries, changed: Command) => {
+      await hook('executed')(queries, changed);
+      return 'the invoice';
+    },
     onReversed: async (queries: Queries, changed: Command) => {
       await hook('reversed')(queries, changed);
       return 'the money of refunds';
@@ -156,6 +159,7 @@ describe('the writes of the slice', () => {
   it('include those of a dispute that is resolved as executed, under the same lock', async () => {
     await change('done', { CloseDoc: { hold: whole.hold, onExecuted: whole.onExecuted } }, { resolvedAs: 'executed' });
     expect(calls).toEqual(['hold: sent', 'executed: done']);
+    expect(events).toContainEqual({ commandId: command.id, step: 'not undone', detail: 'the invoice' });
   });
 
   it('need no lock, if the slice has none', async () => {

@@ -3,7 +3,8 @@
 //   agrees ................................ nothing changes; numbers that an operator did not know are added, once
 //   reports `done` for one not done ....... disputed; a CloseDoc, which moves no money, becomes done at once
 //   denies an operator's `done` ........... disputed
-//   denies its own report of `done` ....... stays done, and is flagged for review
+//   denies its own report of `done`, or
+//   reports `done` with another amount .... stays done, and is flagged for review
 //
 // A repeated answer has no effect, also after an operator has resolved the dispute. The change is committed first, then counted and logged:
 // if the process dies in between, Attention lists it. An operator's resolution has all effects of done or of refused.
@@ -23,8 +24,8 @@ import type { Timeline } from '../timeline.ts';
 import type { Alongside, ChangeState, StateChange } from './state-change.ts';
 
 export interface Disputes {
-  /** Returns the command after the comparison. `extracted`: from a plausible report of `done`. */
-  compare(settled: Command, finding: Finding, by: SettledBy, extracted?: Extracted): Promise<Command>;
+  /** Returns the command after the comparison. Of a report of `done`: its fields, or why it is implausible. */
+  compare(settled: Command, finding: Finding, by: SettledBy, extracted?: Extracted, doubt?: string): Promise<Command>;
   /** The device reports that it has accepted, or is executing, a command that was settled as not done. */
   stillRuns(settled: Command): Promise<Command>;
   /** Undefined: the command is not disputed. */
@@ -73,11 +74,11 @@ export function createDisputes({ database, logger, timeline, changeState }: Deps
     return changed;
   }
 
-  async function flag(settled: Command, finding: Finding, contradiction: string): Promise<Command> {
+  async function flag(settled: Command, finding: Finding, contradiction: string, doubt?: string): Promise<Command> {
     const second = finding.outcome === 'done' ? secondOperation(settled, finding) : undefined;
     const why = second
       ? `The device reports a second operation, ${second.reported}, for a command that was settled with ${second.settled}.`
-      : sentenceOf(settled, finding);
+      : (doubt ?? sentenceOf(settled, finding));
     await putOnReview(queries, settled.id, why, { contradiction });
     record(settled, finding.outcome, why, finding.report);
     return latestOf(queries, settled);
@@ -89,9 +90,9 @@ export function createDisputes({ database, logger, timeline, changeState }: Deps
       const why = `The device says that it is carrying the command out, but it was settled as "${settled.state}".`;
       return raise(settled, 'accepted', { contradiction: 'accepted', outcome: undefined }, why);
     },
-    async compare(settled, finding, by, extracted) {
+    async compare(settled, finding, by, extracted, doubt) {
       if (isOpen(settled)) return settled;
-      const comparison = compareWithSettled(settled, finding);
+      const comparison = compareWithSettled(settled, finding, doubt);
       if (comparison === 'agrees') {
         recordRepeat(settled, finding.outcome);
         return (await completed(database, settled, finding, extracted)) ?? settled;
@@ -102,7 +103,7 @@ export function createDisputes({ database, logger, timeline, changeState }: Deps
         return settled;
       }
       // A removed command has no data left to resolve a dispute.
-      if (comparison === 'flag' || settled.removedAtMs !== null) return flag(settled, finding, contradiction);
+      if (comparison === 'flag' || settled.removedAtMs !== null) return flag(settled, finding, contradiction, doubt);
       const isDone = finding.outcome === 'done';
       const wasDenied = settled.state === 'disputed' && settled.disputedFrom === 'done';
       if (isDone && !wasDenied && operationOf(settled.name).effect === 'close') {

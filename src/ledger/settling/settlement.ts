@@ -110,7 +110,8 @@ export function createSettlements(deps: Deps): Settlements {
     const isListed = moved.reviewSinceMs !== null && moved.reviewReason === why && (!isEnded || moved.endedUnknownAtMs !== null);
     if (isOpen(moved) && isListed) return moved;
     if (!isOpen(moved) || !(await reviews.putOnReview(queries, command.id, why, { unless: 'settled', isEnded }))) {
-      return disputes.compare(await store.latestOf(queries, command), finding, by);
+      const doubt = finding.outcome === 'done' ? why : undefined;
+      return disputes.compare(await store.latestOf(queries, command), finding, by, undefined, doubt);
     }
     const { outcome, report } = finding;
     deps.logger.warn({ ...namesOf(command), outcome, why }, 'the answer of a device needs a decision; the command is on the review list');

@@ -47,7 +47,7 @@ export function createStateChanges({ database, timeline, kinds, onSettled }: Dep
       const changed = await update(queries);
       if (!changed) return undefined;
       remains = resolvedAs === 'reversed' ? await kind.onReversed?.(queries, changed) : undefined;
-      await onExecuted?.(queries, changed);
+      remains ??= await onExecuted?.(queries, changed);
       await onState?.(queries, changed);
       await alongside?.(queries, changed);
       return changed;
