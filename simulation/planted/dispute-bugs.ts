@@ -157,14 +157,14 @@ export const disputeBugs: readonly PlantedBug[] = [
     name: 'counts cash that is taken out as put in',
     kind: 'sums',
     harm: 'lie',
-    edits: [{ room: kernel, find: "cash: 'out', report", instead: "cash: 'in', report" }],
+    edits: [{ room: kernel, find: "byRegisterMs, cash: 'out'", instead: "byRegisterMs, cash: 'in'" }],
     tests: ['test/cabinet/views/day-close.test.ts'],
   },
   {
     name: 'does not know that a bank-day close closes the day',
     kind: 'joins',
     harm: 'lie',
-    edits: [{ room: kernel, find: 'answerWithinMs: byBankMs, closesDay: true, report', instead: 'answerWithinMs: byBankMs, report' }],
+    edits: [{ room: kernel, find: 'answerWithinMs: byBankMs, closesDay: true }', instead: 'answerWithinMs: byBankMs }' }],
     tests: ['test/cards', 'test/cabinet/views/day-close.test.ts'],
   },
 ];

@@ -22,8 +22,8 @@ export const roomBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: 'src/kernel',
-        find: "answerWithinMs: byBankMs, effect: 'close', report",
-        instead: 'answerWithinMs: byBankMs, report',
+        find: "answerWithinMs: byBankMs, effect: 'close' }",
+        instead: 'answerWithinMs: byBankMs }',
       },
     ],
   },

@@ -309,10 +309,16 @@ it('a payment that an operator called done, and of which the terminal reports an
   const terminal = await world.terminal();
   const id = await decided(terminal.id, () => world.pay(terminal.id, 10, world.random.uuid()), 'done', { operationId: '000001', rrn: '1' });
   const chargesMore = (answer: AnswerMessage): AnswerMessage =>
-    isRecalled(answer) ? { ...answer, report: { ...answer.report, report: { ...(answer.report?.['report'] as object), amount: 15 } } } : answer;
+    isRecalled(answer)
+      ? { ...answer, report: { ...answer.report, report: { ...(answer.report?.['report'] as object), amount: 15 } } }
+      : answer;
   await isBack(terminal.id, chargesMore);
   const flagged = await find(id);
-  expect(flagged).toMatchObject({ state: 'done', reviewedAtMs: null, reviewReason: expect.stringContaining('15 instead of 10.00') as string });
+  expect(flagged).toMatchObject({
+    state: 'done',
+    reviewedAtMs: null,
+    reviewReason: expect.stringContaining('15 instead of 10.00') as string,
+  });
   await resolve(id, 'done');
   await world.meanwhile(world.ledger.askDevice(flagged as NonNullable<typeof flagged>, 'ana'));
   expect(await find(id)).toMatchObject({ state: 'done', reviewedAtMs: expect.any(Number) as number });
