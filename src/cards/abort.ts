@@ -51,7 +51,7 @@ async function abortNext(deps: CardsDeps, request: DeviceCall, reissued: Command
 
 /** The payment after the Abort, or the command as which it was issued again. Undefined: the terminal refused, and the payment continues. */
 async function askAndWait(deps: CardsDeps, request: DeviceCall, payment: Command): Promise<Command | undefined> {
-  const { ledger, clock, database, random } = deps;
+  const { ledger, database, random } = deps;
   const abortId = random.uuid();
   const abortHash = abortHashOf(request);
   await ledger.keepKey(request, payment.id);
@@ -59,7 +59,7 @@ async function askAndWait(deps: CardsDeps, request: DeviceCall, payment: Command
     const settled = (await findCommand(database.queries, payment.id)) ?? payment;
     return lastIssueOf(database.queries, settled);
   }
-  const settling = ledger.waitFor(payment, clock.now() + abortTimeoutMs);
+  const settling = ledger.waitFor(payment, abortTimeoutMs);
   const asking = askToAbort(deps, payment).catch(async (error: unknown) => {
     // Too many calls wait, so nothing was sent: if the bank declines the payment later, that was not this abort.
     await withdrawAbort(database.queries, payment.id, abortId);
@@ -70,7 +70,7 @@ async function askAndWait(deps: CardsDeps, request: DeviceCall, payment: Command
   try {
     const isRefused = word === 'refused' || word === 'unsupported';
     if (isRefused) await withdrawAbort(database.queries, payment.id, abortId);
-    const settled = await Promise.race([settling, ledger.waitFor(payment, clock.now() + (isRefused ? finalAnswerMs : abortTimeoutMs))]);
+    const settled = await Promise.race([settling, ledger.waitFor(payment, isRefused ? finalAnswerMs : abortTimeoutMs)]);
     if (isOpen(settled)) return isRefused ? undefined : settled;
     if (settled.reissuedAs !== null) return await lastIssueOf(database.queries, settled);
     return settled.state === 'done' ? settled : await confirm(deps, settled);

@@ -89,8 +89,8 @@ beforeEach(async () => {
     },
     outcomeWaits: {
       countOf: () => waiting,
-      async waitFor(one: Command, untilMs: number, caller: unknown) {
-        waits.push({ id: one.id, forMs: untilMs - clock.now(), caller });
+      async waitFor(one: Command, forMs: number, caller: unknown) {
+        waits.push({ id: one.id, forMs, caller });
         await clock.settle();
         return waitEnds(one);
       },

@@ -1,8 +1,13 @@
 // Many who wait for one operation [D62]: one look at its row at a time for all of them, so many and no more, and a caller that hangs up waits no longer.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createOutcomeWaits } from '../../src/ledger/calls/wait-for-outcome.ts';
+import type { Command } from '../../src/ledger/command.ts';
+import { findCommand } from '../../src/ledger/store.ts';
+import { memoryDatabase } from '../support/engines.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
+import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createSaleWorld, type SaleWorld, type Told } from '../support/sale-world.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
 
 let world: SaleWorld;
 let terminal: Awaited<ReturnType<SaleWorld['terminal']>>;
@@ -129,12 +134,35 @@ it('a caller that leaves after its wait has ended breaks nothing', async () => {
   const command = await world.lastCommand();
   const waits = createOutcomeWaits({ database: world.database, clock: world.clock });
   const left: (() => void)[] = [];
-  const waiting = waits.waitFor(command, world.clock.now() + 1_000, { onLeft: (action) => left.push(action) });
+  const waiting = waits.waitFor(command, 1_000, { onLeft: (action) => left.push(action) });
   expect(waits.countOf(command.id)).toBe(1);
   await world.clock.advance(2_000);
   expect(await waiting).toMatchObject({ id: command.id, state: 'sent' });
   expect(left).toHaveLength(1);
   for (const leave of left) expect(leave).not.toThrow();
   expect(waits.countOf(command.id)).toBe(0);
+  waits.stop();
+});
+
+it.each([
+  ['back', -3_600_000],
+  ['forward', 3_600_000],
+])('no caller waits longer or shorter because an operator sets the clock %s meanwhile', async (_direction, byMs) => {
+  const clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  const database = await memoryDatabase(clock);
+  const { id: merchantId } = await seedMerchant(database.queries);
+  const { id: deviceId } = await seedDevice(database.queries, merchantId);
+  const { id } = await seedCommand(database.queries, merchantId, deviceId, { state: 'unknown' });
+  const waits = createOutcomeWaits({ database, clock });
+  let latest: Command | undefined;
+  void waits.waitFor((await findCommand(database.queries, id)) as Command, 10_000).then((command) => {
+    latest = command;
+  });
+  await clock.advance(1_000);
+  clock.setWallClock(clock.now() + byMs);
+  await clock.advance(8_999);
+  expect(latest).toBeUndefined();
+  await clock.advance(1);
+  expect(latest).toMatchObject({ id, state: 'unknown' });
   waits.stop();
 });

@@ -151,10 +151,9 @@ export function createRunOrJoin(deps: Deps): RunOrJoin {
   async function waitFor(command: Command, caller?: WaitingCaller): Promise<Command> {
     if (isUnknownAndIdle(command)) {
       recall.ask(command).catch(logAndIgnore(logger, command, 'Recall for a repeat failed'));
-      return outcomeWaits.waitFor(command, clock.now() + askAgainForMs, caller);
+      return outcomeWaits.waitFor(command, askAgainForMs, caller);
     }
-    const leftMs = command.answerByMs - command.issuedAtMs + graceMs;
-    return outcomeWaits.waitFor(command, clock.now() + leftMs, caller);
+    return outcomeWaits.waitFor(command, command.answerByMs - command.issuedAtMs + graceMs, caller);
   }
 
   /** No call on this instance executes it, so the device may be asked from here. */

@@ -1,6 +1,6 @@
 // Waiting for the outcome of a command that another call or another instance is executing, or that no call executes any more.
 // Invariants: one read of a command's row at a time, however many calls wait for it [D62]; a wait ends when its caller disconnects;
-// no call waits beyond its deadline, and then gets the command as stored.
+// no call waits beyond its deadline, whatever the wall clock shows, and then gets the command as stored.
 import type { Database } from '../../database/database.ts';
 import type { Recipient } from '../../http/recipient.ts';
 import type { Cancel, Clock } from '../../kernel/clock.ts';
@@ -15,10 +15,10 @@ export type WaitingCaller = Pick<Recipient, 'onLeft'>;
 
 export interface OutcomeWaits {
   /**
-   * Never rejects. Waits until the command is settled, `untilMs` (gateway clock) is reached or the caller has disconnected, and returns the
-   * command as last read.
+   * Never rejects. Waits until the command is settled, `forMs` have passed or the caller has disconnected, and returns the command as last
+   * read.
    */
-  waitFor(command: Command, untilMs: number, caller?: WaitingCaller): Promise<Command>;
+  waitFor(command: Command, forMs: number, caller?: WaitingCaller): Promise<Command>;
   /** How many calls wait for it on this instance. */
   countOf(commandId: string): number;
   stop(): void;
@@ -84,12 +84,13 @@ export function createOutcomeWaits({ database, clock }: { database: Database; cl
   }
 
   return {
-    waitFor(command, untilMs, caller) {
+    waitFor(command, forMs, caller) {
       // The call that executed it was answered 3: so are those that joined it.
       const isDone = (latest: Command) => !isOpen(latest) || (latest.state === 'unknown' && command.state !== 'unknown');
-      if (isDone(command) || clock.now() >= untilMs) return Promise.resolve(command);
+      if (isDone(command)) return Promise.resolve(command);
       return new Promise((resolve) => {
         let latest = command;
+        let isOver = false;
         const end = () => {
           cancelTimer();
           leave(command.id, waiter);
@@ -97,10 +98,13 @@ export function createOutcomeWaits({ database, clock }: { database: Database; cl
         };
         const waiter: Waiter = (seen) => {
           latest = seen ?? latest;
-          if (isDone(latest) || clock.now() >= untilMs) end();
+          if (isDone(latest) || isOver) end();
         };
         // At the deadline the row is read once more, which ends the wait.
-        const cancelTimer = clock.after(untilMs - clock.now(), () => look(command.id));
+        const cancelTimer = clock.after(forMs, () => {
+          isOver = true;
+          look(command.id);
+        });
         join(command.id, waiter);
         caller?.onLeft(end);
       });
