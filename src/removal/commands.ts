@@ -15,24 +15,15 @@ import { mainNumberOf, reclaimNumbers, releaseContent } from '../ledger/claims.t
 import type { Command } from '../ledger/command.ts';
 import { forgetSettlement } from '../ledger/settlements.ts';
 import { confirmDecision, lockCommand } from '../ledger/store.ts';
-import { type Aged, oldestAllowed, type Removable } from './page.ts';
+import { pagesBy, type Removable } from './page.ts';
 
-export const removableCommands: Removable = { what: 'commands', page, filter: (queries, ids) => stillRemovable(queries, ids), remove };
-
-/** Commands that were settled longer ago, without further conditions, so that the next page continues after them. */
-async function page(queries: Queries, keepDays: number, after: Aged | undefined, limit: number): Promise<Aged[]> {
-  return await queries
-    .selectFrom('settlements')
-    .select(['command_id as id', 'settled_at as atMs'])
-    .where('settled_at', '<=', oldestAllowed(keepDays))
-    .$if(after !== undefined, (query) =>
-      query.where((row) => row(row.refTuple('settled_at', 'command_id'), '>', row.tuple(after?.atMs ?? 0, after?.id ?? ''))),
-    )
-    .orderBy('settled_at')
-    .orderBy('command_id')
-    .limit(limit)
-    .execute();
-}
+export const removableCommands: Removable = {
+  what: 'commands',
+  // Without further conditions, so that the next page continues after them.
+  page: pagesBy('settlements', 'settled_at', 'command_id'),
+  filter: stillRemovable,
+  remove,
+};
 
 /** Commands that are not needed any more: they are not on the review list, and no kept row refers to them. */
 async function stillRemovable(queries: Queries, ids: readonly string[]): Promise<string[]> {

@@ -10,24 +10,14 @@ import type { Database, Queries } from '../database/database.ts';
 import { lockRows, nowMs } from '../database/dialect.ts';
 import type { Schema } from '../database/schema.ts';
 import { isStillOrphan } from '../invoices/store.ts';
-import { type Aged, oldestAllowed, type Removable } from './page.ts';
+import { pagesBy, type Removable } from './page.ts';
 
-export const removableInvoices: Removable = { what: 'invoices', page, filter: (queries, ids) => stillRemovable(queries, ids), remove };
-
-async function page(queries: Queries, keepDays: number, after: Aged | undefined, limit: number): Promise<Aged[]> {
-  return await queries
-    .selectFrom('invoices')
-    .select(['oid as id', sql<number>`ended_at`.as('atMs')])
-    .where('removed_at', 'is', null)
-    .where('ended_at', '<=', oldestAllowed(keepDays))
-    .$if(after !== undefined, (query) =>
-      query.where((row) => row(row.refTuple('ended_at', 'oid'), '>', row.tuple(after?.atMs ?? 0, after?.id ?? ''))),
-    )
-    .orderBy('ended_at')
-    .orderBy('oid')
-    .limit(limit)
-    .execute();
-}
+export const removableInvoices: Removable = {
+  what: 'invoices',
+  page: pagesBy('invoices', 'ended_at', 'oid', { isCandidate: sql`removed_at is null` }),
+  filter: stillRemovable,
+  remove,
+};
 
 async function stillRemovable(queries: Queries, oids: readonly string[]): Promise<string[]> {
   const rows = await queries

@@ -20,7 +20,25 @@ export interface Removable {
   remove(database: Database, id: string): Promise<boolean>;
 }
 
+/** Pages of rows by a time column and the id; `isCandidate`: a further condition of an index. */
+export function pagesBy(table: string, time: string, id: string, { isNumber = false, isCandidate = sql`true` } = {}): Removable['page'] {
+  // With the table: `order by` prefers a column of the result, and texts of numbers have another order.
+  const [at, key] = [sql.ref(`${table}.${time}`), sql.ref(`${table}.${id}`)];
+  return async (queries, keepDays, after, limit) => {
+    const next =
+      after === undefined
+        ? sql`true`
+        : sql`(${at}, ${key}) > (cast(${after.atMs} as bigint), ${isNumber ? sql`cast(${after.id} as bigint)` : after.id})`;
+    const { rows } = await sql<Aged>`
+      select ${isNumber ? sql`cast(${key} as text)` : key} as "id", ${at} as "atMs" from ${sql.table(table)}
+      where ${isCandidate} and ${at} <= ${oldestAllowed(keepDays)} and ${next} order by ${at}, ${key} limit ${sql.lit(limit)}`.execute(
+      queries,
+    );
+    return rows;
+  };
+}
+
 /** By the database's clock, evaluated once per statement so that an index on times can be used. */
-export function oldestAllowed(keepDays: number): RawBuilder<number> {
+function oldestAllowed(keepDays: number): RawBuilder<number> {
   return sql<number>`(select now_ms() - ${sql.lit(keepDays * dayMs)})`;
 }

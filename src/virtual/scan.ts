@@ -58,7 +58,11 @@ export async function scanInvoice(options: ScanOptions): Promise<ScanResult> {
   const amountBani = receiptTotal(invoice.Receipt);
   const total = amountBani === undefined ? 'no amount' : `${formatLei(amountBani)} MDL`;
   steps.push({ step: 'get', isOk: amountBani !== undefined, detail: `Scanned invoice ${oid} over ${total}.` });
-  const receiptId = amountBani === undefined ? undefined : await takeMoney(device, oid, invoice.Receipt as JsonObject, amountBani, steps);
+  if (amountBani === undefined) return { isPaid: false, isMoneyTaken: false, steps, oid };
+  const receiptId =
+    device.kind === 'terminal'
+      ? await payByCard(device, oid, amountBani, steps)
+      : await printAndPay(device, oid, invoice.Receipt as JsonObject, steps);
   if (receiptId === undefined) return { isPaid: false, isMoneyTaken: false, steps, oid };
 
   const paid = await reportPaid(options, { QR: qr, ReceiptID: receiptId, DeviceID: device.deviceId });
@@ -73,18 +77,7 @@ export function fetchInvoice(options: ScanOptions): Promise<Envelope> {
   return call(options, 'Invoice/Get', { QR: options.qr });
 }
 
-/** The receipt id to report, or undefined if no money was taken. */
-function takeMoney(
-  device: VirtualDevice,
-  oid: string,
-  receipt: JsonObject,
-  amountBani: Bani,
-  steps: ScanStep[],
-): Promise<string | undefined> {
-  return device.kind === 'terminal' ? payByCard(device, oid, amountBani, steps) : printAndPay(device, oid, receipt, steps);
-}
-
-/** A terminal prints no fiscal receipt: its bank reference is used instead. */
+/** The receipt id to report, or undefined if no money was taken. A terminal prints no fiscal receipt: its bank reference is used instead. */
 async function payByCard(device: VirtualDevice, oid: string, amountBani: Bani, steps: ScanStep[]): Promise<string | undefined> {
   const paid = await performOnce(device, oid, 'Pay', { amount: baniToLei(amountBani), currency: 'MDL', documentNr: oid });
   const { operationId, rrn } = paid.report ?? {};

@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { withCommandTable } from '../../scripts/asyncapi-schemas.ts';
 import { connectionGuide } from '../../src/devices/pairing.ts';
 import { commandNames, mqttTopics, outcomes, queueNames } from '../../src/link/protocol.ts';
-import { createRegister, defaultRegisterTiming } from '../../src/virtual/devices/register.ts';
-import { createTerminal, defaultTerminalTiming } from '../../src/virtual/devices/terminal.ts';
+import { defaultTiming } from '../../src/virtual/devices/counter.ts';
+import { createRegister } from '../../src/virtual/devices/register.ts';
+import { createTerminal } from '../../src/virtual/devices/terminal.ts';
 import { noFaults, parseFaultScript } from '../../src/virtual/mishaps/faults.ts';
 import { magicAmounts } from '../../src/virtual/mishaps/magic-amounts.ts';
 import { createMessageCheck } from './message-check.ts';
@@ -62,12 +63,12 @@ describe('the tables', () => {
       crash: unused,
       firmware: '',
     };
-    const terminal = createTerminal({ ...shared, timing: defaultTerminalTiming }).commands;
+    const terminal = createTerminal({ ...shared, timing: defaultTiming }).commands;
     const register = createRegister({
       ...shared,
       deviceId: '',
       deviceName: '',
-      timing: defaultRegisterTiming,
+      timing: defaultTiming,
       memory: unused,
       vat: unused,
       limitShiftTo24h: false,

@@ -42,11 +42,16 @@ export interface WireListener {
   command(bytes: Uint8Array): void;
 }
 
-export interface ReconnectDeps {
+export interface ConnectorOptions {
+  url: string;
+  deviceId: string;
+  secret: string;
   clock: Clock;
   random: Random;
   logger: Logger;
-  deviceId: string;
+}
+
+export interface ReconnectDeps extends Omit<ConnectorOptions, 'url' | 'secret'> {
   channel: DeviceChannel;
   /** One attempt, with its own time-out. */
   connect(listener: WireListener): Promise<Wire>;

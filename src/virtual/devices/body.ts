@@ -16,10 +16,10 @@ import { type Faults, noFaults, skewedClock, withFaults } from '../mishaps/fault
 import { createMisdelivery, type WireWatch, withMisdelivery } from '../mishaps/misdelivery.ts';
 import { createMishaps, type Mishaps } from '../mishaps/mishaps.ts';
 import { createScreen, type Screen } from '../paper/screen.ts';
-import type { Roll } from './counter.ts';
+import type { Roll, Timing } from './counter.ts';
 import { createCustomer, type SwitchableCustomer } from './customer.ts';
-import { type RegisterTiming, registerAmountOf } from './register.ts';
-import { type TerminalTiming, terminalAmountOf } from './terminal.ts';
+import { registerAmountOf } from './register.ts';
+import { terminalAmountOf } from './terminal.ts';
 import { createWork } from './work.ts';
 
 export interface BodyDeps {
@@ -35,7 +35,7 @@ export interface BodyDeps {
   random: Random;
   logger: Logger;
   faults?: Partial<Faults>;
-  timing?: Partial<TerminalTiming & RegisterTiming>;
+  timing?: Partial<Timing>;
   /** False: no amount is magic. */
   hasMagic?: boolean;
   presenceEveryMs?: number;

@@ -13,13 +13,33 @@ export interface Roll {
   paper: 'OK' | 'OUT';
 }
 
+export interface Timing {
+  /** Time that the automatic customer takes. */
+  customerMs: number;
+  slowMs: number;
+  bankMs: number;
+  printMs: number;
+  newRollMs: number;
+  /** Delay of a late answer after answerBy. */
+  lateByMs: number;
+}
+
+export const defaultTiming: Timing = {
+  customerMs: 150,
+  slowMs: 20_000,
+  bankMs: 20,
+  printMs: 20,
+  newRollMs: 5_000,
+  lateByMs: 5_000,
+};
+
 export interface CounterDeps {
   screen: Screen;
   roll: Roll;
   customer: Customer;
   mishaps: Mishaps;
   misdelivery: Misdelivery;
-  timing: { customerMs: number; slowMs: number };
+  timing: Timing;
 }
 
 export function takeMishaps({ mishaps, misdelivery, roll }: CounterDeps, task: Task): Faults {

@@ -22,7 +22,6 @@ export interface PrinterDeps extends CounterDeps {
   bank: Bank;
   memory: FiscalMemory;
   vat: VatTable;
-  timing: CounterDeps['timing'] & { bankMs: number; printMs: number; newRollMs: number };
   crash(): Promise<never>;
 }
 

@@ -11,27 +11,7 @@ import { takeMishaps } from './counter.ts';
 import { writeCash, writeReport } from './document-writer.ts';
 import { createReceiptPrinter, type PrinterDeps } from './receipt-printer.ts';
 
-export interface RegisterTiming {
-  /** Time that the automatic customer takes at the register's card reader. */
-  customerMs: number;
-  slowMs: number;
-  bankMs: number;
-  printMs: number;
-  newRollMs: number;
-  lateByMs: number;
-}
-
-export const defaultRegisterTiming: RegisterTiming = {
-  customerMs: 150,
-  slowMs: 20_000,
-  bankMs: 20,
-  printMs: 20,
-  newRollMs: 5_000,
-  lateByMs: 5_000,
-};
-
 export interface RegisterDeps extends PrinterDeps {
-  timing: RegisterTiming;
   /** Refuse everything but reports when the shift has been open for 24 h. Off: no daily Z is required. */
   limitShiftTo24h: boolean;
   firmware: string;

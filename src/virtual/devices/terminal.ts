@@ -11,20 +11,8 @@ import type { Faults } from '../mishaps/mishaps.ts';
 import { slip } from '../paper/paper.ts';
 import { type CounterDeps, meetCustomer, takeMishaps } from './counter.ts';
 
-export interface TerminalTiming {
-  /** Time that the automatic customer takes. */
-  customerMs: number;
-  slowMs: number;
-  bankMs: number;
-  /** Delay of a late answer after answerBy. */
-  lateByMs: number;
-}
-
-export const defaultTerminalTiming: TerminalTiming = { customerMs: 150, slowMs: 20_000, bankMs: 20, lateByMs: 5_000 };
-
 export interface TerminalDeps extends CounterDeps {
   bank: Bank;
-  timing: TerminalTiming;
   /** Cuts the power. Never resolves. */
   crash(): Promise<never>;
   firmware: string;

@@ -65,12 +65,9 @@ function checkFaults(value: unknown): Partial<Faults> {
   return value;
 }
 
-/** Plays a script from now on; the returned function stops it. */
-export function playFaultScript(steps: readonly FaultStep[], clock: Clock, set: (faults: Partial<Faults>) => void): () => void {
-  const cancels = steps.map((step) => clock.after(step.afterMs, () => set(step.set)));
-  return () => {
-    for (const cancel of cancels) cancel();
-  };
+/** Plays a script from now on. */
+export function playFaultScript(steps: readonly FaultStep[], clock: Clock, set: (faults: Partial<Faults>) => void): void {
+  for (const step of steps) clock.after(step.afterMs, () => set(step.set));
 }
 
 /** The device's wall clock with its error; elapsed times are correct. */

@@ -2,32 +2,18 @@
 // connection is a new client, so that the library cannot resend messages of an older one.
 import { connect, type MqttClient } from 'mqtt';
 import packets from 'mqtt-packet';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Logger } from '../../kernel/logger.ts';
-import type { Random } from '../../kernel/random.ts';
 import { mqttTopics } from '../../link/protocol.ts';
-import { type Connector, createReconnecting, type Wire, type WireListener } from '../client/connector.ts';
-
-export interface NetworkConnectorOptions {
-  url: string;
-  deviceId: string;
-  secret: string;
-  clock: Clock;
-  random: Random;
-  logger: Logger;
-}
+import { type Connector, type ConnectorOptions, createReconnecting, type Wire, type WireListener } from '../client/connector.ts';
 
 // Otherwise the library caches a buffer for each number up to 65,535: 17 MB that a device does not need.
 packets.writeToStream.cacheNumbers = false;
 
 const connectTimeoutMs = 5_000;
 
-export function createMqttConnector(options: NetworkConnectorOptions): Connector {
-  const { clock, random, logger, deviceId } = options;
-  return createReconnecting({ clock, random, logger, deviceId, channel: 'mqtt', connect: (listener) => connectOnce(options, listener) });
-}
+export const createMqttConnector = (options: ConnectorOptions): Connector =>
+  createReconnecting({ ...options, channel: 'mqtt', connect: (listener) => connectOnce(options, listener) });
 
-function connectOnce({ url, deviceId, secret }: NetworkConnectorOptions, listener: WireListener): Promise<Wire> {
+function connectOnce({ url, deviceId, secret }: ConnectorOptions, listener: WireListener): Promise<Wire> {
   return new Promise((resolve, reject) => {
     const client = connect(url, {
       protocolVersion: 4,

@@ -2,31 +2,19 @@
 // with the device's user id. If the queue is still locked by its previous connection, it is retried every 2 s.
 import type { Channel, ChannelModel } from 'amqplib';
 import { queueNames } from '../../link/protocol.ts';
-import { type Connector, createReconnecting, type Wire, type WireListener } from '../client/connector.ts';
-import type { NetworkConnectorOptions } from './mqtt.ts';
+import { type Connector, type ConnectorOptions, createReconnecting, type Wire, type WireListener } from '../client/connector.ts';
 
 const connectTimeoutMs = 5_000;
 const heartbeatS = 10;
 const lockedRetryMs = 2_000;
 
-export function createAmqpConnector(options: NetworkConnectorOptions): Connector {
-  const { clock, random, logger, deviceId } = options;
-  return createReconnecting({
-    clock,
-    random,
-    logger,
-    deviceId,
-    channel: 'queue',
-    connect: (listener) => connectOnce(options, listener),
-    waitAfter: (error) => (isQueueLocked(error) ? lockedRetryMs : undefined),
-  });
+export function createAmqpConnector(options: ConnectorOptions): Connector {
+  const isQueueLocked = (error: unknown) => error instanceof Error && error.message.includes('RESOURCE_LOCKED');
+  const waitAfter = (error: unknown) => (isQueueLocked(error) ? lockedRetryMs : undefined);
+  return createReconnecting({ ...options, channel: 'queue', connect: (listener) => connectOnce(options, listener), waitAfter });
 }
 
-function isQueueLocked(error: unknown): boolean {
-  return error instanceof Error && error.message.includes('RESOURCE_LOCKED');
-}
-
-function addressOf({ url, deviceId, secret }: NetworkConnectorOptions): string {
+function addressOf({ url, deviceId, secret }: ConnectorOptions): string {
   const address = new URL(url);
   address.username = encodeURIComponent(deviceId);
   address.password = encodeURIComponent(secret);
@@ -34,7 +22,7 @@ function addressOf({ url, deviceId, secret }: NetworkConnectorOptions): string {
   return address.toString();
 }
 
-async function connectOnce(options: NetworkConnectorOptions, listener: WireListener): Promise<Wire> {
+async function connectOnce(options: ConnectorOptions, listener: WireListener): Promise<Wire> {
   const { deviceId } = options;
   // Loaded on demand: most installations have no RabbitMQ.
   const { connect } = await import('amqplib');

@@ -4,18 +4,15 @@ import { type Clock, every } from '../../kernel/clock.ts';
 import { maxMessageBytes } from '../../link/protocol.ts';
 import type { QueueFrame } from '../../link/wire-schemas.ts';
 import { isJsonObject } from '../client/command-reader.ts';
-import { type Connector, createReconnecting, type Wire, type WireListener } from '../client/connector.ts';
-import type { NetworkConnectorOptions } from './mqtt.ts';
+import { type Connector, type ConnectorOptions, createReconnecting, type Wire, type WireListener } from '../client/connector.ts';
 
 const connectTimeoutMs = 5_000;
 const pingEveryMs = 15_000;
 
-export function createWebSocketConnector(options: NetworkConnectorOptions): Connector {
-  const { clock, random, logger, deviceId } = options;
-  return createReconnecting({ clock, random, logger, deviceId, channel: 'queue', connect: (listener) => connectOnce(options, listener) });
-}
+export const createWebSocketConnector = (options: ConnectorOptions): Connector =>
+  createReconnecting({ ...options, channel: 'queue', connect: (listener) => connectOnce(options, listener) });
 
-function connectOnce({ url, deviceId, secret, clock }: NetworkConnectorOptions, listener: WireListener): Promise<Wire> {
+function connectOnce({ url, deviceId, secret, clock }: ConnectorOptions, listener: WireListener): Promise<Wire> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(url, {
       headers: { authorization: `Basic ${Buffer.from(`${deviceId}:${secret}`).toString('base64')}` },

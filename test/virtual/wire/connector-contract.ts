@@ -2,8 +2,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock, systemRandom } from '../../../src/kernel/system.ts';
 import type { AnswerMessage, PresenceMessage } from '../../../src/link/wire-schemas.ts';
-import type { Connector } from '../../../src/virtual/client/connector.ts';
-import type { NetworkConnectorOptions } from '../../../src/virtual/wire/mqtt.ts';
+import type { Connector, ConnectorOptions } from '../../../src/virtual/client/connector.ts';
 import { type RecordingLogger, recordingLogger } from '../../support/quiet-logger.ts';
 import { until } from '../../support/until.ts';
 
@@ -30,7 +29,7 @@ function presence(): PresenceMessage {
   return { v: 1, device: contractDevice.deviceId, online: true };
 }
 
-export function connectorContract(openGateway: () => Promise<GatewaySide>, create: (options: NetworkConnectorOptions) => Connector): void {
+export function connectorContract(openGateway: () => Promise<GatewaySide>, create: (options: ConnectorOptions) => Connector): void {
   let gateway: GatewaySide;
   let connector: Connector;
   let commands: string[];
