@@ -6,6 +6,7 @@ import { ensureDemoDevices } from '../../src/cli/demo-devices.ts';
 import { ensureDemo } from '../../src/cli/demo-merchant.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Gateway, startGateway } from '../../src/gateway.ts';
+import { operationNamed } from '../../src/kernel/operations.ts';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { dropReasons, readAnswer, readDeviceFrame, readPresence, readRecallReport } from '../../src/link/messages.ts';
 import { commandNames } from '../../src/link/protocol.ts';
@@ -15,6 +16,7 @@ import { createMemoryStore } from '../../src/virtual/client/record-store.ts';
 import { createVirtualDevice, type VirtualDevice } from '../../src/virtual/devices/virtual-device.ts';
 import { createMqttConnector } from '../../src/virtual/wire/mqtt.ts';
 import { createWebSocketConnector } from '../../src/virtual/wire/websocket.ts';
+import { documentedOperations } from '../support/documented-operations.ts';
 import { patienceMs, temporaryDirectory } from '../support/gateway-process.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { createTill, eventually, reportOf, type Till } from '../support/till.ts';
@@ -184,22 +186,27 @@ describe('a real conversation', () => {
     expect((await slow).errorCode).toBe(50);
     expect((await till.post('/Device/payment/Pay', { DeviceID: terminal, amount: 10.61 })).errorCode).toBe(50);
     expect((await till.post('/Device/payment/Pay', { DeviceID: terminal, amount: 10.72 })).errorCode).toBe(31);
-    await post('payment/closeDay', { DeviceID: terminal });
     must(await till.get('/Device/payment/LastTransaction', { DeviceID: terminal }));
     must(await till.get('/Device/Device/Status', { DeviceID: register }));
-    await post('Money/In', { DeviceID: register, Amount: 100, Reason: 'Opening' });
-    await post('Money/Out', { DeviceID: register, Amount: '30.50' });
     const Items = [{ Name: 'Coffee', Quantity: 2, Price: 35 }];
     await post('Invoice/Pay', {
       DeviceID: register,
       Receipt: { Number: 'A-1', Uid: 'u-1', Items, Payments: [{ PaymentCode: 1 }], Shop: 'More' },
     });
-    await post('Report/Create', { DeviceID: register, Fiscal: true });
+    // The other operations, with the examples of the API document.
+    for (const { operation, path, example } of documentedOperations()) {
+      if (commandsHeard().has(operation)) continue;
+      const { CallbackURI: _, ...fields } = example;
+      must(await till.post(path, { ...fields, DeviceID: operationNamed(operation).device === 'terminal' ? terminal : register }));
+    }
+  }
+
+  function commandsHeard(): Set<unknown> {
+    return new Set(heard.flatMap(({ from, message }) => (from === 'gateway' ? [message['name']] : [])));
   }
 
   it('uses every command, and every kind of answer that a good day and a crash have', () => {
-    const commands = heard.filter(({ from }) => from === 'gateway').map(({ message }) => String(message['name']));
-    expect([...new Set(commands)].sort()).toEqual([...commandNames].sort());
+    expect([...commandsHeard()].sort()).toEqual([...commandNames].sort());
     const outcomes = new Set(heard.map(({ message }) => message['outcome']).filter((outcome) => outcome !== undefined));
     expect(outcomes).toEqual(new Set(['accepted', 'busy', 'done', 'refused']));
   });
