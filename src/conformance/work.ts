@@ -52,7 +52,7 @@ function payOf(exam: Exam): Asked {
 
 /** Sends the command, asks for a card if needed, and waits for the ending. */
 export async function carryOut(exam: Exam, { name, args }: Asked): Promise<{ order: Order; ending: AnswerMessage }> {
-  if (operationNamed(name).isPayment) exam.person.tell(`Present a card and let the bank approve ${exam.amount.toFixed(2)} MDL.`);
+  if (operationNamed(name).asksForCard) exam.person.tell(`Present a card and let the bank approve ${exam.amount.toFixed(2)} MDL.`);
   const order = await exam.order(name, args);
   const first = await exam.nextAnswer(order.id, 0);
   must(first !== undefined, `${name} was not answered within ${exam.pace.atOnceMs / 1000} s; accepted must be sent at once.`);
@@ -107,10 +107,10 @@ export function doneOf(exam: Exam, ...names: string[]): { order: Order; report: 
   });
 }
 
-/** Whether the command charges a card. */
+/** Whether the device waits for a card. */
 export function asksForCard({ name, args }: Order): boolean {
-  const { isPayment, prints } = operationNamed(name);
-  if (isPayment) return true;
+  const { asksForCard: always, prints } = operationNamed(name);
+  if (always) return true;
   const { Payments = [] } = (args['receipt'] ?? {}) as { Payments?: { PaymentCode: number; paid?: object }[] };
   return prints === true && Payments.some(({ PaymentCode, paid }) => PaymentCode === cardPaymentCode && paid === undefined);
 }

@@ -20,6 +20,8 @@ export interface Operation {
   does: string;
   /** It charges a card: when done, it opens a document that locks the terminal until it is closed or voided [D14]. */
   isPayment?: boolean;
+  /** The device waits for a card, unless Abort stops it. A printed receipt waits for one if it has card payments. */
+  asksForCard?: boolean;
   /** Of an operation that refers to a payment. */
   effect?: EffectOnPayment;
   /** It closes the device's day and does nothing else. */
@@ -52,7 +54,7 @@ const samplePayment = { ...sampleDocument, operationId: '000147' };
 
 export const operations = {
   Pay: {
-    ...{ mode: 'POS', device: 'terminal', answerWithinMs: withCardMs, isPayment: true },
+    ...{ mode: 'POS', device: 'terminal', answerWithinMs: withCardMs, isPayment: true, asksForCard: true },
     does: 'charges a card',
     args: fields({ amount: field.amount, currency: field.currency }, { documentNr: field.documentNr }),
     report: fields(

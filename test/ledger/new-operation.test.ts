@@ -1,16 +1,20 @@
 // A new operation needs its entry in the catalogue and its slice: ledger, link, virtual terminal, search and cabinet follow from the entry.
+// PreAuth is a payment; Reserve, which moves no money, needs no slice but its route.
 // The modules are loaded anew around it, because they read the catalogue when they are loaded and test files share them.
 import { afterAll, expect, it, vi } from 'vitest';
 import type { SaleWorld } from '../support/sale-world.ts';
 
 /** To the compiler it is a Pay. */
 const preAuthName = 'PreAuth' as 'Pay';
+/** To the compiler it is a CloseDay. */
+const reserveName = 'Reserve' as 'CloseDay';
 
 async function loadWithPreAuth() {
   vi.resetModules();
   const { operationNames, operations } = await import('../../src/kernel/operations.ts');
   Object.assign(operations, { PreAuth: { ...operations.Pay, answerWithinMs: 90_000 } });
-  (operationNames as string[]).push('PreAuth');
+  Object.assign(operations, { Reserve: { ...operations.Pay, isPayment: false } });
+  (operationNames as string[]).push('PreAuth', 'Reserve');
   return {
     ...(await import('../../src/cabinet/sales/search-keeper.ts')),
     ...(await import('../../src/cabinet/views/figures/hour-figures.ts')),
@@ -87,4 +91,24 @@ it('an operation that exists only in the catalogue is sent, settled, closed, fou
   expect(await readSalePage(world.database.queries, scope, row.id, [], world.clock.now())).toMatchObject({
     outcome: { key: 'outcome.charged', params: { amount: 150.5 } },
   });
+});
+
+it('an operation that moves no money asks for a card, locks nothing afterwards, and is judged by its amount', async () => {
+  const rooms = await loadWithPreAuth();
+  const world = await rooms.createSaleWorld();
+  const terminal = await world.terminal();
+  const reserve = (amountBani: number) => {
+    const call = world.cards.plainOperation({ merchantId: world.merchantId, deviceId: terminal.id, name: reserveName, amountBani });
+    return world.run(call);
+  };
+  expect(await reserve(15_050)).toMatchObject({ code: 0, state: 'Done', report: { amount: 150.5 } });
+  expect(await reserve(20_000)).toMatchObject({ code: 0 });
+  expect(terminal.bank.entries().map(({ kind }) => kind)).toEqual(['approval', 'approval']);
+  expect(terminal.bank.netBani()).toBe(0);
+  const rows = await world.database.queries.selectFrom('commands').select(['name', 'is_payment', 'document_state']).execute();
+  expect(rows).toEqual([0, 1].map(() => ({ name: 'Reserve', is_payment: 0, document_state: null })));
+  // Pressed Cancel before the bank was asked.
+  expect(await reserve(10_063)).toMatchObject({ code: 50, message: expect.stringContaining('Cancel') });
+  world.onAnswer = (answer) => (answer.outcome === 'done' ? { ...answer, report: { ...answer.report, amount: 1 } } : answer);
+  expect(await reserve(300)).toMatchObject({ code: 3 });
 });

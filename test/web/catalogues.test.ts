@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { storyNames } from '../../src/cabinet/playground/view-schema.ts';
+import { operationNames } from '../../src/kernel/operations.ts';
 import { dropReasons } from '../../src/link/messages.ts';
 import * as cardStories from '../../src/playground/stories/card-stories.ts';
 import * as qrStories from '../../src/playground/stories/qr-stories.ts';
@@ -87,6 +88,10 @@ describe('what the gateway says', () => {
     const keys = sources.flatMap((text) => [...text.matchAll(new RegExp(`(?<!action: )'(${name})'`, 'g'))].map(([, key]) => key ?? ''));
     expect(keys.length).toBeGreaterThan(40);
     expect(keys.filter((key) => !english.has(key) && !english.has(`${key}_other`))).toEqual([]);
+  });
+
+  it('has a name for every operation', () => {
+    expect(operationNames.filter((name) => !english.has(`command.${name}`))).toEqual([]);
   });
 
   it('has a word for every reason why a message is dropped', () => {

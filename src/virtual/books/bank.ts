@@ -7,7 +7,7 @@ import type { Random } from '../../kernel/random.ts';
 import type { JsonObject } from '../../link/protocol.ts';
 import type { RecordStore } from '../client/record-store.ts';
 
-export type BankEntryKind = 'charge' | 'decline' | 'refund' | 'void' | 'settlement' | 'document-closed';
+export type BankEntryKind = 'charge' | 'approval' | 'decline' | 'refund' | 'void' | 'settlement' | 'document-closed';
 
 export interface BankEntry {
   kind: BankEntryKind;
@@ -55,6 +55,8 @@ export interface ChargeState {
 export interface Bank {
   readonly name: string;
   charge(request: { reference: string; amountBani: Bani; documentNr?: string | undefined }): Promise<BankAnswer>;
+  /** An operation that moves no money. */
+  approve(request: { reference: string; amountBani: Bani }): Promise<BankAnswer>;
   decline(request: { reference: string; amountBani: Bani; reason: string }): Promise<BankAnswer>;
   closeDocument(request: { reference: string; operationId: string; documentNr: string }): Promise<BankAnswer>;
   refund(request: { reference: string; operationId: string; rrn: string; amountBani: Bani }): Promise<BankAnswer>;
@@ -142,6 +144,7 @@ export async function openBank({ store, clock, random, name, restartsNumbers = f
   return {
     name,
     charge: ({ documentNr, ...request }) => write('charge', request, documentNr === undefined ? {} : { documentNr }),
+    approve: (request) => write('approval', request),
     decline: ({ reason, ...request }) => write('decline', request, { reason }),
     async closeDocument({ reference, operationId, documentNr }) {
       const charge = newest(operationId);

@@ -86,8 +86,8 @@ export function createTask(entry: JournalEntry, deps: TaskDeps): RunningTask {
       if (deps.isHalted()) await forever;
     },
     abort() {
-      const { isPayment, prints } = operationNamed(entry.name);
-      if (hasBegun || !(isPayment || prints)) return false;
+      const { asksForCard, prints } = operationNamed(entry.name);
+      if (hasBegun || !(asksForCard || prints)) return false;
       isAborted = true;
       stopWaiting?.('aborted');
       return true;

@@ -53,10 +53,12 @@ export function createRegister(deps: RegisterDeps): DeviceWork {
 
   /** MoneyIn, MoneyOut, Report. */
   async function writeDocument(task: Task, faults: Faults): Promise<Ending> {
+    const isReport = task.name === 'Report';
+    if (!isReport && !operationNamed(task.name).cash) return refused(`The virtual register does not implement ${task.name}.`);
     if (!(await task.begin())) return refused('It came too late to begin.');
     if (faults.has('crash-before-bank') || faults.has('crash-after-bank')) return await deps.crash();
     await task.sleep(faults.has('slow') ? timing.slowMs : timing.printMs);
-    const ending = task.name === 'Report' ? await writeReport({ memory, screen, shop }, task) : await writeCash(memory, task);
+    const ending = isReport ? await writeReport({ memory, screen, shop }, task) : await writeCash(memory, task);
     if (faults.has('crash-after-print')) return await deps.crash();
     return ending;
   }

@@ -1,7 +1,7 @@
 // The virtual card terminal: how it executes each ledger command with customer, bank and screen.
 // Before the bank is asked, a command has no effect; after the bank has approved, the answer is `done`, whatever fails afterwards.
 import { type Bani, baniToLei, parseAmount } from '../../kernel/money.ts';
-import { movesCardMoney, namesWhere, operationNamed, operationOf } from '../../kernel/operations.ts';
+import { namesWhere, operationNamed, operationOf } from '../../kernel/operations.ts';
 import type { JsonObject, LedgerCommandName } from '../../link/protocol.ts';
 import type { Bank, BankAnswer, BankEntry } from '../books/bank.ts';
 import { type DeviceWork, type Ending, refused } from '../client/device-work.ts';
@@ -22,15 +22,14 @@ const commands: ReadonlySet<LedgerCommandName> = new Set(namesWhere(({ device })
 
 /** The amount that selects faults. Not of a cancellation: it has the amount of its payment and would repeat the payment's fault. */
 export function terminalAmountOf(name: string, args: JsonObject): Bani | undefined {
-  const { isPayment, effect } = operationNamed(name);
-  return isPayment || effect === 'refund' ? amountOf(args) : undefined;
+  return operationNamed(name).effect === 'void' ? undefined : parseAmount(args.amount);
 }
 
 export function createTerminal(deps: TerminalDeps): DeviceWork {
   const { bank, screen, mishaps, roll, timing } = deps;
 
   function judge(name: LedgerCommandName, args: JsonObject): Ending | undefined {
-    const hasAmount = movesCardMoney(operationOf(name));
+    const hasAmount = 'amount' in operationOf(name).args.properties;
     if (hasAmount && parseAmount(args.amount) === undefined) return refused('The amount is not valid.');
     if (hasAmount && args.currency !== undefined && args.currency !== 'MDL') return refused('The currency must be MDL.');
     if (mishaps.isBusy(name, args)) return { outcome: 'busy', reason: 'A person is in the menu of the terminal.' };
@@ -39,8 +38,8 @@ export function createTerminal(deps: TerminalDeps): DeviceWork {
 
   async function execute(task: Task): Promise<Ending> {
     let faults = takeMishaps(deps, task);
-    const { isPayment, effect } = operationNamed(task.name);
-    if (isPayment) {
+    const { asksForCard, effect } = operationNamed(task.name);
+    if (asksForCard) {
       if (faults.has('paper-out')) return showing(task, refused('The terminal is out of paper.'));
       const met = await meetCustomer(deps, task, amountOf(task.args), faults);
       if (met.no) return showing(task, met.no);
@@ -89,6 +88,7 @@ export function createTerminal(deps: TerminalDeps): DeviceWork {
     if (closesDay) return bank.settle({ reference });
     if (isPayment)
       return bank.charge({ reference, amountBani, documentNr: typeof args.documentNr === 'string' ? args.documentNr : undefined });
+    if (effect === undefined) return bank.approve({ reference, amountBani });
     switch (effect) {
       case 'refund':
         return bank.refund({ reference, operationId, rrn: String(args.rrn), amountBani });
@@ -96,8 +96,6 @@ export function createTerminal(deps: TerminalDeps): DeviceWork {
         return bank.void({ reference, operationId, token: String(args.token), amountBani });
       case 'close':
         return bank.closeDocument({ reference, operationId, documentNr: String(args.documentNr) });
-      default:
-        return Promise.resolve({ refused: `The virtual terminal does not implement ${task.name}.` });
     }
   }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { namesWhere, operations } from '../../../src/kernel/operations.ts';
 import type { JsonObject } from '../../../src/link/protocol.ts';
 import type { VatTable } from '../../../src/virtual/books/vat.ts';
 import type { VirtualDeviceDeps } from '../../../src/virtual/devices/virtual-device.ts';
@@ -14,6 +15,15 @@ function receipt(price: number | string, payments: JsonObject[] = [{ PaymentCode
 
 const byCard = [{ PaymentCode: 1 }];
 const tenMinutesMs = 600_000;
+
+describe('the virtual register', () => {
+  it.each(namesWhere(({ device }) => device === 'register'))('writes a document for %s of the catalogue', async (name) => {
+    const bench = await benchOfRegister();
+    await bench.lastAnswer('MoneyIn', { amount: 500 });
+    expect(await bench.lastAnswer(name, { ...operations[name].sample.args })).toMatchObject({ outcome: 'done' });
+    expect(bench.device.fiscalMemory().last()?.documentNumber).toBe(2);
+  });
+});
 
 describe('the cash drawer', () => {
   it('takes money in and out, and never gives more than it holds', async () => {

@@ -2,6 +2,7 @@
 import { useEffect, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
+import { operationNamed } from '../../../src/kernel/operations.ts';
 import { useRead } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import type { Found } from '../api/views.ts';
@@ -13,8 +14,6 @@ import { ListMoment, shortId } from '../parts/values.tsx';
 import { placesOf } from './places.ts';
 
 const icons: Record<Found['kind'], IconName> = { command: 'payments', invoice: 'invoices', device: 'devices', callback: 'callbacks' };
-
-const fiscalNames = new Set(['PrintReceipt', 'MoneyIn', 'MoneyOut', 'Report']);
 
 export function pathOf(found: Pick<Found, 'kind' | 'id'>): string {
   if (found.kind === 'command') return `/payments/${found.id}`;
@@ -31,7 +30,7 @@ function listPathOf(results: readonly Found[], text: string): string | undefined
   const name = names.includes('Pay') ? 'Pay' : names[0];
   const q = `q=${encodeURIComponent(text)}`;
   if (name === undefined) return results.some(({ kind }) => kind === 'invoice') ? `/invoices?${q}` : undefined;
-  if (fiscalNames.has(name)) return `/fiscal?${q}`;
+  if (operationNamed(name).mode === 'Fiscal') return `/fiscal?${q}`;
   return name === 'Pay' ? `/payments?${q}` : `/payments?${q}&name=${name}`;
 }
 

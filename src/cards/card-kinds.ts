@@ -1,0 +1,112 @@
+// What card operations add to the ledger: which reports are doubtful, and which documents and invoices a state change concerns.
+import type { Queries } from '../database/database.ts';
+import { nowMs } from '../database/dialect.ts';
+import { parseUuid } from '../kernel/ids.ts';
+import { baniToLei } from '../kernel/money.ts';
+import { namesWhere } from '../kernel/operations.ts';
+import type { Command } from '../ledger/command.ts';
+import type { CommandKinds } from '../ledger/command-kind.ts';
+import { findCommand } from '../ledger/store.ts';
+import type { CardsDeps } from './cards-deps.ts';
+import { findPaymentOf } from './pay.ts';
+import { doubtAmount, doubtApproval } from './rules.ts';
+import { findCloseOf, markOnReceipt, reopenBankDay, reviveDocument, settleBankDay, voidDocument } from './store.ts';
+
+const wasVoided = 'The card payment was voided.';
+
+/** The hooks, by operation. */
+export function cardKinds({ database, invoices, callbacks }: CardsDeps): CommandKinds {
+  /** An abort was requested and the payment was not made: the abort is confirmed. */
+  async function cancelIfAborted(queries: Queries, payment: Command): Promise<void> {
+    if (payment.abortRequestedAtMs !== null) await cancelInvoiceOf(queries, payment, 'The card payment was aborted.');
+  }
+
+  // [D19] A payment belongs to an invoice if its documentNr is the invoice's OID.
+  async function cancelInvoiceOf(queries: Queries, payment: Command, reason: string): Promise<void> {
+    if (payment.documentNr !== null) await invoices.cancelUnpaidInvoice(queries, payment.documentNr, payment.merchantId, reason);
+  }
+
+  async function lockInvoiceOf(queries: Queries, { documentNr, merchantId }: Command): Promise<void> {
+    const oid = parseUuid(documentNr);
+    if (oid !== undefined) await invoices.lock(queries, oid, merchantId);
+  }
+
+  /** Returns what cannot be undone [D143]. An invoice that a void cancelled stays Cancelled. */
+  async function revive(queries: Queries, paymentId: string | null, from: 'closed' | 'voided'): Promise<string | undefined> {
+    if (paymentId === null) return undefined;
+    const to = await reviveDocument(database.engine, queries, paymentId, from);
+    const isClosedByTerminal = (await findCloseOf(queries, paymentId))?.state === 'done';
+    return to === 'open' || to === null || isClosedByTerminal
+      ? undefined
+      : 'The terminal has begun other operations since: the document of the payment stays closed.';
+  }
+
+  const kinds: CommandKinds = {
+    Pay: {
+      findHolder: (payment) => findPaymentOf({ database }, payment),
+      hold: lockInvoiceOf,
+      doubt: doubtApproval,
+      reportOfDecision: ({ amountBani }, found) => ({ ...found, amount: baniToLei(amountBani ?? 0), source: 'person' }),
+      extract: (report) => ({ operationId: report['operationId'] as string, rrn: report['rrn'] as string }),
+      onState: { refused: cancelIfAborted, never: cancelIfAborted },
+      /** The void was done while the payment was disputed, so it could neither mark the payment nor cancel its invoice. */
+      async onExecuted(queries, payment) {
+        const isVoided = payment.documentState === 'voided';
+        await markOnReceipt(queries, payment.id, isVoided ? nowMs : null);
+        if (!isVoided) return endedInvoiceOf(invoices, queries, payment);
+        await cancelInvoiceOf(queries, payment, wasVoided);
+        return undefined;
+      },
+      async onReversed(queries, { id }) {
+        const isOnReceipt = await markOnReceipt(queries, id, nowMs);
+        return isOnReceipt ? 'A receipt with this payment was begun: if it was printed, correct it on the register.' : undefined;
+      },
+      afterState({ state, abortRequestedAtMs, documentState }) {
+        const isAborted = abortRequestedAtMs !== null && (state === 'refused' || state === 'never');
+        // Only in these cases an invoice may have been cancelled.
+        if (isAborted || documentState === 'voided') callbacks.wake();
+      },
+    },
+    CloseDoc: {
+      onReversed: async (queries, { targetId }) => revive(queries, targetId, 'closed'),
+    },
+    CloseDay: {
+      onState: { done: settleBankDay },
+      async onReversed(queries, command) {
+        await reopenBankDay(queries, command);
+        return undefined;
+      },
+    },
+    CancelTransaction: {
+      hold: lockInvoiceOf,
+      onReversed: async (queries, { targetId }) => {
+        const payment = targetId === null ? undefined : await findCommand(queries, targetId);
+        const remaining = [await revive(queries, targetId, 'voided'), payment && (await endedInvoiceOf(invoices, queries, payment))];
+        return remaining.filter((sentence) => sentence !== undefined).join(' ') || undefined;
+      },
+      onState: {
+        async done(queries, command) {
+          const payment = command.targetId === null ? undefined : await voidDocument(queries, command.targetId);
+          if (payment) await cancelInvoiceOf(queries, payment, wasVoided);
+        },
+      },
+      afterState({ state }) {
+        if (state === 'done') callbacks.wake();
+      },
+    },
+  };
+  // Another amount than was asked for is for an operator to judge, whatever the operation is.
+  const withAmount = namesWhere(({ device, args }) => device === 'terminal' && 'amount' in args.properties);
+  const doubts = withAmount.map((name) => [name, { doubt: doubtAmount, ...kinds[name] }] as const);
+  return { ...kinds, ...Object.fromEntries(doubts) };
+}
+
+/** The payment was made, and its invoice has ended otherwise, which cannot be undone. */
+async function endedInvoiceOf(invoices: CardsDeps['invoices'], queries: Queries, payment: Command): Promise<string | undefined> {
+  const { documentNr, merchantId, deviceId } = payment;
+  const oid = parseUuid(documentNr);
+  const end = oid === undefined ? undefined : await invoices.endOf(queries, oid, merchantId);
+  if (!end || end.paidAt === deviceId) return undefined;
+  const how = end.paidAt === null ? end.state : `${end.state} by another payment`;
+  return `The invoice ${oid} stays ${how} although its card payment was made.`;
+}
