@@ -23,6 +23,12 @@ const decide = (id: string, state: 'done' | 'refused', closesReview = false) =>
   world.meanwhile(world.ledger.decide(id, { state, reason: 'It is said so.', actor: 'ana', closesReview }));
 const isNoRecall = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : undefined);
 
+const report = (key: string) =>
+  world.fiscal.createReport({
+    ...{ merchantId: world.merchantId, deviceId: register.id, isFiscal: true },
+    ...{ hashRequest: () => 'z', idempotency: { key, requestHash: 'z' } },
+  });
+
 /** Paid out, with the answer lost and the device away; an operator calls it refused, and the device, which is back, was not asked yet. */
 async function calledRefused(begin: () => ReturnType<typeof cashOut>): Promise<string> {
   world.onAnswer = () => undefined;
@@ -72,4 +78,10 @@ describe('a payout that was made, and whose caller was answered that it is refus
     expect((await world.run(cashOut('second'))).code).toBe(0);
     expect(payouts()).toBe(2);
   });
+});
+
+it('a Z report under a new Idempotency-Key is made although an earlier one is disputed: it moves no money, and the day must be closed', async () => {
+  const id = await calledRefused(() => report('monday'));
+  expect(await world.run(report('tuesday'))).toMatchObject({ code: 0, isRepeated: false });
+  expect(await world.ledger.find(id)).toMatchObject({ state: 'disputed' });
 });

@@ -9,6 +9,7 @@
 //   the caller has the outcome, or `never` ... a new attempt
 import type { Database } from '../../database/database.ts';
 import { type Clock, sleep } from '../../kernel/clock.ts';
+import { operationOf } from '../../kernel/operations.ts';
 import { equalIsDisputed } from '../answers.ts';
 import { type Content, findByContent } from '../claims.ts';
 import type { Command } from '../command.ts';
@@ -40,10 +41,13 @@ interface Deps {
 }
 
 export function createRepeats({ database, clock, outcomeDelivery, findByKey }: Deps): Repeats {
-  /** A new key does not show that the request is a new one: after a refusal, an ERP tries again under another key [D250]. */
+  /**
+   * A new key does not show that the request is a new one: after a refusal, an ERP tries again under another key. But every day is closed by
+   * an equal request, and a second close moves no money [D250].
+   */
   async function refuseBesideDispute(content: Content): Promise<undefined> {
     const equal = await findByContent(database.queries, content);
-    if (equal?.state === 'disputed') throw equalIsDisputed(equal);
+    if (equal?.state === 'disputed' && !operationOf(equal.name).closesDay) throw equalIsDisputed(equal);
   }
 
   async function findEqualRequest({ merchantId, deviceId, requestHash, idempotency }: CommandCall): Promise<Command | undefined> {
