@@ -1,6 +1,7 @@
 // Backpressure on a device's socket: it is read at five times the device's rate limit, so that the intake can choose which messages to drop, and
 // at least at 100 messages a second. TCP holds back the rest at the sender.
 // A pause is shorter than a second, the shortest keep-alive, because keep-alive packets queue behind the other data.
+import type { EventEmitter } from 'node:events';
 import type { Clock } from '../../kernel/clock.ts';
 import { TokenBucket } from '../../kernel/token-bucket.ts';
 
@@ -16,5 +17,29 @@ export function createPace(clock: Clock, messagesPerS = 0) {
     /** Counts what was just read; returns how long to pause, mostly 0. */
     restAfter: (packetsRead: number, bytesRead: number) =>
       Math.min(maxRestMs, Math.max(packets.overdraw(packetsRead), bytes.overdraw(bytesRead))),
+  };
+}
+
+/** Pauses the reading of a socket while its pace demands it; a pause ends with the socket. */
+export function paceReading(clock: Clock, socket: EventEmitter, messagesPerS: number | undefined, turn: { off(): void; on(): void }) {
+  const pace = createPace(clock, messagesPerS);
+  let isResting = false;
+  return {
+    get isResting() {
+      return isResting;
+    },
+    /** Counts what was just read. */
+    count(packets: number, bytes: number): void {
+      const restMs = pace.restAfter(packets, bytes);
+      if (restMs === 0 || isResting) return;
+      isResting = true;
+      turn.off();
+      const cancel = clock.after(restMs, () => {
+        isResting = false;
+        socket.off('close', cancel);
+        turn.on();
+      });
+      socket.once('close', cancel);
+    },
   };
 }

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../kernel/clock.ts';
 import { TokenBucket } from '../../../kernel/token-bucket.ts';
-import { createPace } from '../reading-pace.ts';
+import { paceReading } from '../reading-pace.ts';
 import { createPacketGuard, type PacketLimits } from './packet-guard.ts';
 
 /** Pings, subscriptions, acknowledgements: no device needs more, and each causes an answer. */
@@ -15,19 +15,24 @@ export function holdSocket(
 ): void {
   const { clock, limits, messagesPerS, cut } = options;
   const count = createPacketGuard(limits);
-  const pace = createPace(clock, messagesPerS);
+  const pace = paceReading(clock, socket, messagesPerS, {
+    off() {},
+    // Data may have arrived, and its event may have been emitted, during the pause.
+    on() {
+      if (!socket.destroyed) socket.emit('readable');
+    },
+  });
   const control = new TokenBucket({ clock, ...controlPackets });
   const read = socket.read.bind(socket);
-  let isResting = false;
 
   socket.read = (size?: number) => {
-    if (isResting || socket.destroyed) return null;
+    if (pace.isResting || socket.destroyed) return null;
     const chunk = read(size) as Buffer | null;
     if (chunk === null) return null;
     const counted = count(chunk);
     if (counted === undefined) return end('too-large');
     if (counted.controlPackets > controlPackets.burst || !control.take(counted.controlPackets)) return end('over-budget');
-    rest(pace.restAfter(counted.packets, chunk.length));
+    pace.count(counted.packets, chunk.length);
     return chunk;
   };
 
@@ -35,17 +40,5 @@ export function holdSocket(
     cut(why);
     socket.destroy();
     return null;
-  }
-
-  function rest(restMs: number): void {
-    if (restMs === 0) return;
-    isResting = true;
-    const cancel = clock.after(restMs, () => {
-      isResting = false;
-      socket.off('close', cancel);
-      // Data may have arrived, and its event may have been emitted, during the pause.
-      if (!socket.destroyed) socket.emit('readable');
-    });
-    socket.once('close', cancel);
   }
 }

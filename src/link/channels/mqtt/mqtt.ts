@@ -2,27 +2,17 @@
 // library cannot resend messages of an old one. Commands are sent at QoS 0 and only while connected. Only MQTT 3.1.1 is used.
 import type { Socket } from 'node:net';
 import type { connect, MqttClient } from 'mqtt';
-import type { Cancel, Clock } from '../../../kernel/clock.ts';
-import type { Logger } from '../../../kernel/logger.ts';
-import type { Random } from '../../../kernel/random.ts';
+import type { Cancel } from '../../../kernel/clock.ts';
 import { type Channel, ChannelDown, type ChannelListener, SendUnclear } from '../../channel.ts';
 import { mqttTopics } from '../../protocol.ts';
 import type { CommandMessage } from '../../wire-schemas.ts';
+import type { BrokerOptions } from '../broker-options.ts';
 import { reconnectPauseMs } from '../reconnect-pause.ts';
 import { createTroubleLog, type TroubleLog } from '../trouble-log.ts';
 import { deliverMqttMessage } from './mqtt-inbox.ts';
 import { disableNumberCache } from './packet-numbers.ts';
 
-export interface MqttChannelOptions {
-  /** mqtt://user:password@host:port or mqtts://... */
-  url: string;
-  gatewayId: string;
-  clock: Clock;
-  random: Random;
-  logger: Logger;
-  /** Instead of the package `mqtt`: for tests. */
-  library?: () => Promise<{ connect: typeof connect }>;
-}
+type Options = BrokerOptions<typeof connect>;
 
 const keepaliveS = 15;
 const connectWithinMs = 10_000;
@@ -35,7 +25,7 @@ async function ownLibrary(): Promise<{ connect: typeof connect }> {
 export class MqttChannel implements Channel {
   readonly name = 'mqtt';
   readonly tellsAbsence = false;
-  readonly #options: MqttChannelOptions;
+  readonly #options: Options;
   readonly #troubles: TroubleLog;
   /** Sends that the client has not confirmed yet. */
   readonly #unsettled = new Set<(error: Error) => void>();
@@ -48,7 +38,7 @@ export class MqttChannel implements Channel {
   #cancelPatience: Cancel = () => {};
   #firstAttemptEnded: () => void = () => {};
 
-  constructor(options: MqttChannelOptions) {
+  constructor(options: Options) {
     this.#options = options;
     this.#troubles = createTroubleLog(options, 'mqtt');
   }

@@ -5,7 +5,7 @@ import type { WebSocket } from 'ws';
 import { type Cancel, type Clock, every } from '../../../kernel/clock.ts';
 import type { Logger } from '../../../kernel/logger.ts';
 import { maxMessageBytes } from '../../protocol.ts';
-import { createPace } from '../reading-pace.ts';
+import { paceReading } from '../reading-pace.ts';
 
 export interface Frame {
   deviceId: string;
@@ -91,9 +91,10 @@ export class DeviceSockets {
 
   #listen(deviceId: string, socket: WebSocket): void {
     const { clock, logger, messagesPerS, onFrame, onTooLarge } = this.#deps;
-    const paced = paceOf(clock, socket, messagesPerS);
+    // Frames already read are still delivered during a pause.
+    const pace = paceReading(clock, socket, messagesPerS, { off: () => socket.pause(), on: () => socket.resume() });
     const countRead = (bytes: number) => {
-      paced(bytes);
+      pace.count(1, bytes);
       this.#silentSincePing.delete(socket);
     };
     socket.on('message', (data, isBinary) => {
@@ -148,22 +149,4 @@ export class DeviceSockets {
 
 function hangs(socket: WebSocket): boolean {
   return socket.bufferedAmount > maxUnreadBytes;
-}
-
-/** Called for each frame; pauses reading if frames arrive too fast. Frames already read are still delivered. */
-function paceOf(clock: Clock, socket: WebSocket, messagesPerS: number | undefined): (bytes: number) => void {
-  const pace = createPace(clock, messagesPerS);
-  let isResting = false;
-  return (bytes) => {
-    const restMs = pace.restAfter(1, bytes);
-    if (restMs === 0 || isResting) return;
-    isResting = true;
-    socket.pause();
-    const cancel = clock.after(restMs, () => {
-      isResting = false;
-      socket.off('close', cancel);
-      socket.resume();
-    });
-    socket.once('close', cancel);
-  };
 }

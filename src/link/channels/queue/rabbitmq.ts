@@ -2,26 +2,15 @@
 // amqplib restores the connection, not its channels: `#setUp` opens them again. A command that was unconfirmed when the connection broke is
 // unclear and never sent again.
 import type { ChannelModel, ConfirmChannel, connect, RecoveringChannelModel } from 'amqplib';
-import type { Clock } from '../../../kernel/clock.ts';
-import type { Logger } from '../../../kernel/logger.ts';
-import type { Random } from '../../../kernel/random.ts';
 import { type Channel, ChannelDown, type ChannelListener } from '../../channel.ts';
 import type { CommandMessage } from '../../wire-schemas.ts';
+import type { BrokerOptions } from '../broker-options.ts';
 import { reconnectPauseMs } from '../reconnect-pause.ts';
 import { createTroubleLog, type TroubleLog } from '../trouble-log.ts';
 import { type Confirms, createConfirms } from './confirms.ts';
 import { deliverQueueMessage, openInbox } from './rabbitmq-inbox.ts';
 
-export interface RabbitmqChannelOptions {
-  /** amqp://user:password@host:port/vhost or amqps://... */
-  url: string;
-  gatewayId: string;
-  clock: Clock;
-  random: Random;
-  logger: Logger;
-  /** Instead of the package `amqplib`: for tests. */
-  library?: () => Promise<{ connect: typeof connect }>;
-}
+type Options = BrokerOptions<typeof connect>;
 
 const heartbeatS = 10;
 const connectWithinMs = 10_000;
@@ -30,7 +19,7 @@ const closeWithinMs = 2_000;
 export class RabbitmqChannel implements Channel {
   readonly name = 'queue';
   readonly tellsAbsence = true;
-  readonly #options: RabbitmqChannelOptions;
+  readonly #options: Options;
   readonly #confirms: Confirms;
   readonly #troubles: TroubleLog;
   #listener: ChannelListener | undefined;
@@ -39,7 +28,7 @@ export class RabbitmqChannel implements Channel {
   #isUp = false;
   #isBlocked = false;
 
-  constructor(options: RabbitmqChannelOptions) {
+  constructor(options: Options) {
     this.#options = options;
     this.#troubles = createTroubleLog(options, 'queue');
     this.#confirms = createConfirms(options.clock, (deviceId) => this.#listener?.gone('queue', deviceId));
