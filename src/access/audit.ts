@@ -12,7 +12,7 @@ export interface AuditEntry {
   /** The id of the changed object. */
   subject: string;
   /** The merchant whose users may read the entry; absent: only operators may. */
-  merchantId?: string | undefined;
+  merchantId?: string | null | undefined;
   detail?: Record<string, unknown>;
 }
 

@@ -45,7 +45,9 @@ const claimTries = 5;
 
 export async function claimKey(queries: Queries, claim: KeyClaim): Promise<ClaimResult> {
   for (let tries = 0; tries < claimTries; tries += 1) {
-    if (await takeKey(queries, claim)) return { kind: 'new' };
+    // Returned if the key was free or its entry had expired.
+    const [taken] = await take(queries, claim);
+    if (taken) return { kind: 'new' };
     const entry = await findKey(queries, claim.merchantId, claim.key);
     if (entry) {
       if (entry.requestHash !== claim.requestHash) return { kind: 'other' };
@@ -80,12 +82,6 @@ const take = keptStatement((queries, claim: KeyClaim) =>
     .returning('subject_id')
     .compile(),
 );
-
-/** True if the key was free or its entry had expired. */
-async function takeKey(queries: Queries, claim: KeyClaim): Promise<boolean> {
-  const [taken] = await take(queries, claim);
-  return taken !== undefined;
-}
 
 const claimColumns = { merchant_id: 'text', key: 'text', request_hash: 'text', subject_kind: 'text', subject_id: 'text' } as const;
 

@@ -147,7 +147,7 @@ export async function useLink(engine: Database['engine'], queries: Queries, rand
     actor: actorNamed(user),
     action: link.user_id === null ? 'user.first-operator' : 'user.password-by-link',
     subject: userId,
-    merchantId: user.merchantId ?? undefined,
+    merchantId: user.merchantId,
     detail: { email: user.email, purpose: link.purpose },
   });
   return userId;

@@ -1,11 +1,10 @@
 // Changes of a user's own account: the password, one-time codes on and off.
-import type { Database } from '../../database/database.ts';
 import { nowMs } from '../../database/dialect.ts';
 import type { Role } from '../../http/viewer.ts';
 import { GatewayError, invalidRequest } from '../../kernel/error-codes.ts';
-import type { Random } from '../../kernel/random.ts';
 import { writeAudit } from '../audit.ts';
 import { checkPassword } from './passwords.ts';
+import type { PeopleDeps } from './people-deps.ts';
 import { endSessionsOf, insertSession, type NewSession } from './sessions.ts';
 import { proveAndHash, sessionOver } from './sign-in.ts';
 import { findStep, newTotpSecret, totpUri } from './totp.ts';
@@ -21,11 +20,8 @@ export interface Person {
   agent: string;
 }
 
-interface Deps {
-  database: Database;
-  random: Random;
+interface Deps extends Pick<PeopleDeps, 'database' | 'random' | 'requiresTotp'> {
   tries: Tries;
-  requiresTotp: boolean;
   /** Called after a commit that ended sessions. */
   changed(): void;
 }
@@ -39,8 +35,7 @@ export function createOwnAccount({ database, random, tries, requiresTotp, change
         await queries.updateTable('users').set({ password_hash: passwordHash }).where('id', '=', user.id).execute();
         await endSessionsOf(queries, user.id);
         await queries.deleteFrom('user_links').where('subject', '=', user.id).execute();
-        const merchantId = user.merchant_id ?? undefined;
-        await writeAudit(queries, { actor: person.actor, action: 'user.password', subject: user.id, merchantId });
+        await writeAudit(queries, { actor: person.actor, action: 'user.password', subject: user.id, merchantId: user.merchant_id });
         return insertSession(queries, random, user.id, person);
       });
       changed();
@@ -77,8 +72,7 @@ export function createOwnAccount({ database, random, tries, requiresTotp, change
           .executeTakeFirst();
         if (numUpdatedRows === 0n)
           throw new GatewayError('The_status_cannot_be_applied', 'Another secret was created in the meantime; begin again.');
-        const merchantId = user.merchant_id ?? undefined;
-        await writeAudit(queries, { actor: person.actor, action: 'user.totp-on', subject: user.id, merchantId });
+        await writeAudit(queries, { actor: person.actor, action: 'user.totp-on', subject: user.id, merchantId: user.merchant_id });
       });
       changed();
     },
@@ -96,8 +90,7 @@ export function createOwnAccount({ database, random, tries, requiresTotp, change
           .returning('merchant_id')
           .executeTakeFirst();
         if (!user) return;
-        const merchantId = user.merchant_id ?? undefined;
-        await writeAudit(queries, { actor: person.actor, action: 'user.totp-off', subject: person.userId, merchantId });
+        await writeAudit(queries, { actor: person.actor, action: 'user.totp-off', subject: person.userId, merchantId: user.merchant_id });
       });
     },
   };

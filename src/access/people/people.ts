@@ -1,33 +1,13 @@
 // The users of the cabinet: sign-in, sessions, users, one-time links, passwords and one-time codes.
 // Every change is one transaction with its audit entry. It takes effect at once here and within seconds on other instances.
-import type { Database } from '../../database/database.ts';
-import type { Cancel, Clock } from '../../kernel/clock.ts';
-import type { Logger } from '../../kernel/logger.ts';
-import type { Random } from '../../kernel/random.ts';
+import type { Cancel } from '../../kernel/clock.ts';
 import { createKnownBrowsers } from './known-browsers.ts';
 import { createOwnAccount } from './own-account.ts';
+import type { PeopleDeps } from './people-deps.ts';
 import { createSessionCalls } from './session-calls.ts';
 import { createSessionKeeper } from './session-keeper.ts';
-import { createTries, type WrongTry } from './tries.ts';
+import { createTries } from './tries.ts';
 import { createUserCalls } from './user-calls.ts';
-
-export interface PeopleDeps {
-  database: Database;
-  clock: Clock;
-  random: Random;
-  logger: Logger;
-  isSandbox: boolean;
-  /** Users of one merchant. */
-  maxUsers: number;
-  /** {base_url}: the prefix of links. */
-  baseUrl: () => string;
-  /** A session ends after this long without use. */
-  sessionIdleMs: number;
-  /** Operators must set up one-time codes before anything else. */
-  requiresTotp: boolean;
-  /** A wrong password or code. */
-  onFailedLogin?: ((failed: WrongTry) => void) | undefined;
-}
 
 export type People = ReturnType<typeof createPeople>;
 

@@ -1,13 +1,13 @@
 // Signing in, the sandbox's sign-in button, confirming a session, and ending sessions.
 // A session begins and ends in one transaction with its audit entry. If the answer of a sign-in is lost, its session stays unused until it
 // expires. Ending an ended session changes nothing.
-import type { Database, Queries } from '../../database/database.ts';
+import type { Queries } from '../../database/database.ts';
 import type { Viewer } from '../../http/viewer.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Random } from '../../kernel/random.ts';
 import { writeAudit } from '../audit.ts';
 import type { Person } from './own-account.ts';
+import type { PeopleDeps } from './people-deps.ts';
 import type { SessionKeeper } from './session-keeper.ts';
 import {
   confirmationMs,
@@ -25,14 +25,9 @@ import { findUser, insertRow, readEmail } from './users.ts';
 
 const sandboxEmail = 'sandbox@tillgate.invalid';
 
-interface Deps {
-  database: Database;
-  clock: Clock;
-  random: Random;
+interface Deps extends Pick<PeopleDeps, 'database' | 'clock' | 'random' | 'isSandbox' | 'sessionIdleMs'> {
   tries: Tries;
   keeper: SessionKeeper;
-  isSandbox: boolean;
-  sessionIdleMs: number;
 }
 
 export function createSessionCalls(deps: Deps) {

@@ -1,12 +1,11 @@
 // The user of a session cookie, cached for seconds, and the event streams that end with the session.
 // A change takes effect at once here, and on other instances by a wake-up, or after five seconds if that was lost.
-import type { Database } from '../../database/database.ts';
 import type { Role, Viewer } from '../../http/viewer.ts';
 import { ByOwner } from '../../kernel/by-owner.ts';
-import type { Cancel, Clock } from '../../kernel/clock.ts';
-import type { Logger } from '../../kernel/logger.ts';
+import type { Cancel } from '../../kernel/clock.ts';
 import { hashSecret } from '../secrets.ts';
 import { createShortLivedCache } from '../short-lived-cache.ts';
+import type { PeopleDeps } from './people-deps.ts';
 import { findSession, openSessions, touchSession } from './sessions.ts';
 
 const wakeTopic = 'sessions';
@@ -18,17 +17,7 @@ const batch = 500;
 
 export type SessionKeeper = ReturnType<typeof createSessionKeeper>;
 
-interface Deps {
-  database: Database;
-  clock: Clock;
-  logger: Logger;
-  /** Only a sandbox accepts the sandbox's user. */
-  isSandbox: boolean;
-  /** A session ends after this long without use. */
-  sessionIdleMs: number;
-  /** Operators must set up one-time codes before anything else. */
-  requiresTotp: boolean;
-}
+type Deps = Pick<PeopleDeps, 'database' | 'clock' | 'logger' | 'isSandbox' | 'sessionIdleMs' | 'requiresTotp'>;
 
 interface Known {
   viewer: Viewer;

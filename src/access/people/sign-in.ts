@@ -88,7 +88,7 @@ export async function signIn({ database, random, tries }: Deps, request: SignInR
         actor: actorNamed(current),
         action: 'session.start',
         subject: current.id,
-        merchantId: current.merchant_id ?? undefined,
+        merchantId: current.merchant_id,
         detail: { sessionId: session.id, address: origin.address },
       });
       return { is: 'right', result: { userId: current.id, session } };
@@ -168,7 +168,7 @@ export function confirmSession(deps: Deps, who: { userId: string; sessionId: str
       actor: actorNamed(user),
       action: 'session.confirm',
       subject: user.id,
-      merchantId: user.merchant_id ?? undefined,
+      merchantId: user.merchant_id,
       detail: { sessionId: session.id, address: who.address },
     });
     return session;

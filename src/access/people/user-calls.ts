@@ -17,6 +17,7 @@ import {
   useLink,
 } from './links.ts';
 import { checkPassword, hashPassword } from './passwords.ts';
+import type { PeopleDeps } from './people-deps.ts';
 import { requireRank } from './ranks.ts';
 import { insertSession, type Origin } from './sessions.ts';
 import type { SignedIn } from './sign-in.ts';
@@ -44,15 +45,8 @@ interface Link {
   expiresAtMs: number;
 }
 
-interface Deps {
-  database: Database;
-  random: Random;
+interface Deps extends Pick<PeopleDeps, 'database' | 'random' | 'isSandbox' | 'maxUsers' | 'baseUrl'> {
   tries: Tries;
-  isSandbox: boolean;
-  /** Users of one merchant. */
-  maxUsers: number;
-  /** {base_url}: the prefix of links. */
-  baseUrl: () => string;
   /** Called after a commit that changed who may sign in. */
   changed(): void;
 }

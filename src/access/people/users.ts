@@ -190,7 +190,7 @@ export async function insertUser(deps: UserDeps, random: Random, wanted: NewUser
     actor: viewer.actor,
     action: 'user.create',
     subject: id,
-    merchantId: merchantId ?? undefined,
+    merchantId,
     detail: { email, role, merchantId },
   });
   return id;
@@ -328,7 +328,7 @@ export async function changeUser(deps: UserDeps, id: string, change: UserChange)
     actor: viewer.actor,
     action: 'user.change',
     subject: id,
-    merchantId: standing.merchantId ?? user.merchant_id ?? undefined,
+    merchantId: standing.merchantId ?? user.merchant_id,
     detail: { email: user.email, name, ...standing, isActive, ...(change.totp === false ? { totp: false } : {}) },
   });
   return { needsLink: isRaised && isActive };
@@ -346,7 +346,7 @@ export async function deleteUser(engine: Database['engine'], queries: Queries, v
     actor: viewer.actor,
     action: 'user.delete',
     subject: id,
-    merchantId: user.merchant_id ?? undefined,
+    merchantId: user.merchant_id,
     detail: { email: user.email, role: user.role },
   });
 }
