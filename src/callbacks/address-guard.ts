@@ -9,21 +9,17 @@ import { createNameLookup, type LookupAll } from './name-lookup.ts';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-export interface AddressGuard {
-  /** Why an address must not be dialled; undefined: it may. */
-  refusal(address: string): string | undefined;
-  /** For net.connect: resolves a name and returns only addresses that may be dialled. */
-  readonly lookup: LookupFunction;
-}
+export type AddressGuard = ReturnType<typeof createAddressGuard>;
 
 export class AddressRefused extends Error {
   readonly code = 'ADDRESS_REFUSED';
 }
 
-export function createAddressGuard(options: { clock: Clock; allow: readonly string[]; lookup?: LookupAll }): AddressGuard {
+export function createAddressGuard(options: { clock: Clock; allow: readonly string[]; lookup?: LookupAll }) {
   const allowed = options.allow.map(parseRange);
   const resolve = sharedLookup(options.lookup ?? createNameLookup({ clock: options.clock }));
 
+  /** Why an address must not be dialled; undefined: it may. */
   function refusal(text: string): string | undefined {
     const address = parseAddress(text);
     if (address === undefined) return `${text} is not an IP address`;
@@ -32,6 +28,7 @@ export function createAddressGuard(options: { clock: Clock; allow: readonly stri
     return range === 'public' ? undefined : `the address ${address.toString()} is not public (${range})`;
   }
 
+  /** For net.connect: resolves a name and returns only addresses that may be dialled. */
   const lookup: LookupFunction = (hostname, lookupOptions, done) => {
     resolve(hostname, (error, found) => {
       if (error) return done(error, '');

@@ -13,13 +13,17 @@ import { createRecorder, type Recorder } from './recorder.ts';
 import type { AttemptResult, Send } from './sender.ts';
 import type { ClaimedCallback } from './store.ts';
 
-interface Deps {
+export interface SendingDeps {
   database: Database;
   clock: Clock;
   logger: Logger;
   instanceId: string;
+  /** Delays before the retries; the first attempt is at once [D25]. */
   delaysS: readonly number[];
   send: Send;
+}
+
+interface Deps extends SendingDeps {
   hosts: Hosts;
   /** How long after its claim an attempt may begin. */
   startWithinMs: number;

@@ -3,24 +3,14 @@
 // A wake-up after a commit names the hosts to claim for. The worker scans all hosts only if it cannot know them: at the start, when the
 // next retry or another instance's lease falls due, when another instance has written, and periodically. If there is too much work, it
 // wakes the other instances.
-import type { Database } from '../database/database.ts';
-import type { Cancel, Clock } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
+import type { Cancel } from '../kernel/clock.ts';
 import type { Outcome } from './attempt-records.ts';
-import { Attempts } from './attempts.ts';
+import { Attempts, type SendingDeps } from './attempts.ts';
 import { Hosts, shares } from './hosts.ts';
 import type { Addressee } from './outbox.ts';
-import type { Send } from './sender.ts';
 import { claimDue, readHosts, releaseLeases, releaseLeasesOfDead } from './store.ts';
 
-export interface WorkerDeps {
-  database: Database;
-  clock: Clock;
-  logger: Logger;
-  instanceId: string;
-  /** Delays before the retries; the first attempt is at once [D25]. */
-  delaysS: readonly number[];
-  send: Send;
+export interface WorkerDeps extends SendingDeps {
   limits: WorkerLimits;
 }
 

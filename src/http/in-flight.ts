@@ -2,11 +2,7 @@
 // the payment that it asked for. Used for the overload bound, the request log and a graceful stop.
 import type { Clock } from '../kernel/clock.ts';
 
-export interface Flight {
-  workStarted(): void;
-  workEnded(): void;
-  responseClosed(): void;
-}
+export type Flight = ReturnType<ReturnType<typeof createInFlight>['begin']>;
 
 export function createInFlight(clock: Clock) {
   let count = 0;
@@ -16,7 +12,7 @@ export function createInFlight(clock: Clock) {
     get count() {
       return count;
     },
-    begin(onOver: () => void): Flight {
+    begin(onOver: () => void) {
       count += 1;
       let isWorking = false;
       let isClosed = false;
@@ -29,14 +25,14 @@ export function createInFlight(clock: Clock) {
         if (count === 0) for (const wake of waiting) wake();
       };
       return {
-        workStarted() {
+        workStarted(): void {
           isWorking = true;
         },
-        workEnded() {
+        workEnded(): void {
           isWorking = false;
           check();
         },
-        responseClosed() {
+        responseClosed(): void {
           isClosed = true;
           check();
         },

@@ -10,9 +10,10 @@ export interface Reading {
 
 export interface Metrics {
   observeRequest(method: string, route: string, errorCode: number | undefined, durationMs: number): void;
-  /** A value read at each scrape: one number, or one per combination of labels. */
+  /** A value read at each scrape. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void;
-  gauge(name: string, help: string, labels: readonly string[], read: () => Reading[] | Promise<Reading[]>): void;
+  /** One value per combination of labels. */
+  gauges(name: string, help: string, labels: readonly string[], read: () => Reading[] | Promise<Reading[]>): void;
   /** The same for a value that only grows while the process runs; its name ends in `_total`. */
   counter(name: string, help: string, labels: readonly string[], read: () => Reading[]): void;
   text(): Promise<string>;
@@ -37,35 +38,28 @@ export function createMetrics(): Metrics {
   // The process collectors monitor the event loop constantly, so they start with the first scrape, not in every test.
   let isWatchingProcess = false;
 
-  function gauge(
-    name: string,
-    help: string,
-    labelsOrRead: readonly string[] | (() => number | Promise<number>),
-    readMany?: () => Reading[] | Promise<Reading[]>,
-  ): void {
-    const read = async (): Promise<Reading[]> =>
-      typeof labelsOrRead === 'function' ? [{ labels: {}, value: await labelsOrRead() }] : ((await readMany?.()) ?? []);
-    const labelNames = typeof labelsOrRead === 'function' ? [] : [...labelsOrRead];
+  const gauges: Metrics['gauges'] = (name, help, labelNames, read) => {
     new Gauge({
       name,
       help,
-      labelNames,
+      labelNames: [...labelNames],
       registers: [registry],
       async collect() {
-        const readings = await read().catch(() => undefined);
+        const readings = await Promise.try(read).catch(() => []);
         // `remove` deletes the value of a metric without labels; `reset` would set it to 0, which would be wrong.
         if (labelNames.length === 0) this.remove();
         else this.reset();
-        for (const { labels, value } of readings ?? []) this.set(labels, value);
+        for (const { labels, value } of readings) this.set(labels, value);
       },
     });
-  }
+  };
 
   return {
     observeRequest(method, route, errorCode, durationMs) {
       requests.observe({ method, route, error_code: errorCode === undefined ? '' : String(errorCode) }, durationMs / 1000);
     },
-    gauge,
+    gauge: (name, help, read) => gauges(name, help, [], async () => [{ labels: {}, value: await read() }]),
+    gauges,
     counter(name, help, labels, read) {
       new Counter({
         name,

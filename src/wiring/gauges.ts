@@ -34,7 +34,7 @@ export function addGauges(metrics: Metrics, { clock, database, callbacks, link, 
     return { waiting, callbacks: stats };
   });
   // Before the others: the queries of the scrape must not count as load.
-  metrics.gauge('tillgate_database_connections', 'Connections to the database by state.', ['state'], () =>
+  metrics.gauges('tillgate_database_connections', 'Connections to the database by state.', ['state'], () =>
     byLabel('state', { ...database.load() }),
   );
   addDatabaseGauges(metrics, read);
@@ -45,7 +45,7 @@ export function addGauges(metrics: Metrics, { clock, database, callbacks, link, 
   });
   metrics.gauge('tillgate_devices_live', 'Devices that are live on any channel.', () => link.stats().liveDevices);
   metrics.gauge('tillgate_link_waiting_calls', 'Calls that wait for a device.', () => link.stats().waitingCalls);
-  metrics.gauge('tillgate_link_connected', 'Whether the channel is connected.', ['channel'], () =>
+  metrics.gauges('tillgate_link_connected', 'Whether the channel is connected.', ['channel'], () =>
     Object.entries(link.stats().connected).map(([channel, isConnected]) => ({ labels: { channel }, value: isConnected ? 1 : 0 })),
   );
   metrics.counter('tillgate_link_dropped_messages_total', 'Messages of devices that were dropped, by reason.', ['reason'], () =>
@@ -56,7 +56,7 @@ export function addGauges(metrics: Metrics, { clock, database, callbacks, link, 
     { labels: {}, value: ledger.stats().contradictions },
   ]);
   const expiry = 'When the TLS certificate of this process expires, in seconds since 1970; absent without one.';
-  metrics.gauge('tillgate_certificate_expiry_timestamp_seconds', expiry, [], () =>
+  metrics.gauges('tillgate_certificate_expiry_timestamp_seconds', expiry, [], () =>
     certificate === undefined ? [] : [{ labels: {}, value: certificate.expiresAtMs / 1000 }],
   );
 }
@@ -72,7 +72,7 @@ function addDatabaseGauges(metrics: Metrics, read: () => Promise<DatabaseFigures
   metrics.gauge('tillgate_review_waiting', 'Commands that a person must decide.', async () => (await read()).waiting.review);
   metrics.gauge('tillgate_orphans_waiting', 'Refused payments that need a person.', async () => (await read()).waiting.orphans);
   metrics.gauge('tillgate_dead_callbacks_waiting', 'Dead callbacks that need a person.', async () => (await read()).waiting.deadCallbacks);
-  metrics.gauge('tillgate_callbacks', 'Callbacks by state.', ['state'], async () => {
+  metrics.gauges('tillgate_callbacks', 'Callbacks by state.', ['state'], async () => {
     const { pending, dead } = (await read()).callbacks;
     return byLabel('state', { pending, dead });
   });

@@ -195,7 +195,7 @@ describe('metrics', () => {
       if (isAway) throw new Error('away');
       return 3;
     });
-    metrics.gauge('g_many', 'Many.', ['state'], async () => readings);
+    metrics.gauges('g_many', 'Many.', ['state'], async () => readings);
     metrics.counter('c_total', 'Counted.', ['state'], () => readings);
     const told = async () => (await metrics.text()).split('\n').filter((line) => /^[gc]_/.test(line));
     expect(await told()).toEqual(['g_one 3', 'g_many{state="a"} 1', 'c_total{state="a"} 1']);

@@ -319,7 +319,7 @@ describe('health and metrics', () => {
   it('counts requests by route and errorCode, and includes the metrics of other rooms', async () => {
     const metrics = createMetrics();
     metrics.gauge('tillgate_pool', 'Connections.', () => 3);
-    metrics.gauge('tillgate_callbacks', 'Callbacks by state.', ['state'], async () => [{ labels: { state: 'dead' }, value: 2 }]);
+    metrics.gauges('tillgate_callbacks', 'Callbacks by state.', ['state'], async () => [{ labels: { state: 'dead' }, value: 2 }]);
     metrics.gauge('tillgate_broken', 'A source that is away.', () => {
       throw new Error('away');
     });
