@@ -86,8 +86,9 @@ export interface Resolved {
 }
 
 /**
- * An operator resolves a dispute as executed (done) or not executed (refused). Undefined: the command is not disputed. Some effects cannot
- * be undone: a number that another operation has now, a terminal that another command locks. In a transaction.
+ * An operator resolves a dispute as executed (done) or not executed (refused). Undefined: the command is not disputed, or its device has
+ * reported something else since it was read. Some effects cannot be undone: a number that another operation has now, a terminal that
+ * another command locks. In a transaction.
  */
 export async function resolve(
   engine: Database['engine'],
@@ -118,6 +119,7 @@ export async function resolve(
     })
     .where('id', '=', disputed.id)
     .where(disputedOnly)
+    .where(sql<SqlBool>`coalesce(contradiction, '') = ${disputed.contradiction ?? ''}`)
     .returning(commandColumns)
     .executeTakeFirst();
   if (!row) return undefined;

@@ -29,8 +29,10 @@ const disputed = (overrides: object = {}) =>
 async function resolve(
   id: string,
   state: 'done' | 'refused' = 'done',
+  meanwhile: (command: Command) => Promise<unknown> = async () => {},
 ): Promise<{ now: Command | undefined; documentOnLock: string | null }> {
   const command = (await findCommand(database.queries, id)) as Command;
+  await meanwhile(command);
   const resolution = { state, reason: 'In the list.', report: undefined, isPayment: command.name === 'Pay' } as const;
   const resolved = await database.transaction((queries) => disputeStore.resolve(database.engine, queries, command, resolution));
   const lock = await database.queries.selectFrom('device_locks').select('document_id').where('device_id', '=', deviceId).executeTakeFirst();
@@ -124,4 +126,21 @@ it('an operation that opens no document locks no terminal either', async () => {
   const { now, documentOnLock } = await resolve(await disputed({ name: 'MoneyOut' }));
   expect(now).toMatchObject({ state: 'done', documentState: null, bankDayClosedAtMs: null });
   expect(documentOnLock).toBeNull();
+});
+
+it('what an operator has read is not resolved if its device has said something else before the lock is had', async () => {
+  const id = await disputed({ contradiction: 'accepted', outcome: null });
+  const reported = {
+    contradiction: 'done 8',
+    outcome: 'done',
+    report: '{"operationId":"8"}',
+    operationId: '8',
+    why: 'It is done.',
+  } as const;
+  const { now, documentOnLock } = await resolve(id, 'done', (command) =>
+    database.transaction((queries) => disputeStore.dispute(database.engine, queries, command, reported)),
+  );
+  expect([now, documentOnLock]).toEqual([undefined, null]);
+  expect(await findCommand(database.queries, id)).toMatchObject({ state: 'disputed', operationId: '8', report: reported.report });
+  expect((await resolve(id)).now).toMatchObject({ state: 'done', operationId: '8', report: reported.report });
 });
