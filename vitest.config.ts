@@ -1,4 +1,4 @@
-// Tests run in child processes (worker threads and native handles are part of what is tested), four at a time, because many of them mostly
+// Tests run in child processes (worker threads and native handles are part of what is tested), five at a time, because many of them mostly
 // wait. A process runs one file after the other and keeps the modules: loading them anew doubled the processor time of quick files [D231].
 // Files that need real servers are named *.server.test.ts; `npm run test:embedded` leaves them out.
 import { configDefaults, defineConfig } from 'vitest/config';
@@ -30,7 +30,7 @@ export default defineConfig({
     ],
     pool: 'forks',
     sequence: { sequencer: Mixed },
-    maxWorkers: 4,
+    maxWorkers: 5,
     isolate: false,
     testTimeout: 20_000,
     hookTimeout: 60_000,
