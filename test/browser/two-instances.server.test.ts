@@ -2,15 +2,16 @@
 // continues at the other without missing events.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Servers, startServers } from '../faults/servers.ts';
-import { type GatewayProcess, patienceMs, startServeProcess } from '../support/gateway-process.ts';
+import { createDatabase } from '../support/create-database.ts';
+import { type GatewayProcess, patienceMs, serveSettings, startServeProcess } from '../support/gateway-process.ts';
+import { type MosquittoServer, startMosquitto } from '../support/servers/mosquitto.ts';
 import { createTill, type Till } from '../support/till.ts';
 import { heading, launchChromium, newPerson, open, signIn, watch } from './support/chromium.ts';
 import { type Front, startFront } from './support/front.ts';
 import { invitedBy } from './support/invited.ts';
 import { pages } from './support/pages.ts';
 
-let servers: Servers;
+let mosquitto: MosquittoServer;
 let gateways: GatewayProcess[];
 let front: Front;
 let browser: Browser;
@@ -22,10 +23,17 @@ let tills: Till[];
 const portOf = ({ baseUrl }: GatewayProcess) => Number(new URL(baseUrl).port);
 
 beforeAll(async () => {
-  servers = await startServers(2);
+  mosquitto = await startMosquitto();
+  // No device connects, so the servers of all tests will do.
+  const shared = {
+    TILLGATE_DATABASE_URL: await createDatabase(process.env['TILLGATE_TEST_POSTGRES_URL'] ?? ''),
+    TILLGATE_MQTT_URL: mosquitto.url,
+    TILLGATE_QUEUE_URL: process.env['TILLGATE_TEST_RABBITMQ_URL'] ?? '',
+    TILLGATE_BROKER_TOKEN: 'the-token-of-the-test-broker',
+  };
   gateways = [];
   // One after the other: the first one migrates the database.
-  for (const settings of servers.settings) gateways.push(await startServeProcess(settings));
+  for (let count = 0; count < 2; count += 1) gateways.push(await startServeProcess(await serveSettings(shared)));
   const [first, second] = gateways;
   if (!first || !second) throw new Error('There are not two gateways.');
   const admin = createTill({ baseUrl: first.baseUrl, adminToken: first.adminToken, apiKey: '' });
@@ -43,7 +51,7 @@ afterAll(async () => {
   await browser?.close();
   await front?.stop();
   await Promise.all((gateways ?? []).map((gateway) => gateway.kill9()));
-  await servers?.stop();
+  await mosquitto?.stop();
 });
 
 async function createInvoice(at: number, price: number): Promise<string> {

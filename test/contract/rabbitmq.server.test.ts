@@ -1,7 +1,7 @@
 // A real RabbitMQ with the configuration that the project ships, asking broker-auth over HTTP: its queue and its MQTT plugin keep the channel's contract.
 import { connect } from 'amqplib';
 import { connectAsync } from 'mqtt';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { createRabbitmqConnections } from '../../src/link/brokers/rabbitmq-connections.ts';
 import { MqttChannel } from '../../src/link/channels/mqtt/mqtt.ts';
@@ -12,6 +12,7 @@ import { intrudeOverAmqp } from './amqp-intruder.ts';
 import { type AskedRabbitmq, startAskedRabbitmq } from './asked-rabbitmq.ts';
 import { answerTo, channelContract, command, deviceA, deviceB, gatewayId } from './channel.ts';
 import { intrudeOverMqtt } from './mqtt-intruder.ts';
+import { loginsContract } from './rabbitmq-logins.ts';
 import { createRecorder } from './recorder.ts';
 import { connectAmqpDevice, connectMqttDevice, mqttOptions } from './test-device.ts';
 
@@ -22,6 +23,9 @@ beforeAll(async () => {
 }, 90_000);
 
 afterAll(() => server?.stop());
+
+// First, before the broker remembers any answer.
+describe('a login', () => loginsContract(() => server));
 
 const shared = { gatewayId, clock: systemClock, random: systemRandom, logger: quietLogger };
 const host = () => `127.0.0.1:${server.port}`;
