@@ -12,6 +12,7 @@ import { intrudeOverAmqp } from './amqp-intruder.ts';
 import { type AskedRabbitmq, startAskedRabbitmq } from './asked-rabbitmq.ts';
 import { answerTo, channelContract, command, deviceA, deviceB, gatewayId } from './channel.ts';
 import { intrudeOverMqtt } from './mqtt-intruder.ts';
+import { detoursContract } from './rabbitmq-detours.ts';
 import { loginsContract } from './rabbitmq-logins.ts';
 import { createRecorder } from './recorder.ts';
 import { connectAmqpDevice, connectMqttDevice, mqttOptions } from './test-device.ts';
@@ -26,6 +27,7 @@ afterAll(() => server?.stop());
 
 // First, before the broker remembers any answer.
 describe('a login', () => loginsContract(() => server));
+describe('a device that tries detours', () => detoursContract(() => server));
 
 const shared = { gatewayId, clock: systemClock, random: systemRandom, logger: quietLogger };
 const host = () => `127.0.0.1:${server.port}`;

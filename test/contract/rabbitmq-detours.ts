@@ -1,14 +1,14 @@
 // What RabbitMQ does not ask about: where a message goes beside its routing key (CC, BCC, dead letters, bindings of exchanges). Device A tries
 // each of these ways towards device B, on a real RabbitMQ with the shipped configuration: B gets no command, nobody hears A under B's name.
 import { connect } from 'amqplib';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { MqttChannel } from '../../src/link/channels/mqtt/mqtt.ts';
 import { RabbitmqChannel } from '../../src/link/channels/queue/rabbitmq.ts';
 import { mqttTopics, queueNames } from '../../src/link/protocol.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { type Attempt, expectRefusal, ownQueue, tryAsDeviceA } from './amqp-intruder.ts';
-import { type AskedRabbitmq, startAskedRabbitmq } from './asked-rabbitmq.ts';
+import type { AskedRabbitmq } from './asked-rabbitmq.ts';
 import { answerTo, command, deviceA, deviceB, gatewayId } from './channel.ts';
 import { foreignTopics } from './mqtt-intruder.ts';
 import { createRecorder, type Recorder } from './recorder.ts';
@@ -24,12 +24,6 @@ let server: AskedRabbitmq;
 const host = () => `127.0.0.1:${server.port}`;
 const mqttUrl = () => `mqtt://127.0.0.1:${server.mqttPort}`;
 
-beforeAll(async () => {
-  server = await startAskedRabbitmq();
-}, 90_000);
-
-afterAll(() => server?.stop());
-
 interface Stage {
   queue: RabbitmqChannel;
   mqtt: MqttChannel;
@@ -39,7 +33,7 @@ interface Stage {
 let stage: Stage;
 let close: () => Promise<void>;
 
-beforeEach(async () => {
+async function openStage(): Promise<void> {
   const shared = { gatewayId, clock: systemClock, random: systemRandom, logger: quietLogger };
   const channels = {
     queue: new RabbitmqChannel({ url: server.url, ...shared }),
@@ -57,9 +51,7 @@ beforeEach(async () => {
     for (const victim of Object.values(victims)) await victim.close();
     for (const channel of Object.values(channels)) await channel.stop();
   };
-});
-
-afterEach(() => close());
+}
 
 /** After a command and an answer of B's own on either channel: whatever was sent before would have come before them. */
 async function expectNothingForgedForB(): Promise<void> {
@@ -107,62 +99,70 @@ const refused: [string, Attempt][] = [
   ],
 ];
 
-it('refuses every way over the exchanges and queues of others and of MQTT', async () => {
-  for (const [what, attempt] of refused) await expectRefusal(host(), what, attempt);
-  await expectNothingForgedForB();
-});
+export function detoursContract(running: () => AskedRabbitmq): void {
+  beforeAll(() => {
+    server = running();
+  });
+  beforeEach(openStage);
+  afterEach(() => close());
 
-it('takes no AMQP client for an MQTT client because it says so, nor because the same device is connected by MQTT', async () => {
-  const byMqtt = await connectMqttDevice(mqttUrl(), deviceA);
-  // RabbitMQ remembers each yes that this connection gets.
-  byMqtt.presence({ v: 1, device: deviceA.deviceId, online: true, clock: new Date().toISOString() });
-  await stage.heard.mqtt.until(({ what }) => what === 'presence', 'the presence of A');
-  const properties = { client_id: deviceA.deviceId, variable_map: { client_id: deviceA.deviceId }, product: 'MQTT client' };
-  for (const [what, attempt] of refused) await expectRefusal(host(), what, attempt, properties);
-  const about = (path: string) => server.asked.filter((entry) => entry.path === path && entry.question['username'] === deviceA.deviceId);
-  expect(about('resource').some(({ question }) => question['client_id'] === deviceA.deviceId)).toBe(true);
-  expect(about('topic').some(({ question }) => question['variable_map.client_id'] === deviceA.deviceId)).toBe(true);
-  await byMqtt.close();
-  await expectNothingForgedForB();
-});
+  it('refuses every way over the exchanges and queues of others and of MQTT', async () => {
+    for (const [what, attempt] of refused) await expectRefusal(host(), what, attempt);
+    await expectNothingForgedForB();
+  });
 
-it.each(['CC', 'BCC'])('an answer with a %s to the addresses of another is received under its own name alone', async (header) => {
-  const addresses = [answerKey(deviceB.deviceId, gatewayId), answerKey(deviceB.deviceId, otherGatewayId), presenceKey(deviceB.deviceId)];
-  const honest = answerTo(command(), deviceA.deviceId);
-  const { queue, otherQueue } = stage.heard;
-  await tryAsDeviceA(host(), async (channel) => {
-    for (const content of [answerTo(command(), deviceB.deviceId), honest]) {
-      channel.publish(answersExchange, answerKey(deviceA.deviceId, gatewayId), Buffer.from(JSON.stringify(content)), {
-        userId: deviceA.deviceId,
-        [header]: addresses,
+  it('takes no AMQP client for an MQTT client because it says so, nor because the same device is connected by MQTT', async () => {
+    const byMqtt = await connectMqttDevice(mqttUrl(), deviceA);
+    // RabbitMQ remembers each yes that this connection gets.
+    byMqtt.presence({ v: 1, device: deviceA.deviceId, online: true, clock: new Date().toISOString() });
+    await stage.heard.mqtt.until(({ what }) => what === 'presence', 'the presence of A');
+    const properties = { client_id: deviceA.deviceId, variable_map: { client_id: deviceA.deviceId }, product: 'MQTT client' };
+    for (const [what, attempt] of refused) await expectRefusal(host(), what, attempt, properties);
+    const about = (path: string) => server.asked.filter((entry) => entry.path === path && entry.question['username'] === deviceA.deviceId);
+    expect(about('resource').some(({ question }) => question['client_id'] === deviceA.deviceId)).toBe(true);
+    expect(about('topic').some(({ question }) => question['variable_map.client_id'] === deviceA.deviceId)).toBe(true);
+    await byMqtt.close();
+    await expectNothingForgedForB();
+  });
+
+  it.each(['CC', 'BCC'])('an answer with a %s to the addresses of another is received under its own name alone', async (header) => {
+    const addresses = [answerKey(deviceB.deviceId, gatewayId), answerKey(deviceB.deviceId, otherGatewayId), presenceKey(deviceB.deviceId)];
+    const honest = answerTo(command(), deviceA.deviceId);
+    const { queue, otherQueue } = stage.heard;
+    await tryAsDeviceA(host(), async (channel) => {
+      for (const content of [answerTo(command(), deviceB.deviceId), honest]) {
+        channel.publish(answersExchange, answerKey(deviceA.deviceId, gatewayId), Buffer.from(JSON.stringify(content)), {
+          userId: deviceA.deviceId,
+          [header]: addresses,
+        });
+      }
+    });
+    await queue.until((told) => told.what === 'answer' && told.answer.id === honest.id, 'its own answer');
+    // The other gateway has two copies of each: as an answer and as a presence, and neither is one.
+    await expect.poll(() => otherQueue.told.filter(({ what }) => what === 'dropped')).toHaveLength(4);
+    expect(otherQueue.told.filter(({ what }) => what === 'answer' || what === 'presence')).toEqual([]);
+    await expectNothingForgedForB();
+  });
+
+  it('what was sent to a device and dies in its queue is no device’s answer, whatever address it goes on to', async () => {
+    const { queue } = stage.heard;
+    for (const key of [answerKey(deviceB.deviceId, gatewayId), presenceKey(deviceB.deviceId)]) {
+      const since = queue.told.length;
+      await tryAsDeviceA(host(), async (channel) => {
+        await deadLetters(answersExchange, key)(channel);
+        await stage.queue.send(deviceA.deviceId, command({ name: 'Report' }), 5_000);
+        expect(await queue.until(({ what }) => what === 'dropped', 'dropped', since)).toMatchObject({ reason: 'unknown-sender' });
       });
     }
+    await expectNothingForgedForB();
   });
-  await queue.until((told) => told.what === 'answer' && told.answer.id === honest.id, 'its own answer');
-  // The other gateway has two copies of each: as an answer and as a presence, and neither is one.
-  await expect.poll(() => otherQueue.told.filter(({ what }) => what === 'dropped')).toHaveLength(4);
-  expect(otherQueue.told.filter(({ what }) => what === 'answer' || what === 'presence')).toEqual([]);
-  await expectNothingForgedForB();
-});
 
-it('what was sent to a device and dies in its queue is no device’s answer, whatever address it goes on to', async () => {
-  const { queue } = stage.heard;
-  for (const key of [answerKey(deviceB.deviceId, gatewayId), presenceKey(deviceB.deviceId)]) {
-    const since = queue.told.length;
-    await tryAsDeviceA(host(), async (channel) => {
-      await deadLetters(answersExchange, key)(channel);
-      await stage.queue.send(deviceA.deviceId, command({ name: 'Report' }), 5_000);
-      expect(await queue.until(({ what }) => what === 'dropped', 'dropped', since)).toMatchObject({ reason: 'unknown-sender' });
-    });
-  }
-  await expectNothingForgedForB();
-});
-
-it('is no user of the management API, with which it could make policies', async () => {
-  const { origin } = new URL(server.apiUrl);
-  const authorization = `Basic ${Buffer.from(`${deviceA.deviceId}:${deviceA.secret}`).toString('base64')}`;
-  for (const path of ['whoami', 'queues', 'policies']) {
-    expect((await fetch(`${origin}/api/${path}`, { headers: { authorization } })).status, path).toBe(401);
-  }
-  await expect(connect(`amqp://${deviceA.deviceId}:${deviceA.secret}@${host()}/elsewhere`)).rejects.toThrow();
-});
+  it('is no user of the management API, with which it could make policies', async () => {
+    const { origin } = new URL(server.apiUrl);
+    const authorization = `Basic ${Buffer.from(`${deviceA.deviceId}:${deviceA.secret}`).toString('base64')}`;
+    for (const path of ['whoami', 'queues', 'policies']) {
+      expect((await fetch(`${origin}/api/${path}`, { headers: { authorization } })).status, path).toBe(401);
+    }
+    await expect(connect(`amqp://${deviceA.deviceId}:${deviceA.secret}@${host()}/elsewhere`)).rejects.toThrow();
+  });
+}
