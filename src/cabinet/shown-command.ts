@@ -3,8 +3,8 @@
 import { Type } from 'typebox';
 import { named } from '../http/schemas.ts';
 import { isoTime } from '../kernel/moments.ts';
-import { baniToLei } from '../kernel/money.ts';
 import { exampleIds, exampleTime, moment } from './shared-schemas.ts';
+import { shownFields } from './shown-row.ts';
 import type { ListedCommand } from './views/lists/commands-list.ts';
 import { erpStates, receiptStates } from './views/lists/sale-columns.ts';
 import { shownStates } from './views/shown-state.ts';
@@ -60,30 +60,14 @@ export const exampleListed = {
 };
 
 export function shownCommand(command: ListedCommand) {
-  const { reviewSinceMs, reviewReason } = command;
-  return {
-    id: command.id,
-    name: command.name,
-    state: command.state,
-    shownState: command.shownState,
-    at: isoTime(command.issuedAtMs),
-    amount: command.amountBani === null ? undefined : baniToLei(command.amountBani),
-    refunded: command.refundedBani > 0 ? baniToLei(command.refundedBani) : undefined,
-    documentNr: command.documentNr ?? undefined,
-    operationId: command.operationId ?? undefined,
-    rrn: command.rrn ?? undefined,
-    receiptUid: command.receiptUid ?? undefined,
-    receiptNumber: command.receiptId ?? undefined,
-    targetId: command.targetId ?? undefined,
-    deviceId: command.deviceId,
-    deviceName: command.deviceName,
-    shop: command.shop ?? undefined,
-    bank: command.bank ?? undefined,
-    merchantId: command.merchantId,
-    merchantName: command.merchantName,
-    durationMs: command.settledAtMs === null ? undefined : command.settledAtMs - command.issuedAtMs,
-    documentState: command.documentState ?? undefined,
-    settledBy: command.settledBy ?? undefined,
+  const { issuedAtMs, settledAtMs, refundedBani, receiptId, reviewSinceMs, reviewReason } = command;
+  const row = {
+    ...command,
+    atMs: issuedAtMs,
+    refundedBani: refundedBani > 0 ? refundedBani : undefined,
+    receiptNumber: receiptId,
+    durationMs: settledAtMs === null ? undefined : settledAtMs - issuedAtMs,
     review: reviewSinceMs === null ? undefined : { since: isoTime(reviewSinceMs), reason: reviewReason ?? '' },
   };
+  return shownFields(row, listedCommandFields);
 }

@@ -30,3 +30,12 @@ export function shownRow<Row extends object>(row: Row): Shown<Row> {
   });
   return Object.fromEntries(fields) as Shown<Row>;
 }
+
+/** Only the fields of the schema: for rows that have others, too. */
+export function shownFields<Row extends object, Name extends string>(
+  row: Row,
+  schema: Record<Name, unknown>,
+): Pick<Shown<Row>, Name & keyof Shown<Row>> {
+  const fields = Object.entries(shownRow(row)).filter(([name]) => Object.hasOwn(schema, name));
+  return Object.fromEntries(fields) as Pick<Shown<Row>, Name & keyof Shown<Row>>;
+}

@@ -10,6 +10,7 @@ import { addRoute } from '../add-route.ts';
 import type { CabinetDeps } from '../deps.ts';
 import { merchantField, scopeOfView, textShown } from '../list-fields.ts';
 import { exampleIds, exampleTime, listOf, moment } from '../shared-schemas.ts';
+import { shownRow } from '../shown-row.ts';
 import { type Attention, readAttention } from '../views/figures/attention.ts';
 import { attentionKinds } from '../views/figures/attention-kinds.ts';
 import type { Mismatches } from '../views/figures/mismatches.ts';
@@ -84,11 +85,7 @@ export function registerAttentionRoutes(app: RouteApp, { database, clock, mismat
     handle: async (request) => {
       const found = await readAttention(database.queries, scopeOfView(request, request.query.merchantId), clock.now(), mismatches);
       return {
-        items: found.items.map(({ sinceMs, amountBani, saleKey: _saleKey, ...item }) => ({
-          ...item,
-          since: isoTime(sinceMs),
-          amount: amountBani === null ? undefined : baniToLei(amountBani),
-        })),
+        items: found.items.map(({ sinceMs, saleKey: _saleKey, ...item }) => ({ ...shownRow(item), since: isoTime(sinceMs) })),
         counts: found.counts,
         sums: inLei(found.sumsBani),
         sales: salesInLei(found.sales),

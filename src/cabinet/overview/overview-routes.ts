@@ -9,6 +9,7 @@ import { addRoute } from '../add-route.ts';
 import type { CabinetDeps } from '../deps.ts';
 import { merchantField, scopeOfView } from '../list-fields.ts';
 import { exampleTime, listOf, mapOf, moment } from '../shared-schemas.ts';
+import { shownRow } from '../shown-row.ts';
 import type { Mismatches } from '../views/figures/mismatches.ts';
 import { createOverviewBook, type Overview } from '../views/figures/overview.ts';
 import { isZone } from '../views/figures/period.ts';
@@ -73,24 +74,17 @@ export function registerOverviewRoutes(
   const book = createOverviewBook(mismatches);
 
   function shown({ fromMs, toMs, hours, devices, callbacks, attention, ...others }: Overview) {
-    const { nextAttemptAtMs, ...counts } = callbacks;
-    const { sumsBani, sales, oldestSinceMs, ...needs } = attention;
+    const { sales, oldestSinceMs, sumsBani, ...needs } = attention;
     return {
       from: isoTime(fromMs),
       to: isoTime(toMs),
       ...others,
-      hours: hours.map(({ atMs, ...hour }) => ({ at: isoTime(atMs), ...hour })),
-      devices: devices.map(({ lastSeenAtMs, bank, shop, ...device }) => {
+      hours: hours.map(shownRow),
+      devices: devices.map(({ lastSeenAtMs, ...device }) => {
         const seen = link.presence.of(device.id);
-        return {
-          ...device,
-          bank: bank ?? undefined,
-          shop: shop ?? undefined,
-          liveOn: seen?.liveOn ?? [],
-          lastSeenAt: isoTime(seen?.lastSeenAtMs || lastSeenAtMs),
-        };
+        return { ...shownRow(device), liveOn: seen?.liveOn ?? [], lastSeenAt: isoTime(seen?.lastSeenAtMs || lastSeenAtMs) };
       }),
-      callbacks: { ...counts, nextAttemptAt: isoTime(nextAttemptAtMs) },
+      callbacks: shownRow(callbacks),
       attention: { ...needs, sums: inLei(sumsBani), sales: salesInLei(sales), oldestSince: isoTime(oldestSinceMs) },
     };
   }

@@ -2,7 +2,6 @@
 
 import { Type } from 'typebox';
 import { writeAudit } from '../../access/audit.ts';
-import type { Callbacks } from '../../callbacks/callbacks.ts';
 import { findCallback, type ListedCallback, listAttemptsOf, resendCallback, resendDeadCallbacks } from '../../callbacks/delivery-log.ts';
 import { dateTimeField, readUuid, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';

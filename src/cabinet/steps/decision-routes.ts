@@ -7,12 +7,12 @@ import { textField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { isoTime } from '../../kernel/moments.ts';
-import { baniToLei } from '../../kernel/money.ts';
 import type { Command } from '../../ledger/command.ts';
 import { addRoute } from '../add-route.ts';
 import type { CabinetDeps } from '../deps.ts';
 import { scopeOf } from '../own-rows.ts';
 import { defaultPage, exampleIds, exampleTime, listOf, merchantQuery, moment, pageFields } from '../shared-schemas.ts';
+import { shownFields } from '../shown-row.ts';
 import { starredJson } from '../views/sale/starred.ts';
 
 const commandFields = {
@@ -49,27 +49,9 @@ const exampleCommand = {
 };
 const reasonField = textField('Reason; stored with the command and in the audit log.', 500);
 
-function shown(command: Command) {
-  return {
-    id: command.id,
-    merchantId: command.merchantId,
-    deviceId: command.deviceId,
-    name: command.name,
-    state: command.state,
-    amount: command.amountBani === null ? undefined : baniToLei(command.amountBani),
-    documentNr: command.documentNr ?? undefined,
-    operationId: command.operationId ?? undefined,
-    receiptUid: command.receiptUid ?? undefined,
-    issuedAt: isoTime(command.issuedAtMs),
-    settledAt: isoTime(command.settledAtMs ?? undefined),
-    settledBy: command.settledBy ?? undefined,
-    reason: command.reason ?? undefined,
-    report: command.report === null ? undefined : starredJson(command.report),
-    documentState: command.documentState ?? undefined,
-    reviewSince: command.reviewedAtMs === null ? isoTime(command.reviewSinceMs ?? undefined) : undefined,
-    reviewReason: command.reviewedAtMs === null ? (command.reviewReason ?? undefined) : undefined,
-    removedAt: isoTime(command.removedAtMs ?? undefined),
-  };
+function shown({ reviewSinceMs, reviewReason, report, ...command }: Command) {
+  const review = command.reviewedAtMs === null ? { reviewSince: isoTime(reviewSinceMs), reviewReason } : {};
+  return shownFields({ ...command, ...review, report: report === null ? null : starredJson(report) }, commandFields);
 }
 
 export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: CabinetDeps): void {
