@@ -3,6 +3,7 @@
 // Refunds are compared separately, in three books: a register of this protocol prints no receipt for a refund.
 import type { BooksView } from '../cabinet/playground/view-schema.ts';
 import type { Queries } from '../database/database.ts';
+import { isoTime } from '../kernel/moments.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import { operationNamed } from '../kernel/operations.ts';
 import type { VirtualDevice } from '../virtual/devices/virtual-device.ts';
@@ -157,7 +158,7 @@ function bookView(entries: readonly Entry[]): BooksView['bank'] {
     sum: baniToLei(sumOf(charges)),
     count: charges.length,
     refunds: { sum: baniToLei(sumOf(refunds)), count: refunds.length },
-    ...(last === undefined ? {} : { last: { amount: baniToLei(last.amountBani), text: last.text, at: new Date(last.atMs).toISOString() } }),
+    last: last && { amount: baniToLei(last.amountBani), text: last.text, at: isoTime(last.atMs) },
   };
 }
 

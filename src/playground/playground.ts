@@ -95,22 +95,21 @@ export async function startPlayground(deps: PlaygroundDeps): Promise<Playground>
     async read() {
       const { items, totalBani } = till.basket();
       const last = book.last();
-      const invoice = qrSale.view();
       // Copied before the books are read: a story that ends in between would be shown with the books of a running sale.
       const story = structuredClone(stories.view());
       return {
         devices: await shop.views(),
         till: {
           sale: { items: itemViews(items), total: baniToLei(totalBani) },
-          ...(last === undefined ? {} : { lastSale: saleView(last) }),
-          ...(invoice === undefined ? {} : { invoice }),
+          lastSale: last && saleView(last),
+          invoice: qrSale.view(),
         },
         calls: calls.views(),
         callbacks: sink.views(),
         erp: { isDown: sink.isDown },
         wire: ether.wire.messages(),
         books: await booksOf(book.sales()),
-        ...(story === undefined ? {} : { story }),
+        story,
         stories: [...storyNames],
         stepByStep: stories.isStepByStep(),
       };

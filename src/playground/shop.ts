@@ -4,6 +4,7 @@ import type { DeviceView, personActs } from '../cabinet/playground/view-schema.t
 import type { Database } from '../database/database.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
+import { isoTime } from '../kernel/moments.ts';
 import { baniToLei } from '../kernel/money.ts';
 import type { Command } from '../ledger/command.ts';
 import { findHolder } from '../ledger/device-lock.ts';
@@ -111,44 +112,35 @@ export function createShop({ database, devices, logger, onChange }: ShopDeps): S
   };
 }
 
-function holderView({ id, documentState, amountBani }: Command): NonNullable<DeviceView['heldBy']> {
-  return {
-    commandId: id,
-    ...(documentState === null ? {} : { documentState }),
-    ...(amountBani === null ? {} : { amount: baniToLei(amountBani) }),
-  };
-}
-
 function viewOf({ device, bank }: ShopDevice, holder: Command | undefined): DeviceView {
   const isOn = device.isOn();
   const faults = device.faults();
   const { state, amountBani, ...display } = device.screen.display();
   const { loseAnswer, answerTwice, paperOut, powerCut } = device.mishaps.armed();
-  const waitsFor = device.customer.waitsFor();
   const paper = device.screen.paper();
   return {
     id: device.deviceId,
     kind: device.kind,
     name: device.name,
-    ...(bank === undefined ? {} : { bank }),
+    bank,
     isOn,
     byHand: device.customer.isByHand,
     channels: via.map((channel) => ({ via: channel, isConnected: device.isConnected(channel), isCut: !faults[channel] })),
     screen: isOn
       ? { ...display, state, ...(amountBani === undefined || amountBani === 0 ? {} : { amount: baniToLei(amountBani) }) }
       : { state: 'off', text: '' },
-    ...(waitsFor === undefined ? {} : { waitsFor }),
-    ...(holder === undefined ? {} : { heldBy: holderView(holder) }),
-    faults: { loseAnswer, answerTwice, paperOut, ...(powerCut === undefined ? {} : { powerCut }) },
-    ...(paper === undefined
-      ? {}
-      : {
-          paper: {
-            lines: paper.text.split('\n').slice(0, maxPaperLines),
-            at: new Date(paper.atMs).toISOString(),
-            kind: paper.kind,
-            ...(paper.number === undefined ? {} : { number: paper.number }),
-          },
-        }),
+    waitsFor: device.customer.waitsFor(),
+    heldBy: holder && {
+      commandId: holder.id,
+      documentState: holder.documentState ?? undefined,
+      amount: holder.amountBani === null ? undefined : baniToLei(holder.amountBani),
+    },
+    faults: { loseAnswer, answerTwice, paperOut, powerCut },
+    paper: paper && {
+      lines: paper.text.split('\n').slice(0, maxPaperLines),
+      at: isoTime(paper.atMs),
+      kind: paper.kind,
+      number: paper.number,
+    },
   };
 }

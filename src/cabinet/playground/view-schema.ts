@@ -13,7 +13,8 @@ function oneOf<const Names extends readonly string[]>(names: Names) {
   return Type.Unsafe<Names[number]>({ type: 'string', enum: [...names] });
 }
 
-const may = <Schema extends TSchema>(schema: Schema) => Type.Optional(schema);
+/** JSON leaves out a field that is undefined. */
+const may = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Unsafe<Static<Schema> | undefined>(schema));
 
 export const channelName = oneOf(['mqtt', 'queue']);
 export const actName = oneOf(personActs);

@@ -4,6 +4,7 @@
 import type { PlaygroundView } from '../../cabinet/playground/view-schema.ts';
 import { type Clock, sleep } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
+import { isoTime } from '../../kernel/moments.ts';
 import { type Bani, baniToLei } from '../../kernel/money.ts';
 import { fetchInvoice, type ScanResult, scanInvoice } from '../../virtual/scan.ts';
 import type { Shop } from '../shop.ts';
@@ -62,7 +63,7 @@ export function createQrSale({ baseUrl, clock, calls, till, shop, sink, onChange
       idempotencyKey: sale.id,
       body: {
         CallbackURI: sink().callbackUri('invoice'),
-        ...(expiresAtMs === undefined ? {} : { ValidTo: new Date(expiresAtMs).toISOString() }),
+        ValidTo: isoTime(expiresAtMs),
         Receipt: receiptOf(sale),
       },
       received(answer) {
@@ -134,7 +135,7 @@ export function createQrSale({ baseUrl, clock, calls, till, shop, sink, onChange
         amount: baniToLei(sale.totalBani),
         qrText: qr,
         qrImage: `${new URL(baseUrl).pathname}/qr/${encodeURIComponent(qr)}.svg`,
-        ...(expiresAtMs === undefined ? {} : { expiresAt: new Date(expiresAtMs).toISOString() }),
+        expiresAt: isoTime(expiresAtMs),
       };
     },
   };

@@ -95,21 +95,7 @@ export function itemViews(items: readonly SaleItem[]): SaleView['items'] {
 }
 
 export function saleView(sale: Sale): SaleView {
-  const { id, kind, state, items, totalBani, paidBani, registerId, deviceId, commandId, oid, receiptId, errorCode, message } = sale;
-  return {
-    id,
-    kind,
-    state,
-    items: itemViews(items),
-    total: baniToLei(totalBani),
-    paid: baniToLei(paidBani),
-    refunded: baniToLei(refundedBani(sale)),
-    registerId,
-    ...(deviceId === undefined ? {} : { deviceId }),
-    ...(commandId === undefined ? {} : { commandId }),
-    ...(oid === undefined ? {} : { oid }),
-    ...(receiptId === undefined ? {} : { receiptId }),
-    ...(errorCode === undefined ? {} : { errorCode }),
-    ...(message === undefined ? {} : { message }),
-  };
+  const { id, kind, state, registerId, deviceId, commandId, oid, receiptId, errorCode, message } = sale;
+  const amounts = { total: baniToLei(sale.totalBani), paid: baniToLei(sale.paidBani), refunded: baniToLei(refundedBani(sale)) };
+  return { id, kind, state, items: itemViews(sale.items), ...amounts, registerId, deviceId, commandId, oid, receiptId, errorCode, message };
 }

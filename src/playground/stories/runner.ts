@@ -152,8 +152,8 @@ async function judge(booksOf: StoryDeps['booksOf'], now: StoryView, { sales, erp
     params,
     erpHadToDo,
     booksAgree: books.agree,
-    ...(commandId === undefined ? {} : { saleCommandId: commandId }),
-    ...(oid === undefined ? {} : { oid }),
+    saleCommandId: commandId,
+    oid,
   };
 }
 
