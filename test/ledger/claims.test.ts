@@ -23,6 +23,16 @@ async function disputes(queries: Queries, count: number, numbered: typeof paymen
   const merchantId = (await seedMerchant(queries)).id;
   const deviceId = (await seedDevice(queries, merchantId)).id;
   const refused = { state: 'refused', settled_at: 1, settled_by: 'person', ...numbered } as const;
+  // Earlier sales of the merchant are no claimants.
+  for (const other of ['a', 'b', 'c'])
+    await seedCommand(queries, merchantId, deviceId, {
+      ...refused,
+      name: 'Refund',
+      state: 'done',
+      document_nr: other,
+      receipt_uid: null,
+      issued_at: 0,
+    });
   const disputed: Command[] = [];
   for (let issued_at = 1; issued_at <= count; issued_at += 1) {
     const { id } = await seedCommand(queries, merchantId, deviceId, { ...refused, issued_at });
@@ -98,6 +108,10 @@ it.each(engines)(
     const [first, second, third] = [older[0], newest, older[1]] as [Command, Command, Command];
     const set = (command: Command, to: object) => queries.updateTable('commands').set(to).where('id', '=', command.id).execute();
     const dispute = { state: 'disputed', disputed_from: 'refused', review_since: 1, review_reason: 'r' };
+    // A dispute about another content, which a newer command waits for.
+    const otherContent = await seed({ state: 'disputed', request_hash: 'other', issued_at: 0 });
+    const waiting = await seed({ state: 'refused', request_hash: null });
+    await queries.updateTable('claims').set({ next_id: waiting.id }).where('command_id', '=', otherContent.id).execute();
     for (const command of [first, second, third]) {
       await set(command, dispute);
       await claimDisputedContent(queries, command);
@@ -112,6 +126,7 @@ it.each(engines)(
       await passContentOn(queries, resolved);
       expect(await found()).toBe(next.id);
     }
+    expect((await findByContent(queries, { merchantId, deviceId, requestHash: 'other' }))?.id).toBe(otherContent.id);
     // Its repeats were answered 31 so far: from now on one gets its outcome, for as long as after an answer 3.
     expect((await findCommand(queries, newest.id))?.outcomeMissedAtMs).not.toBeNull();
     expect((await findCommand(queries, first.id))?.outcomeMissedAtMs).toBeNull();

@@ -164,7 +164,7 @@ describe('an equal command', () => {
       const repeats = createRepeats({ database, clock, outcomeDelivery: { statusOf: () => undefined }, findByKey: async () => keyed });
       const finding = repeats.find(call(idempotency && { idempotency }));
       await expect(finding).rejects.toMatchObject({ errorName: 'Device_Busy', fields: { OID: id } });
-      expect(await repeats.find(call({ requestHash: 'other' }))).toBeUndefined();
+      expect(await repeats.find(call({ requestHash: 'other', ...(idempotency && { idempotency }) }))).toBeUndefined();
       expect(await repeats.find(call({ requestHash: undefined }))).toBeUndefined();
     },
   );

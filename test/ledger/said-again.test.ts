@@ -154,7 +154,11 @@ describe('a decision', () => {
     const closed = await decide(settled.id, seen, alongside);
     expect(closed).toEqual({ ...settled, reviewedAtMs: clock.now() });
     expect(told).toEqual([closed]);
-    await expect(decide(settled.id, seen, alongside)).rejects.toThrow('The command is settled already: refused by answer.');
+    const message = 'The command is settled already: refused by answer.';
+    await expect(decide(settled.id, seen, alongside)).rejects.toMatchObject({ message });
+    await database.queries.updateTable('commands').set({ review_since: null, review_reason: null, reviewed_at: null }).execute();
+    await expect(decide(settled.id, seen, alongside)).rejects.toMatchObject({ message });
+    await database.queries.updateTable('commands').set({ review_since: 1, review_reason: 'why', reviewed_at: 1 }).execute();
     expect([told.length, events]).toEqual([1, [{ commandId: settled.id, step: 'review closed', detail: 'ana: done, In the list.' }]]);
     await expect(reviewOf().decide(settled.id, seen)).rejects.toThrow('settled already');
     await database.queries.updateTable('commands').set({ reviewed_at: null }).execute();
