@@ -89,7 +89,7 @@ export async function releaseNumbers(queries: Queries, command: Named): Promise<
   for (const other of await findOthers(queries, command)) await reclaimNumbers(queries, other);
 }
 
-/** Disputed, or resolved as executed. Two suffice: one can have the number and one can wait for it. */
+/** Disputed, or resolved as executed: few, because a number is tried again only after the try before it counted as not executed. */
 async function findOthers(queries: Queries, { id, merchantId, ...named }: Named): Promise<Command[]> {
   const { document, receipt } = numbersOf(named);
   const rows = await queries
@@ -102,7 +102,6 @@ async function findOthers(queries: Queries, { id, merchantId, ...named }: Named)
     .where('state', 'in', ['disputed', 'done'])
     .where('id', '!=', id)
     .orderBy('issued_at')
-    .limit(2)
     .execute();
   return rows.map(toCommand);
 }

@@ -48,7 +48,10 @@ async function disputes(queries: Queries, count: number, numbered: typeof paymen
   const set = (command: Command, to: object) => queries.updateTable('commands').set(to).where('id', '=', command.id).execute();
   return {
     disputed,
-    refund: () => seedCommand(queries, merchantId, deviceId, { ...refused, name: 'Refund', state: 'done', settled_by: 'answer' }),
+    cashReceipt() {
+      const print = { name: 'PrintReceipt', receipt_uid: 'n', issued_at: 0 } as const;
+      return seedCommand(queries, merchantId, deviceId, { ...print, state: 'done', settled_at: 1, settled_by: 'answer' });
+    },
     claimant: () => findClaimant(queries, merchantId, numbered.name === 'Pay' ? 'document' : 'receipt', 'n'),
     async asExecuted(command: Command) {
       await set(command, { state: 'done', document_state: 'closed', reviewed_at: 2 });
@@ -80,10 +83,10 @@ describe.each(engines)('the number of several disputed operations, on %s', (engi
 
   it('stays claimed for ever if the third was resolved as executed before the others were as not executed', async () => {
     const { queries } = await openQuickDatabase(engine);
-    const { disputed, claimant, refund, asExecuted, asNotExecuted } = await disputes(queries, 3);
+    const { disputed, claimant, cashReceipt, asExecuted, asNotExecuted } = await disputes(queries, 3);
     const [first, second, third] = disputed as [Command, Command, Command];
-    // Operations on the payment have its documentNr, and claim nothing.
-    for (let count = 0; count < 2; count += 1) await refund();
+    // Others have the number, and claim nothing under it.
+    for (let count = 0; count < 2; count += 1) await cashReceipt();
     await asExecuted(third);
     await asNotExecuted(first);
     await asNotExecuted(second);
