@@ -27,7 +27,7 @@ async function decided(deviceId: string, call: () => ReturnType<typeof world.pay
   world.onAnswer = () => undefined;
   expect((await world.run(call())).code).toBe(3);
   world.setAway(deviceId, true);
-  await world.clock.advance(16 * 60_000);
+  await world.clock.advance(20 * 60_000);
   const { id } = await world.lastCommand();
   await decide(id, state, numbers);
   return id;

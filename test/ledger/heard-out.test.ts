@@ -17,7 +17,7 @@ const noJournal = (answer: AnswerMessage) => (answer.report?.['state'] === undef
 async function calledRefused(deviceId: string, begin: () => ReturnType<typeof world.pay>) {
   expect((await world.run(begin())).code).toBe(3);
   world.setAway(deviceId, true);
-  await world.clock.advance(16 * 60_000);
+  await world.clock.advance(20 * 60_000);
   const { id } = await world.lastCommand();
   await world.meanwhile(world.ledger.decide(id, { state: 'refused', reason: 'It is said so.', actor: 'ana' }));
   world.onAnswer = noJournal;

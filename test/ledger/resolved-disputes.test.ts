@@ -25,7 +25,7 @@ async function decideWhileAway(
   world.onAnswer = () => undefined;
   expect((await world.run(begin())).code).toBe(3);
   world.setAway(deviceId, true);
-  await world.clock.advance(16 * 60_000);
+  await world.clock.advance(20 * 60_000);
   const { id } = await world.lastCommand();
   await decide(id, state);
   world.onAnswer = onReturn;
@@ -147,7 +147,7 @@ it.each([
     world.onAnswer = () => undefined;
     expect((await world.run(world.pay(terminal.id, 10, documentNr))).code).toBe(3);
     world.setAway(terminal.id, true);
-    await world.clock.advance(16 * 60_000);
+    await world.clock.advance(20 * 60_000);
     const { id } = await world.lastCommand();
     const { operationId, rrn, token } = terminal.bank.charges()[0]?.entry ?? { operationId: '', rrn: '', token: '' };
     await world.meanwhile(world.ledger.decide(id, { state: 'done', reason: 'In the list.', actor: 'ana', operationId, rrn }));
@@ -258,7 +258,7 @@ it('a payment that was settled as done with its numbers keeps them when the devi
   world.onAnswer = () => undefined;
   expect((await world.run(world.pay(terminal.id, 10))).code).toBe(3);
   world.setAway(terminal.id, true);
-  await world.clock.advance(16 * 60_000);
+  await world.clock.advance(20 * 60_000);
   const { id } = await world.lastCommand();
   const numbers = { operationId: '000001', rrn: '9' };
   await world.meanwhile(world.ledger.decide(id, { state: 'done', reason: 'In the list.', actor: 'ana', ...numbers }));

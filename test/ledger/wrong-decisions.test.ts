@@ -31,7 +31,7 @@ async function decideWhileAway(
   world.onAnswer = () => undefined;
   expect((await world.run(begin())).code).toBe(3);
   world.setAway(deviceId, true);
-  await world.clock.advance(16 * 60_000);
+  await world.clock.advance(20 * 60_000);
   const { id } = await world.lastCommand();
   await decide(id, state);
   world.onAnswer = onReturn;
@@ -212,7 +212,7 @@ it('an abort does not answer 0 for a payment that was called refused and was mad
   expect(state).toBe('unknown');
   await world.database.queries.updateTable('commands').set({ abort_requested_at: world.clock.now() }).execute();
   world.setAway(terminal.id, true);
-  await world.clock.advance(16 * 60_000);
+  await world.clock.advance(20 * 60_000);
   await decide(id, 'refused');
   await world.database.queries
     .updateTable('commands')
@@ -291,7 +291,7 @@ it('a receipt whose card was charged is not settled as refused while its registe
   const { id } = await world.lastCommand('PrintReceipt');
   await expect(decide(id, 'refused')).rejects.toThrow('The device says that it is still carrying the command out');
   expect((await world.run(print(other.id), 10 * 60_000)).code).toBe(3);
-  await world.clock.advance(16 * 60_000);
+  await world.clock.advance(20 * 60_000);
   expect(await world.ledger.find(id)).toMatchObject({ state: 'done' });
   expect([register, other].map((each) => each.fiscalMemory().documents().length)).toEqual([1, 0]);
 });
