@@ -4,6 +4,7 @@
 // - a result whose look-up began before `forget` is not returned after it, except after `maxLooks` look-ups, so that no caller waits for ever;
 // - at most `maxLookUps` look-ups run at once. Names that were found at their last look-up go first, so a flood of unknown names (keys, devices)
 //   never refuses them. At most `capacity` unknown names wait; one more is refused.
+import { BoundedMap } from '../kernel/bounded-map.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createGate } from '../kernel/gate.ts';
 
@@ -29,18 +30,15 @@ const maxLooks = 3;
 const maxLookUps = 6;
 
 export function createShortLivedCache<Value>(clock: Clock, capacity: number, lookUp: (name: string) => Promise<Found<Value>>) {
-  const entries = new Map<string, Entry<Value>>();
+  const entries = new BoundedMap<string, Entry<Value>>(capacity);
   let forgets = 0;
   const gate = createGate(maxLookUps, { maxBehind: capacity });
   /** Names that were found at their last look-up, oldest first. They survive `forget`, because they only decide the order. */
-  const wereGood = new Set<string>();
+  const wereGood = new BoundedMap<string, true>(capacity);
 
   function noteGood(name: string, isGood: boolean): void {
     wereGood.delete(name);
-    if (isGood) wereGood.add(name);
-    if (wereGood.size <= capacity) return;
-    const [oldest] = wereGood;
-    if (oldest !== undefined) wereGood.delete(oldest);
+    if (isGood) wereGood.set(name, true);
   }
 
   function drop(name: string, entry: Entry<Value>): void {
@@ -69,10 +67,6 @@ export function createShortLivedCache<Value>(clock: Clock, capacity: number, loo
       },
     );
     entries.set(name, entry);
-    if (entries.size > capacity) {
-      const oldest = entries.keys().next();
-      if (!oldest.done) entries.delete(oldest.value);
-    }
     return entry;
   }
 

@@ -11,10 +11,8 @@ export class BoundedMap<Key, Value> extends Map<Key, Value> {
 
   override set(key: Key, value: Value): this {
     super.set(key, value);
-    for (const oldest of this.keys()) {
-      if (this.size <= this.#maxEntries) break;
-      this.delete(oldest);
-    }
+    // Not looked for while there is room: a map whose oldest entries were deleted has to skip their places.
+    if (this.size > this.#maxEntries) for (const oldest of this.keys().take(1)) this.delete(oldest);
     return this;
   }
 }

@@ -2,6 +2,7 @@
 // Per device, drops of one kind (channel, reason, field) are one note with their number and last time, so that a flood of one kind does not
 // hide another. Notes per device and devices are bounded: the least recent are evicted; totals stay. In memory of this instance, because
 // invalid messages must cost no writes.
+import { BoundedMap } from '../kernel/bounded-map.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { ChannelName } from './channel.ts';
 import type { DropDetail, DropReason } from './messages.ts';
@@ -52,14 +53,13 @@ const sentences: Record<CountedReason, string> = {
 
 export function createDropCounts(clock: Pick<Clock, 'now'>, maxDevices = 10_000) {
   const inAll: Drops = {};
-  const byDevice = new Map<string, DeviceBook>();
+  const byDevice = new BoundedMap<string, DeviceBook>(maxDevices);
 
   /** From the latest message. */
   function bookOf(deviceId: string): DeviceBook {
-    const book = byDevice.get(deviceId) ?? { counts: {}, notes: new Map<string, DropNote>() };
+    const book = byDevice.get(deviceId) ?? { counts: {}, notes: new BoundedMap<string, DropNote>(maxNotes) };
     byDevice.delete(deviceId);
     byDevice.set(deviceId, book);
-    if (byDevice.size > maxDevices) forgetOldest(byDevice);
     return book;
   }
 
@@ -81,7 +81,6 @@ export function createDropCounts(clock: Pick<Clock, 'now'>, maxDevices = 10_000)
       const note = { channel, reason, field, why, count: (before?.count ?? 0) + 1, firstAtMs: before?.firstAtMs ?? lastAtMs, lastAtMs };
       notes.delete(key);
       notes.set(key, note);
-      if (notes.size > maxNotes) forgetOldest(notes);
       return note;
     },
     inAll: (): Drops => ({ ...inAll }),
@@ -89,8 +88,4 @@ export function createDropCounts(clock: Pick<Clock, 'now'>, maxDevices = 10_000)
     /** The newest first. */
     notesOf: (deviceId: string): DropNote[] => [...(byDevice.get(deviceId)?.notes.values() ?? [])].reverse(),
   };
-}
-
-function forgetOldest(map: Map<string, unknown>): void {
-  for (const oldest of map.keys().take(1)) map.delete(oldest);
 }

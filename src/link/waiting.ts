@@ -1,5 +1,6 @@
 // Calls that wait for an answer, by command id. A call is registered before its command is published, and an answer is accepted only from
 // the device of the command. The number is bounded, so that a broker failure cannot fill the memory.
+import { BoundedMap } from '../kernel/bounded-map.ts';
 import type { ChannelName } from './channel.ts';
 import type { AnswerMessage } from './wire-schemas.ts';
 
@@ -11,7 +12,7 @@ const rememberedIds = 10_000;
 
 export function createWaitingRoom(limit: number) {
   const calls = new Map<string, { deviceId: string; onAnswer: OnAnswer }>();
-  const forgotten = new Set<string>();
+  const forgotten = new BoundedMap<string, true>(rememberedIds);
   return {
     get size() {
       return calls.size;
@@ -30,8 +31,7 @@ export function createWaitingRoom(limit: number) {
     /** As `leave`, for ids without a ledger row: later answers to them are dropped. */
     forget(id: string): void {
       calls.delete(id);
-      forgotten.add(id);
-      if (forgotten.size > rememberedIds) for (const oldest of forgotten.values().take(1)) forgotten.delete(oldest);
+      forgotten.set(id, true);
     },
     deliver(channel: ChannelName, deviceId: string, answer: AnswerMessage): 'taken' | 'foreign' | 'forgotten' | 'unknown' {
       const call = calls.get(answer.id);

@@ -1,6 +1,7 @@
 // One synchronous SQLite connection: exact binding of values, a cache of prepared statements, the clock as a function of the connection.
 // Independent of threads: the worker and the in-memory engine both use it.
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
+import { BoundedMap } from '../../kernel/bounded-map.ts';
 import { toBindable } from '../values.ts';
 
 export interface StatementResult {
@@ -66,7 +67,7 @@ export function openSqlite(options: SqliteOptions): SqliteConnection & Imaged {
     database.exec('pragma temp_store = memory');
     database.exec(`pragma cache_size = ${-cacheKib}`);
   }
-  const prepared = new Map<string, Prepared>();
+  const prepared = new BoundedMap<string, Prepared>(maxPrepared);
 
   function prepare(sql: string): Prepared {
     const known = prepared.get(sql);
@@ -75,10 +76,6 @@ export function openSqlite(options: SqliteOptions): SqliteConnection & Imaged {
     const columns = statement.columns().map(({ name }) => name);
     statement.setReturnArrays(true);
     const fresh = { statement, columns };
-    if (prepared.size >= maxPrepared) {
-      const oldest = prepared.keys().next();
-      if (!oldest.done) prepared.delete(oldest.value);
-    }
     prepared.set(sql, fresh);
     return fresh;
   }
