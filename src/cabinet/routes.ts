@@ -18,7 +18,6 @@ import { registerSalePageRoutes } from './sales/sale-page-routes.ts';
 import { registerSaleRoutes } from './sales/sale-routes.ts';
 import { registerAccessRoutes } from './setup/access-routes.ts';
 import { type DeveloperDeps, registerDeveloperRoutes } from './setup/developer-routes.ts';
-import { registerDeviceMessageRoutes } from './setup/device-message-routes.ts';
 import { registerDeviceAdminRoutes } from './setup/device-routes.ts';
 import { registerInstanceRoutes } from './setup/instance-routes.ts';
 import { registerSigningRoutes } from './setup/signing-routes.ts';
@@ -38,7 +37,6 @@ function registerAll(app: RouteApp, deps: Deps): void {
   guardRows(app, deps);
   registerAccessRoutes(app, deps);
   registerDeviceAdminRoutes(app, deps);
-  registerDeviceMessageRoutes(app, deps);
   registerCallbackRoutes(app, deps);
   registerSaleRoutes(app, deps);
   registerDecisionRoutes(app, deps);

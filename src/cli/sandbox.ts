@@ -2,7 +2,6 @@
 // Restarted on the same data directory, it reuses data, key, token and devices, which sandbox.json stores. The file exists only while the
 // sandbox is ready; during a start the file of an earlier run is named sandbox.earlier.json.
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { readSigningSecrets } from '../callbacks/signing-secrets.ts';
 import { startGateway, type World } from '../gateway.ts';
@@ -14,6 +13,7 @@ import { startVirtualDevice } from '../virtual/run.ts';
 import type { FaultPort } from '../wiring/fault-header.ts';
 import { ensureDemoDevices, type WantedDevice } from './demo-devices.ts';
 import { ensureDemo } from './demo-merchant.ts';
+import { isPortFree } from './free-port.ts';
 import { readSandboxFile, type SandboxFile, writeSandboxFile } from './sandbox-file.ts';
 
 export interface Sandbox {
@@ -137,12 +137,4 @@ function wantedDevices(config: Config): WantedDevice[] {
  */
 async function portToTake(config: Config, name: 'mqttPort' | 'mqttsPort'): Promise<number> {
   return config.given.has(name) || (await isPortFree(config.host, config[name])) ? config[name] : 0;
-}
-
-function isPortFree(host: string, port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once('error', () => resolve(false));
-    probe.listen(port, host, () => probe.close(() => resolve(true)));
-  });
 }

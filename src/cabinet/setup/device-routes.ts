@@ -1,7 +1,8 @@
-// Devices in the cabinet's API: register, list, rename, disable, enable, new secret, new pairing code.
+// Devices in the cabinet's API: register, list, dropped messages, rename, disable, enable, new secret, new pairing code.
 
 import { Type } from 'typebox';
 import type { Devices } from '../../devices/devices.ts';
+import { noSuchDevice } from '../../devices/registry.ts';
 import { readUuid, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
@@ -37,6 +38,7 @@ const pairingExample = { pairingCode: '7QK2-M9TD', pairingExpiresAt: exampleTime
 export function registerDeviceAdminRoutes(app: RouteApp, deps: CabinetDeps): void {
   registerDeviceList(app, deps);
   registerDeviceChanges(app, deps.devices);
+  registerDroppedMessages(app, deps);
 }
 
 function registerDeviceList(app: RouteApp, { database, devices, link }: CabinetDeps): void {
@@ -173,5 +175,50 @@ function registerDeviceChanges(app: RouteApp, devices: Devices): void {
     answer: { description: 'The code, shown only once.', fields: pairingFields, example: pairingExample },
     errors: ['Record_not_exist', 'The_status_cannot_be_applied'],
     handle: async (request) => shownRow(await devices.newPairingCode(actorOf(request), request.params.id)),
+  });
+}
+
+/** For the developer of its firmware. Only since the start of this instance; the content of messages is neither stored nor shown. */
+function registerDroppedMessages(app: RouteApp, { database, link }: CabinetDeps): void {
+  addRoute(app, 'GET /devices/:id/messages', 'listDeviceMessages', {
+    summary: 'Dropped messages of a device',
+    description:
+      'Messages of one kind (channel, reason, field) are one row with their number; newest first, at most 30. Received by this instance since its start.',
+    answer: {
+      description: 'Dropped messages by kind, with the reason.',
+      fields: {
+        dropped: listOf({
+          channel: Type.Enum(['mqtt', 'queue']),
+          reason: Type.String({ description: 'Kind of error.' }),
+          field: Type.Optional(Type.String({ description: 'The wrong part of the message, its address or its properties.' })),
+          why: Type.String({ description: 'A sentence for people.' }),
+          count: Type.Integer(),
+          firstAt: moment,
+          lastAt: moment,
+        }),
+      },
+      example: {
+        dropped: [
+          {
+            channel: 'mqtt',
+            reason: 'field',
+            field: 'clock',
+            why: 'must be an ISO 8601 time with a zone',
+            count: 3,
+            firstAt: exampleTime,
+            lastAt: exampleTime,
+          },
+        ],
+      },
+    },
+    errors: ['Record_not_exist'],
+    handle: async (request) => {
+      const { id } = request.params;
+      const device = await database.queries.selectFrom('devices').select('id').where('id', '=', id).executeTakeFirst();
+      if (!device) throw noSuchDevice();
+      return {
+        dropped: link.dropNotesOf(id).map(shownRow),
+      };
+    },
   });
 }

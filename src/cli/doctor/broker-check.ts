@@ -1,7 +1,6 @@
 // Uses the brokers like the gateway: connects, logs in, creates its queues and subscriptions, and removes them again.
 // It claims only what a broker reports: RabbitMQ refuses a forbidden publication or queue. MQTT 3.1.1 has no such answer: Mosquitto accepts
 // every subscription and silently drops messages that its ACL forbids.
-import { createServer } from 'node:net';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Random } from '../../kernel/random.ts';
@@ -12,6 +11,7 @@ import { MqttChannel } from '../../link/channels/mqtt/mqtt.ts';
 import { RabbitmqChannel } from '../../link/channels/queue/rabbitmq.ts';
 import { isMqttPlainOpen } from '../../setting-dangers.ts';
 import type { Config } from '../../settings.ts';
+import { isPortFree } from '../free-port.ts';
 import { doubt, type Finding, good, trouble, wordsOf } from './finding.ts';
 
 interface World {
@@ -147,7 +147,7 @@ function notConnected(check: string, variable: string, host: string, username: s
 async function checkEmbedded(config: Config): Promise<Finding[]> {
   const ports = [...(isMqttPlainOpen(config) ? [config.mqttPort] : []), ...(config.tlsCert === undefined ? [] : [config.mqttsPort])];
   const taken: number[] = [];
-  for (const port of ports) if (!(await isFree(config.host, port))) taken.push(port);
+  for (const port of ports) if (!(await isPortFree(config.host, port))) taken.push(port);
   if (taken.length === 0) return [good('mqtt broker', `Embedded: port ${ports.join(' and ')} is free for it.`)];
   return [
     doubt(
@@ -156,12 +156,4 @@ async function checkEmbedded(config: Config): Promise<Finding[]> {
       'Expected if this gateway is running; otherwise stop the program that uses it, or set TILLGATE_MQTT_PORT or TILLGATE_MQTTS_PORT.',
     ),
   ];
-}
-
-function isFree(host: string, port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once('error', () => resolve(false));
-    probe.listen(port, host, () => probe.close(() => resolve(true)));
-  });
 }
