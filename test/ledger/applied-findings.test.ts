@@ -170,3 +170,12 @@ it('every contradiction of a device says so if another operation has the number:
   const reported = await settlements.apply(begun, says('done', { operationId: '7' }), 'recall');
   expect(reported).toMatchObject({ state: 'disputed', outcome: 'done', reviewReason: expect.stringContaining(warning) });
 });
+
+it('never, about a command whose acceptance another gateway has received, is for an operator; about another it is believed', async () => {
+  const asRead = await open();
+  await database.queries.updateTable('commands').set({ accepted_at: 1 }).where('id', '=', asRead.id).execute();
+  const why = 'The device had accepted the command and now says that it never began.';
+  expect(await settlements.apply(asRead, says('never'), 'recall')).toMatchObject({ state: 'unknown', reviewReason: why });
+  expect(await settlements.apply(await open(), says('never'), 'recall')).toMatchObject({ state: 'never' });
+  expect(await settlements.apply(await open(), { ...says('never'), wasAccepted: true }, 'recall')).toMatchObject({ reviewReason: why });
+});

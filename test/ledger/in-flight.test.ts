@@ -137,6 +137,40 @@ describe('a command that is in flight', () => {
     await running;
   });
 
+  it('is not sent if its caller left while it was committed: it never began [D117]', async () => {
+    const recipient = createFakeRecipient();
+    begin = async (id) => {
+      recipient.leave();
+      return command(id);
+    };
+    const never = await inFlight.run({ ...request, recipient });
+    expect(carriages).toEqual([]);
+    expect(applied).toEqual([{ id: never?.id, outcome: 'The caller disconnected before the command was sent.' }]);
+    expect(inFlight.count).toBe(0);
+  });
+
+  it('that is issued again belongs to its caller as before: a caller that left during the commit has left the new issue', async () => {
+    const recipient = createFakeRecipient();
+    let first = '';
+    begin = async (id) => command((first = id));
+    beginAgain = async (_reason, id) => {
+      recipient.leave();
+      return command(id);
+    };
+    const running = inFlight.run({ ...request, recipient });
+    await clock.advance(1);
+    carried[0]?.resolve(ended('expired'));
+    await clock.advance(1);
+    const again = carriages[1]?.id;
+    carried[1]?.resolve(ended('done'));
+    await running;
+    expect(again).not.toBe(first);
+    expect(said.filter(([what]) => what === 'left')).toEqual([
+      ['left', first],
+      ['left', again],
+    ]);
+  });
+
   it('leaves nothing behind when it has ended', async () => {
     const running = inFlight.run(request);
     await clock.advance(1);

@@ -100,6 +100,7 @@ export class CommandsInFlight {
         const again = await this.#issueAgain(command, request, result);
         if (again) {
           command = again;
+          if (request.recipient?.hasLeft()) outcomeDelivery.callerLeft(again);
           result = await this.#carry(command, request, nextDeadlines);
         }
       }
