@@ -127,7 +127,7 @@ describe('a key', () => {
   it.each(['sent', 'unknown', 'done', 'disputed'] as const)(
     'of a command that is %s leads to that one, whatever has its number',
     async (state) => {
-      const settled = { done: { ...paid, state }, disputed: { ...done, state } }[String(state)] ?? { state };
+      const settled = { done: { ...paid, state }, disputed: { ...done, state } }[state] ?? { state };
       const id = await seed({ ...settled, document_nr: 'n' });
       await keep('k', id);
       const other = await seed({ ...paid, document_nr: 'other' });
