@@ -4,7 +4,7 @@
 //   const insert = keptStatement((queries, { rows }: { rows: RowsText<typeof columns> }) =>
 //     sql`insert into "notes" ("id", "text") select "id", "text" from ${rowsAs(engine, 'new', columns, rows)}`.compile(queries));
 //   await insert(queries, { rows: rowsText(columns, [{ id: 'a', text: 'one' }, { id: 'b', text: null }]) });
-import { type RawBuilder, sql } from 'kysely';
+import { createQueryId, type RawBuilder, SqliteQueryCompiler, sql } from 'kysely';
 import type { Engine } from './dialect.ts';
 import { type Bindable, toBindable } from './values.ts';
 
@@ -57,6 +57,21 @@ export function batchRows<Columns extends BatchColumns>(
   // Local to the statement's own transaction, and evaluated before its first row is written.
   const shortly = sql.raw(`cross join (select set_config('lock_timeout', '${lockTimeout}', true)) as "shortly"`);
   return sql`${table} ${shortly}`;
+}
+
+/**
+ * A statement of SQLite that names the rows as `alias`, with the columns that it uses: each one is searched in the JSON of its row, while
+ * PostgreSQL reads a row at once.
+ */
+export function onRows<Result, Columns extends BatchColumns>(
+  alias: string,
+  columns: Columns,
+  rows: RowsText<NoInfer<Columns>>,
+  statement: RawBuilder<Result>,
+): RawBuilder<Result> {
+  const { sql: text } = new SqliteQueryCompiler().compileQuery(statement.toOperationNode(), createQueryId());
+  const used: BatchColumns = Object.fromEntries(Object.entries(columns).filter(([name]) => text.includes(`"${alias}"."${name}"`)));
+  return sql<Result>`with ${sql.ref(alias)} as materialized (select * from ${rowsAs('sqlite', 'rows', used, rows as RowsText<BatchColumns>)}) ${statement}`;
 }
 
 /** The binary form (SQLite 3.51) is three times as fast: otherwise each row is written as text and parsed again. */

@@ -17,7 +17,7 @@
 // If the process pauses or the batch waits: startBy was fixed before, so each copy is checked against it before it is sent.
 import { type RawBuilder, sql } from 'kysely';
 import { type ClaimsText, claimAll, claimsText, isUnused, type KeyClaim } from '../access/idempotency.ts';
-import { type BatchRow, batchRows, type LockWait, listed, type RowsText, rowsText } from '../database/batch-rows.ts';
+import { type BatchRow, batchRows, type LockWait, listed, onRows, type RowsText, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import type { Engine } from '../database/dialect.ts';
 import { ConstraintViolation } from '../database/errors.ts';
@@ -183,23 +183,17 @@ const onPostgres = keptQuery((queries, { rows, keys }: { rows: GivenText; keys: 
 /** The first statement accepted a row if the row has its device's lock; a key is written if its command exists. */
 const onSqlite = {
   lock: keptQuery((queries, { rows }: { rows: GivenText }, needs: string) =>
-    sql`with ${givenOn(rows)} ${locking(needs.split(',') as Need[])}`.compile(queries),
+    onRows('given', given, rows, locking(needs.split(',') as Need[])).compile(queries),
   ),
   claim: keptQuery((queries, { rows }: { rows: GivenText }, kind: 'document' | 'receipt' | 'contents') =>
-    sql`with ${givenOn(rows)} ${kind === 'contents' ? naming(lockedRows) : numbering(kind, lockedRows)}`.compile(queries),
+    onRows('given', given, rows, kind === 'contents' ? naming(lockedRows) : numbering(kind, lockedRows)).compile(queries),
   ),
-  insert: keptQuery((queries, { rows }: { rows: GivenText }) =>
-    sql<Written>`with ${givenOn(rows)} ${inserting(lockedRows)}`.compile(queries),
-  ),
+  insert: keptQuery((queries, { rows }: { rows: GivenText }) => onRows('given', given, rows, inserting(lockedRows)).compile(queries)),
   keys: keptQuery((queries, { keys }: { keys: ClaimsText }) => {
     const written = sql`(select "commands"."id" from "commands" where "commands"."id" = "subject_id")`;
     return claimAll('sqlite', keys, written).compile(queries);
   }),
 };
-
-function givenOn(rows: GivenText): RawBuilder<unknown> {
-  return sql`"given" as materialized (select * from ${batchRows('sqlite', 'rows', given, rows, 'short')})`;
-}
 
 const lockedRows = sql`"given" join "device_locks" as "locked" on "locked"."device_id" = "given"."device_id" and "locked"."command_id" = "given"."id"`;
 
@@ -274,8 +268,8 @@ function naming(rows: RawBuilder<unknown>): RawBuilder<unknown> {
       where not exists (select 1 from "commands" as "equal" where "equal"."id" = "claims"."command_id" and ${isOutcomeUndelivered})`;
 }
 
-function inserting(rows: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`insert into "commands" (${names}, "state", "recalls", "issued_at", "answer_by", "outcome_missed_at")
+function inserting(rows: RawBuilder<unknown>): RawBuilder<Written> {
+  return sql<Written>`insert into "commands" (${names}, "state", "recalls", "issued_at", "answer_by", "outcome_missed_at")
     select ${values}, 'sent', 0, now_ms(), now_ms() + "given"."answer_within", case when "given"."is_outcome_missed" = 1 then now_ms() end
     from ${rows} where 1 = 1
     returning ${returned}`;

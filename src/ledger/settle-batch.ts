@@ -9,7 +9,7 @@
 // If another gateway settled a row, or the row is to become `never` and was accepted meanwhile, it is missing in the result. The others are
 //   settled, and its own call reads the row.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
-import { type BatchRow, batchRows, type LockWait, type RowsText, rowsText } from '../database/batch-rows.ts';
+import { type BatchRow, batchRows, type LockWait, onRows, type RowsText, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
 import type { Engine } from '../database/dialect.ts';
 import { createGroup, type Group } from '../database/group.ts';
@@ -163,12 +163,12 @@ const onPostgres = keptQuery((queries, { rows }: { rows: GivenText }, shape: str
 
 /** The first statement settled a row if the row is settled now and still has its device's lock, which the last statement releases. */
 const onSqlite = keptQuery((queries, { rows }: { rows: GivenText }, step: Step | 'settle' | 'record' | 'free') => {
-  const newRows = sql`with "new" as materialized (select * from ${batchRows('sqlite', 'rows', given, rows, 'short')})`;
-  if (step === 'settle') return sql<Settled>`${newRows} ${settling(sql`"new"`)} returning ${returned}`.compile(queries);
+  const onNew = (statement: RawBuilder<unknown>) => onRows('new', given, rows, statement).compile(queries);
+  if (step === 'settle') return onNew(sql`${settling(sql`"new"`)} returning ${returned}`);
   const settledRows = sql`"new" join "device_locks" as "held" on "held"."device_id" = "new"."device_id" and "held"."command_id" = "new"."id"
       join "commands" as "settled" on "settled"."id" = "new"."id" and "settled"."state" = "new"."state"`;
   const statement = step === 'record' ? recording : step === 'free' ? freeing : stepStatements[step];
-  return sql<Settled>`${newRows} ${statement(settledRows)}`.compile(queries);
+  return onNew(statement(settledRows));
 });
 
 function settling(rows: RawBuilder<unknown>): RawBuilder<unknown> {
