@@ -38,10 +38,7 @@ beforeEach(async () => {
   const kinds: CommandKinds = {
     CloseDoc: {},
     Pay: {
-      onReversed: async (_queries, { name }) => {
-        reversed.push(name);
-        return undefined;
-      },
+      onReversed: async (_queries, { name }) => void reversed.push(name),
     },
   };
   const changeState = createStateChanges({ database, timeline, kinds, onSettled() {} });
