@@ -140,6 +140,16 @@ describe('an answer that needs an operator', () => {
   });
 });
 
+it('a doubtful report of done about a command that is done already is flagged; the device’s "unknown" about it is not', async () => {
+  const command = await open();
+  const done = await settlements.apply(command, says('done', { operationId: '7' }), 'answer');
+  expect(await settlements.apply(command, says('unknown'), 'recall')).toMatchObject({ state: 'done', reviewSinceMs: null });
+  expect(await settlements.apply(command, says('done', { operationId: '7' }), 'recall')).toEqual(done);
+  doubt = 'Another amount.';
+  const flagged = await settlements.apply(command, says('done', { operationId: '7' }), 'recall');
+  expect(flagged).toMatchObject({ state: 'done', reviewSinceMs: 1_000_000 });
+});
+
 describe('a command that another gateway has settled since it was read', () => {
   const settledSince = async () => {
     const command = await open();
