@@ -47,16 +47,20 @@ export function mayTake(request: SlotRequest): boolean {
 export function createRequestSlots({ clock, count, defaultSharePercent }: RequestSlotsOptions) {
   const takenBy = new Map<string, number>();
   let taken = 0;
-  /** The last two refused owners: enough to decide whether another owner was refused. */
-  let turnedAway: { name: string; atMs: number }[] = [];
+  /** The last refused owner, and the last one of another name: enough to decide whether another owner was refused. */
+  let refused: { name: string; atMs: number } | undefined;
+  let refusedBefore: typeof refused;
 
   function mayHave(owner: Owner): boolean {
     const sinceMs = clock.elapsed() - othersComeBackMs;
-    const othersWait = turnedAway.some(({ name, atMs }) => name !== owner.name && atMs > sinceMs);
+    const other = refused?.name === owner.name ? refusedBefore : refused;
+    const othersWait = other !== undefined && other.atMs > sinceMs;
     const sharePercent = owner.sharePercent ?? defaultSharePercent;
     const isFree = mayTake({ mine: takenBy.get(owner.name) ?? 0, taken, count, sharePercent, othersWait });
-    if (!isFree)
-      turnedAway = [{ name: owner.name, atMs: clock.elapsed() }, ...turnedAway.filter(({ name }) => name !== owner.name)].slice(0, 2);
+    if (!isFree) {
+      refusedBefore = other;
+      refused = { name: owner.name, atMs: clock.elapsed() };
+    }
     return isFree;
   }
 
