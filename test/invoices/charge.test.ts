@@ -1,7 +1,7 @@
 // The begin of a card payment for an invoice, and its withdrawal by the ERP [D142]: on a small database, call by call.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
-import { cancelUnpaidInvoice, withdrawInvoice } from '../../src/invoices/cancel.ts';
+import { cancelUnpaidInvoice, endOf, withdrawInvoice } from '../../src/invoices/cancel.ts';
 import { holdForCharge, isChargeable } from '../../src/invoices/charge.ts';
 import type { InvoiceDeps } from '../../src/invoices/move.ts';
 import { states } from '../../src/invoices/rules.ts';
@@ -75,6 +75,8 @@ describe('the withdrawal of an invoice', () => {
     expect(await withdraw(oid)).toBe(states.newItem);
     expect((await row(oid)).state).toBe(states.cancelled);
     expect(woken).toHaveLength(1);
+    const history = await database.queries.selectFrom('invoice_events').selectAll().where('oid', '=', oid).execute();
+    expect(JSON.stringify(history)).toMatch(/key k.*Withdrawn by the ERP|Withdrawn by the ERP.*key k/u);
     expect(await withdraw(oid)).toBe(states.newItem);
     expect(woken).toHaveLength(1);
   });
@@ -120,4 +122,14 @@ describe('an invoice whose payment was aborted', () => {
     expect(await cancel(oid)).toMatchObject({ isCancelled: false });
     expect(await cancel('receipt 7')).toEqual({ isCancelled: false });
   });
+});
+
+it('the end of an invoice is its state and the device that was paid; an open one and one of another merchant have none', async () => {
+  const { id: deviceId } = await seedDevice(database.queries, merchantId);
+  const paid = await seed({ ...ended(states.paid), scanned_at: 4, receipt_id: 'r', paid_device_id: deviceId });
+  expect(await endOf(database.queries, paid, merchantId)).toEqual({ state: 'Payed', paidAt: deviceId });
+  const cancelled = await seed(ended(states.cancelled));
+  expect(await endOf(database.queries, cancelled, merchantId)).toEqual({ state: 'Cancelled', paidAt: null });
+  expect(await endOf(database.queries, await seed(), merchantId)).toBeUndefined();
+  expect(await endOf(database.queries, paid, 'another')).toBeUndefined();
 });
