@@ -132,30 +132,29 @@ async function prepareTemplate(): Promise<string> {
   return name;
 }
 
-/** The checks that the schema keeps on SQLite alone, for speed [D242]: a mistake of the program fails a test on PostgreSQL as well. */
+/** The checks of tables that keep them on SQLite alone, for speed [D242]: a mistake of the program fails a test on PostgreSQL as well. */
 async function addDroppedChecks(client: pg.Client): Promise<void> {
   const schema = readMigrations(migrationsDir)
     .map(({ text }) => text)
     .join('\n');
-  for (const [, table = '', drops = ''] of schema.matchAll(/^alter table (\w+) (drop constraint .*);$/gm))
-    for (const [, name = ''] of drops.matchAll(/drop constraint (\w+)/g)) {
-      const condition = conditionOf(schema, name);
-      if (condition !== undefined) await client.query(`alter table ${table} add constraint ${name} check ${condition}`);
-    }
+  const tables = new Set([...schema.matchAll(/^alter table (\w+) drop constraint /gm)].map(([, table = '']) => table));
+  for (const table of tables)
+    for (const condition of checksIn(schema.match(new RegExp(`^create table ${table} \\($[\\s\\S]*?^\\);$`, 'm'))?.[0] ?? ''))
+      await client.query(`alter table ${table} add check ${condition}`);
 }
 
-/** The text in the parentheses of a check, with them; undefined for another constraint. */
-function conditionOf(schema: string, name: string): string | undefined {
-  const [head] = schema.match(new RegExp(`constraint ${name} check (?=\\()`)) ?? [];
-  if (head === undefined) return undefined;
-  const from = schema.indexOf(head) + head.length;
-  let depth = 0;
-  for (let at = from; at < schema.length; at += 1) {
-    if (schema[at] === '(') depth += 1;
-    if (schema[at] === ')') depth -= 1;
-    if (depth === 0) return schema.slice(from, at + 1);
-  }
-  throw new Error(`The parentheses of the check ${name} do not close.`);
+/** The conditions, with their parentheses. */
+function checksIn(table: string): string[] {
+  return [...table.matchAll(/\bcheck (?=\()/g)].map(({ 0: head, index }) => {
+    const from = index + head.length;
+    let depth = 0;
+    for (let at = from; at < table.length; at += 1) {
+      if (table[at] === '(') depth += 1;
+      if (table[at] === ')') depth -= 1;
+      if (depth === 0) return table.slice(from, at + 1);
+    }
+    throw new Error('The parentheses of a check do not close.');
+  });
 }
 
 function newName(): string {
