@@ -102,7 +102,7 @@ describe('a gateway that was frozen', () => {
   // TCP may deliver a disconnect late on a very busy machine (one run in twenty). A disconnect that is never handled fails every time.
   const asTcpTells = { ...slowTest, retry: 2 };
   it(
-    'does not start an unnamed operation whose caller has disconnected: the caller may have been answered elsewhere [D117]',
+    'does not start an operation whose caller has disconnected: the caller may have been answered elsewhere [D117]',
     asTcpTells,
     async () => {
       const terminal = await shop.addDevice('terminal');
@@ -117,8 +117,8 @@ describe('a gateway that was frozen', () => {
       process.kill(shop.gateway.pid, 'SIGSTOP');
       await shop.till.postAndHangUp('/Device/payment/Pay', pay(90, named));
       process.kill(shop.gateway.pid, 'SIGCONT');
-      const isCharged = () => readBank(terminal.stateDir).some(({ amountBani }) => amountBani === 9_000);
-      await eventually('what a documentNr names is done all the same', isCharged, Boolean);
+      // With a number neither: the repeat begins it, or joins it if the disconnect was handled too late.
+      expect(await shop.till.post('/Device/payment/Pay', pay(90, named))).toMatchObject({ errorCode: 0 });
       const amounts = readBank(terminal.stateDir).flatMap(({ kind, amountBani }) => (kind === 'charge' ? [amountBani] : []));
       expect(amounts).toEqual([100, 200, 300, 400, 500, 9_000]);
     },
