@@ -7,7 +7,7 @@ const stateNames = ['NewItem', 'Scanned', 'Payed', 'Expired', 'Cancelled'];
 export async function checkInvoices({ shop, database, erp }: Books): Promise<void> {
   const { queries } = database;
   const invoices = await queries.selectFrom('invoices').selectAll().execute();
-  const orphans = await queries.selectFrom('orphan_payments').select(['oid', 'receipt_id']).execute();
+  const orphans = await queries.selectFrom('orphan_payments').select(['oid', 'receipt_id', 'device_id']).execute();
   const byOid = new Map(invoices.map((invoice) => [invoice.oid, invoice]));
   const byCode = Map.groupBy(invoices, ({ point_of_sales_code: code }) => code);
   for (const intent of erp.invoices) {
@@ -31,15 +31,23 @@ export async function checkInvoices({ shop, database, erp }: Books): Promise<voi
         shop.violated(`${name}: Payd by ${receiptId} was answered 22, and it is not on the orphan board`);
     }
   }
-  const payments = await queries
+  const commands = await queries
     .selectFrom('commands')
-    .select(['id', 'document_nr', 'state', 'document_state', 'issued_at'])
-    .where('name', '=', 'Pay')
+    .select(['id', 'name', 'target_id', 'device_id', 'document_nr', 'state', 'document_state', 'issued_at'])
+    .where('name', 'in', ['Pay', 'Refund'])
     .execute();
+  const refunded = new Set(commands.filter(({ name }) => name === 'Refund').map((refund) => refund.target_id));
+  const payments = commands.filter(({ name }) => name === 'Pay');
   const paymentsOf = Map.groupBy(payments, ({ document_nr: documentNr }) => documentNr);
-  for (const { oid, state, valid_to: validTo, ended_at: endedAt } of invoices) {
+  for (const { oid, state, valid_to: validTo, ended_at: endedAt, ...payd } of invoices) {
     const own = paymentsOf.get(oid) ?? [];
-    const isPaid = own.some((payment) => payment.state === 'done' && payment.document_state !== 'voided');
+    const paid = own.filter((payment) => payment.state === 'done' && payment.document_state !== 'voided');
+    const isPaid = paid.length > 0;
+    const isListed = orphans.some(
+      (orphan) => orphan.oid === oid && orphan.receipt_id === payd.receipt_id && orphan.device_id === payd.paid_device_id,
+    );
+    if (state === 2 && !isListed && paid.some((payment) => payment.device_id !== payd.paid_device_id && !refunded.has(payment.id)))
+      shop.violated(`invoice ${oid} was paid by card and by QR, and it is not on the orphan board`);
     const isHeld = isPaid || own.some((payment) => ['sent', 'unknown', 'disputed'].includes(payment.state));
     if (state < 2 && validTo !== null && validTo < shop.clock.now() - 60_000 && !isHeld)
       shop.violated(`invoice ${oid} is overdue and ${stateNames[state]}`);

@@ -41,7 +41,10 @@ export async function sellByInvoice(clerk: Clerk, intents: InvoiceIntent[]): Pro
   const isCard = dice < 0.4 && invoice.target.kind === 'terminal';
   const { intent } = invoice;
   const paying = { documentNr: intent.oid, abortRate: 0.4, onAborted: () => void (intent.isAborted = true) };
-  if (isCard && !(await sellByCard(clerk, invoice.target, paying))) return;
+  // Another device has the QR, too, and takes the money while the card is being charged.
+  const beside = isCard && clerk.chance(0.5) && (await scan(invoice)) ? payLater(invoice) : undefined;
+  if (isCard && !(await sellByCard(clerk, invoice.target, paying))) return beside;
+  await beside;
   if (!(await scan(invoice)) && !isCard) return;
   // It is cancelled while it is being paid.
   const cancelling = clerk.chance(0.05) ? cancel(invoice) : undefined;
@@ -83,6 +86,13 @@ async function scan({ clerk, intent, qr, target }: Invoice): Promise<boolean> {
   if (clerk.chance(0.1)) void clerk.caller.ask(`${intent.name} Get ${intent.oid}, doubled`, call);
   const answer = await clerk.insist(`${intent.name} Get ${intent.oid}`, [0, 22], call);
   return answer?.code === 0;
+}
+
+async function payLater(invoice: Invoice): Promise<void> {
+  const { clerk } = invoice;
+  await clerk.pause(clerk.between(100, 20_000));
+  const target = clerk.pick(clerk.shop.devices.filter((device) => device !== invoice.target));
+  await payd({ ...invoice, target }, clerk.random.uuid());
 }
 
 async function payd({ clerk, intent, qr, target }: Invoice, receiptId: string): Promise<void> {

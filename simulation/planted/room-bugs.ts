@@ -153,9 +153,9 @@ export const roomBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: 'src/ledger',
-        find: '    const written = await database.transaction(async (queries) => {\n      if (onState || onExecuted)',
+        find: '    const written = await database.transaction(async (queries) => {\n      if (onState || onResolved)',
         instead:
-          '    if (!alongside) {\n      const alone = await update(database.queries);\n      if (alone) await onState?.(database.queries, alone);\n      return alone;\n    }\n    const written = await database.transaction(async (queries) => {\n      if (onState || onExecuted)',
+          '    if (!alongside) {\n      const alone = await update(database.queries);\n      if (alone) await onState?.(database.queries, alone);\n      return alone;\n    }\n    const written = await database.transaction(async (queries) => {\n      if (onState || onResolved)',
       },
     ],
   },
@@ -269,5 +269,18 @@ export const roomBugs: readonly PlantedBug[] = [
       },
       { room: callbacks, find: "    .where('leased_by', 'in', dead)\n", instead: "    .where('leased_by', 'in', [])\n" },
     ],
+  },
+  {
+    name: 'forgets that a card is being charged for an invoice that a register reports as paid',
+    kind: 'joins',
+    harm: 'lie',
+    edits: [
+      {
+        room: invoices,
+        find: 'if (isWritten) await alongside?.(queries);',
+        instead: '',
+      },
+    ],
+    tests: ['test/cabinet/views/applied-orphans.test.ts'],
   },
 ];

@@ -29,7 +29,7 @@ export const wrongDoneBugs: readonly PlantedBug[] = [
     name: 'leaves the payment voided whose void turns out not to have been made',
     kind: 'sums',
     harm: 'lost money',
-    edits: [{ room: 'src/cards', find: "[await revive(queries, targetId, 'voided'), payment", instead: '[payment' }],
+    edits: [{ room: 'src/cards', find: "[await revive(queries, taking.targetId, 'voided'), await", instead: '[await' }],
     tests: resolved,
   },
   {

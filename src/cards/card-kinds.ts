@@ -41,6 +41,12 @@ export function cardKinds({ database, invoices, callbacks }: CardsDeps): Command
       : 'The terminal has begun other operations since: the document of the payment stays closed.';
   }
 
+  /** The payment stands again: its refund or void was not made. */
+  async function endOfTarget(queries: Queries, { targetId }: Command): Promise<string | undefined> {
+    const payment = targetId === null ? undefined : await findCommand(queries, targetId);
+    return payment && endedInvoiceOf(invoices, queries, payment);
+  }
+
   const kinds: CommandKinds = {
     Pay: {
       findHolder: (payment) => findPaymentOf({ database }, payment),
@@ -77,11 +83,14 @@ export function cardKinds({ database, invoices, callbacks }: CardsDeps): Command
         return undefined;
       },
     },
+    Refund: {
+      hold: lockInvoiceOf,
+      onReversed: async (queries, refund) => endOfTarget(queries, refund),
+    },
     CancelTransaction: {
       hold: lockInvoiceOf,
-      onReversed: async (queries, { targetId }) => {
-        const payment = targetId === null ? undefined : await findCommand(queries, targetId);
-        const remaining = [await revive(queries, targetId, 'voided'), payment && (await endedInvoiceOf(invoices, queries, payment))];
+      onReversed: async (queries, taking) => {
+        const remaining = [await revive(queries, taking.targetId, 'voided'), await endOfTarget(queries, taking)];
         return remaining.filter((sentence) => sentence !== undefined).join(' ') || undefined;
       },
       onState: {
@@ -103,10 +112,7 @@ export function cardKinds({ database, invoices, callbacks }: CardsDeps): Command
 
 /** The payment was made, and its invoice has ended otherwise, which cannot be undone. */
 async function endedInvoiceOf(invoices: CardsDeps['invoices'], queries: Queries, payment: Command): Promise<string | undefined> {
-  const { documentNr, merchantId, deviceId } = payment;
-  const oid = parseUuid(documentNr);
-  const end = oid === undefined ? undefined : await invoices.endOf(queries, oid, merchantId);
-  if (!end || end.paidAt === deviceId) return undefined;
-  const how = end.paidAt === null ? end.state : `${end.state} by another payment`;
-  return `The invoice ${oid} stays ${how} although its card payment was made.`;
+  const oid = parseUuid(payment.documentNr);
+  const how = oid === undefined ? undefined : await invoices.endWithout(queries, oid, payment);
+  return how === undefined ? undefined : `The invoice ${oid} stays ${how} although its card payment was made.`;
 }

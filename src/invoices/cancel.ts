@@ -11,6 +11,7 @@ import { otherRequestUnderKey } from '../ledger/calls/keyed-calls.ts';
 import { type InvoiceDeps, type Judged, moveOf, readLocked, writeMove } from './move.ts';
 import { type Move, wakeFor } from './move-batch.ts';
 import { judge, refusal, type State, stateNames, states } from './rules.ts';
+import { insertOrphan, paidByCardToo } from './store.ts';
 import { onceMoreIfUnclear } from './unclear-commit.ts';
 
 export interface Cancelling {
@@ -34,15 +35,23 @@ export async function cancelUnpaidInvoice(
   return written ? { isCancelled: true } : { isCancelled: false, refusal: refusal(invoice, 'cancel') };
 }
 
-/** How the invoice has ended, and at which device it was paid; undefined: it is open, or the merchant has no such invoice. */
-export async function endOf(
+/**
+ * How the invoice of this card payment has ended without it; undefined: with it, or not at all, or the merchant has no such invoice.
+ * If it was paid by another payment, that one is listed as the second [D186].
+ */
+export async function endWithout(
   queries: Queries,
   oid: string,
-  merchantId: string,
-): Promise<{ state: string; paidAt: string | null } | undefined> {
-  const invoice = queries.selectFrom('invoices').select(['state', 'paid_device_id']).where('oid', '=', oid);
+  card: { merchantId: string; deviceId: string },
+): Promise<string | undefined> {
+  const { merchantId, deviceId } = card;
+  const invoice = queries.selectFrom('invoices').select(['state', 'receipt_id', 'paid_device_id']).where('oid', '=', oid);
   const row = await invoice.where('merchant_id', '=', merchantId).where('ended_at', 'is not', null).executeTakeFirst();
-  return row && { state: stateNames[row.state as State], paidAt: row.paid_device_id };
+  if (!row || row.paid_device_id === deviceId) return undefined;
+  const state = stateNames[row.state as State];
+  if (row.receipt_id === null || row.paid_device_id === null) return state;
+  await insertOrphan(queries, { oid, merchantId }, { receiptId: row.receipt_id, deviceId: row.paid_device_id }, paidByCardToo);
+  return `${state} by another payment`;
 }
 
 export interface WithdrawRequest {

@@ -97,28 +97,33 @@ export async function writeMove(deps: InvoiceDeps, queries: Queries, written: Mo
   return isMoved;
 }
 
+/** Written in the same commit; for invoices with a card payment. */
+type Alongside = (queries: Queries) => Promise<void>;
+
 /** The same in a commit of its own. False: another call was faster, or a payment of the invoice has changed. */
 export async function move(
   deps: InvoiceDeps,
   invoice: Movable,
   transition: Transition,
   detail: object,
-  payment?: Payment,
+  { payment, alongside }: { payment?: Payment; alongside?: Alongside | undefined } = {},
 ): Promise<boolean> {
   const added = moveOf(deps, invoice, transition, detail, payment);
-  if (invoice.hasPayments) return moveLocked(deps, invoice, added);
+  if (invoice.hasPayments) return moveLocked(deps, invoice, added, alongside);
   const isMoved = await deps.moves.add(added);
   if (isMoved) logUnreadable(deps, added);
   return isMoved;
 }
 
 /** The payments may have changed since they were read. Under the invoice's lock no payment begins, so they are compared again there. */
-async function moveLocked(deps: InvoiceDeps, invoice: Movable, added: Move): Promise<boolean> {
+async function moveLocked(deps: InvoiceDeps, invoice: Movable, added: Move, alongside: Alongside | undefined): Promise<boolean> {
   const isMoved = await deps.database.transaction(async (queries) => {
     await lockInvoice(deps, queries, invoice);
     const payment = await findStandingPayment(queries, invoice.merchantId, invoice.oid);
     const isSame = payment?.standing === invoice.payment?.standing && payment?.deviceId === invoice.payment?.deviceId;
-    return isSame && (await writeMove(deps, queries, added));
+    const isWritten = isSame && (await writeMove(deps, queries, added));
+    if (isWritten) await alongside?.(queries);
+    return isWritten;
   });
   wakeFor(deps.callbacks, [added], [isMoved]);
   return isMoved;

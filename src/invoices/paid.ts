@@ -2,13 +2,14 @@
 // The money was taken before this call, so a refused Payd is recorded in the invoice's history and on the orphan board.
 // If the process dies before the commit, the invoice is still Scanned and the device repeats the call. After the commit, the repeat is
 // answered 0 and sends no callback.
+import type { Queries } from '../database/database.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { type Asker, type InvoiceDeps, lookAndMove, move, oidOf, withCurrent } from './move.ts';
 import type { Payment } from './move-batch.ts';
 import type { InvoiceFacts, InvoiceForPayment } from './read-batch.ts';
 import { checkReceiptId, checkText, judge, moveBy, refusal, type State, states } from './rules.ts';
-import { insertEvent, insertOrphan } from './store.ts';
+import { insertEvent, insertOrphan, paidByCardToo } from './store.ts';
 
 const maxDeviceIdLength = 64;
 
@@ -50,7 +51,9 @@ export async function payInvoice(
         await writeOrphan(deps, invoice, payment, reasonOf(invoice.state), asker);
         throw refusal(invoice, 'pay');
       }
-      return (await move(deps, invoice, verdict.transition, { by: asker.name }, payment)) || undefined;
+      // The customer may be charged by card, too: then this payment is listed [D186].
+      const alongside = invoice.payment && !isPaidDevice ? listPaidByCardToo(deps, invoice, payment) : undefined;
+      return (await move(deps, invoice, verdict.transition, { by: asker.name }, { payment, alongside })) || undefined;
     },
     first,
   );
@@ -61,6 +64,15 @@ function reasonOf(state: State): OrphanReason {
   if (state === states.expired) return 'expired';
   if (state === states.cancelled) return 'cancelled';
   return 'paid-otherwise';
+}
+
+function listPaidByCardToo({ logger }: InvoiceDeps, invoice: InvoiceFacts, payment: Payment) {
+  return async (queries: Queries) => {
+    const place = await insertOrphan(queries, invoice, payment, paidByCardToo);
+    const facts = { oid: invoice.oid, merchantId: invoice.merchantId, ...payment };
+    if (place === 'full')
+      logger.error(facts, 'an invoice was paid while a card payment of it runs, and the orphan board has no room for it');
+  };
 }
 
 /** A repeat of a refused payment is refused again and recorded only once. If the board is full, the log records the payment. */

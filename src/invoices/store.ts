@@ -80,14 +80,23 @@ export async function listInvoiceEvents(queries: Queries, oid: string, limit: nu
   return rows.map((row) => ({ atMs: row.at, event: row.event, detail: JSON.parse(row.detail) as Record<string, unknown> }));
 }
 
-/**
- * Condition on a row `o` of orphan_payments: its invoice was not paid with that payment. A payment that was refused and applied later (Payd
- * before Get, a device that was enabled too late) is no orphan: giving that money back would refund a sale that was paid once.
- * A subquery by the invoice's key, not a join: for a join, PostgreSQL might read all invoices.
- */
-export const isStillOrphan = sql<SqlBool>`(
+/** Of rows `o` of orphan_payments. Subqueries by the invoice's key, not a join: for a join, PostgreSQL might read all invoices. */
+const isApplied = sql<SqlBool>`((
   select paid.receipt_id = o.receipt_id and paid.paid_device_id = o.device_id from invoices paid where paid.oid = o.oid
-) is not true`;
+) is true)`;
+const isPaidByCardToo = hasStandingPayment('o.merchant_id', 'o.oid', { standing: 'done', elsewhereThan: 'o.device_id' });
+
+/**
+ * Condition on a row `o` of orphan_payments: its invoice was not paid with that payment, or it was also paid by card [D186]. A payment that
+ * was refused and applied later (Payd before Get, a device that was enabled too late) is no orphan: giving that money back would refund a
+ * sale that was paid once.
+ */
+export const isStillOrphan = sql<SqlBool>`(not ${isApplied} or ${isPaidByCardToo})`;
+
+export const paidByCardToo = 'paid-by-card-too';
+
+/** A payment that was refused first, for another reason, may have been applied beside a card payment. */
+export const orphanReason = sql<string>`case when ${isApplied} then ${sql.lit(paidByCardToo)} else o.reason end`;
 
 /** 'new': added to the board. 'known': it was there before. 'full': the invoice has too many orphans. */
 export async function insertOrphan(

@@ -38,12 +38,19 @@ export async function findStandingPayment(queries: Queries, merchantId: string, 
   return row && { standing: row.standing, deviceId: row.device_id };
 }
 
+interface OnlyPayments {
+  standing?: StandingPayment['standing'];
+  /** Not at the device in this column. */
+  elsewhereThan?: string;
+}
+
 /** The same as a condition; `merchant` and `number` are columns of the surrounding statement. */
-export function hasStandingPayment(merchant: string, number: string, only?: StandingPayment['standing']): RawBuilder<SqlBool> {
-  const isMeant = only === undefined ? sql`is not null` : sql`= ${sql.lit(only)}`;
+export function hasStandingPayment(merchant: string, number: string, only: OnlyPayments = {}): RawBuilder<SqlBool> {
+  const isMeant = only.standing === undefined ? sql`is not null` : sql`= ${sql.lit(only.standing)}`;
+  const isElsewhere = only.elsewhereThan === undefined ? sql`` : sql`and "commands"."device_id" <> ${sql.ref(only.elsewhereThan)}`;
   return sql<SqlBool>`exists (
         select 1 from "commands"
         where "commands"."merchant_id" = ${sql.ref(merchant)} and "commands"."document_nr" = ${sql.ref(number)}
-          and ${paymentsOnly} and (${standing}) ${isMeant} limit 1 offset 0
+          and ${paymentsOnly} ${isElsewhere} and (${standing}) ${isMeant} limit 1 offset 0
       )`;
 }

@@ -1,6 +1,7 @@
 // Disputes that meet [D143]: a payment and what refers to it are disputed together, or one of them changes while a call about it is under way;
 // and disputes beside a receipt of the same number, an invoice, or an equal request without a name.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { listOrphans } from '../../src/cabinet/sales/orphans.ts';
 import { operationStatus } from '../../src/ledger/operation-status.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
@@ -278,19 +279,36 @@ it('a void that turns out not to be made lists the invoice that it has cancelled
   expect(await world.steps(id)).toContain('not undone');
 });
 
+/** Another device takes the money. */
+async function payAtTill(oid: string) {
+  const { id: deviceId } = await world.register();
+  const qr = await world.life.invoices.qrOf(oid, 1);
+  const asker = { merchantId: world.merchantId, name: 'till' };
+  await world.meanwhile(world.life.invoices.scan(qr, asker));
+  await world.meanwhile(world.life.invoices.pay(qr, { receiptId: 'F-1', deviceId }, asker));
+}
+const paidTwice = async () => (await listOrphans(world.database.queries, 10)).map(({ oid, reason }) => ({ oid, reason }));
+
+it('a refund that turns out not to be made lists that the invoice, which was then paid at a till, was paid twice', async () => {
+  const terminal = await world.terminal();
+  const { oid } = await invoiceOf();
+  const { report } = await world.run(world.pay(terminal.id, 10, oid));
+  const { operationId, rrn } = report as { operationId: string; rrn: string };
+  const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr: oid, operationId, amountBani: 1_000 };
+  await world.run(world.cards.closeDoc(named));
+  const id = await decided(terminal.id, () => world.cards.refund({ ...named, rrn, currency: 'MDL' }), 'done');
+  await payAtTill(oid);
+  expect(await paidTwice()).toEqual([]);
+  await isBack(terminal.id, denies);
+  await resolve(id, 'refused');
+  expect(await world.steps(id)).toContain('not undone');
+  expect(await paidTwice()).toEqual([{ oid, reason: 'paid-by-card-too' }]);
+});
+
 it.each<[string, (oid: string) => Promise<unknown>]>([
   ['Cancelled', async (oid) => world.life.invoices.withdraw({ oid, merchantId: world.merchantId, by: 'erp' })],
   ['Expired', async () => world.clock.advance(60 * 60_000)],
-  [
-    'Payed by another payment',
-    async (oid) => {
-      const { id: deviceId } = await world.register();
-      const qr = await world.life.invoices.qrOf(oid, 1);
-      const asker = { merchantId: world.merchantId, name: 'till' };
-      await world.meanwhile(world.life.invoices.scan(qr, asker));
-      await world.meanwhile(world.life.invoices.pay(qr, { receiptId: 'F-1', deviceId }, asker));
-    },
-  ],
+  ['Payed by another payment', payAtTill],
 ])('a payment that was made after all lists that its invoice is %s', async (state, end) => {
   const terminal = await world.terminal();
   const validTo = new Date(world.clock.now() + 80 * 60_000).toISOString();
@@ -303,6 +321,7 @@ it.each<[string, (oid: string) => Promise<unknown>]>([
   await resolve(id, 'done');
   const remains = (await world.ledger.timelineOf(id)).filter(({ step }) => step === 'not undone');
   expect(remains.map(({ detail }) => detail)).toEqual([`The invoice ${oid} stays ${state} although its card payment was made.`]);
+  expect(await paidTwice()).toEqual(end === payAtTill ? [{ oid, reason: 'paid-by-card-too' }] : []);
 });
 
 it('a payment that an operator called done, and of which the terminal reports another amount, is flagged with both amounts, once', async () => {

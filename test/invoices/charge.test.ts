@@ -1,7 +1,7 @@
 // The begin of a card payment for an invoice, and its withdrawal by the ERP [D142]: on a small database, call by call.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
-import { cancelUnpaidInvoice, endOf, withdrawInvoice } from '../../src/invoices/cancel.ts';
+import { cancelUnpaidInvoice, endWithout, withdrawInvoice } from '../../src/invoices/cancel.ts';
 import { holdForCharge, isChargeable } from '../../src/invoices/charge.ts';
 import type { InvoiceDeps } from '../../src/invoices/move.ts';
 import { states } from '../../src/invoices/rules.ts';
@@ -124,12 +124,16 @@ describe('an invoice whose payment was aborted', () => {
   });
 });
 
-it('the end of an invoice is its state and the device that was paid; an open one and one of another merchant have none', async () => {
-  const { id: deviceId } = await seedDevice(database.queries, merchantId);
+it('the end of an invoice without its card payment is its state; the payment that completed it instead is listed, once', async () => {
+  const [{ id: deviceId }, { id: till }] = [await seedDevice(database.queries, merchantId), await seedDevice(database.queries, merchantId)];
   const paid = await seed({ ...ended(states.paid), scanned_at: 4, receipt_id: 'r', paid_device_id: deviceId });
-  expect(await endOf(database.queries, paid, merchantId)).toEqual({ state: 'Payed', paidAt: deviceId });
-  const cancelled = await seed(ended(states.cancelled));
-  expect(await endOf(database.queries, cancelled, merchantId)).toEqual({ state: 'Cancelled', paidAt: null });
-  expect(await endOf(database.queries, await seed(), merchantId)).toBeUndefined();
-  expect(await endOf(database.queries, paid, 'another')).toBeUndefined();
+  const listed = () => database.queries.selectFrom('orphan_payments').select(['oid', 'receipt_id', 'device_id', 'reason']).execute();
+  const endFor = (oid: string, card: object = {}) => endWithout(database.queries, oid, { merchantId, deviceId: till, ...card });
+  expect(await endFor(paid, { deviceId })).toBeUndefined();
+  expect(await endFor(paid, { merchantId: 'another' })).toBeUndefined();
+  expect(await endFor(await seed())).toBeUndefined();
+  expect(await endFor(await seed(ended(states.cancelled)))).toBe('Cancelled');
+  expect(await listed()).toEqual([]);
+  for (let count = 0; count < 2; count += 1) expect(await endFor(paid)).toBe('Payed by another payment');
+  expect(await listed()).toEqual([{ oid: paid, receipt_id: 'r', device_id: deviceId, reason: 'paid-by-card-too' }]);
 });

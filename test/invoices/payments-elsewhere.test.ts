@@ -1,11 +1,14 @@
 // What an invoice may not do because of a card payment that its caller does not see: one on another terminal, one whose refund or void is
-// disputed [D245]. Through the HTTP API, on both engines.
+// disputed [D245], one that is approved after Payd [D186]. Through the HTTP API, on both engines.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { listOrphans } from '../../src/cabinet/sales/orphans.ts';
 import { systemClock } from '../../src/kernel/system.ts';
 import { type CabinetWorld, createCabinetWorld } from '../cabinet/views/cabinet-world.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedCommand } from '../support/fixtures.ts';
 import { until } from '../support/until.ts';
+
+const receipt = { Items: [{ Name: 'Coffee', Quantity: 1, Price: 10 }] };
 
 type Answer = Record<string, unknown> & { errorCode: number };
 
@@ -19,7 +22,6 @@ describe.each(engines)('an invoice that was paid by card on %s', (engine) => {
     database = await openTestDatabase(engine);
     world = await createCabinetWorld({ database, clock: systemClock });
     terminal = await addTerminal();
-    const receipt = { Items: [{ Name: 'Coffee', Quantity: 1, Price: 10 }] };
     invoice = (await post('/Invoice/Create', { Receipt: receipt })) as unknown as typeof invoice;
     expect(await post('/Device/payment/Pay', { DeviceID: terminal.id, amount: 10, documentNr: invoice.OID })).toMatchObject({
       errorCode: 0,
@@ -30,8 +32,8 @@ describe.each(engines)('an invoice that was paid by card on %s', (engine) => {
     await database.close();
   });
 
-  async function addTerminal() {
-    const added = await world.terminal({ hasMagic: false, timing: { customerMs: 10, bankMs: 5 } });
+  async function addTerminal(customerMs = 10) {
+    const added = await world.terminal({ hasMagic: false, timing: { customerMs, bankMs: 5 } });
     await until(() => world.life.link.presence.of(added.id) !== undefined);
     return added;
   }
@@ -68,6 +70,20 @@ describe.each(engines)('an invoice that was paid by card on %s', (engine) => {
     for (let count = 0; count < 2; count += 1)
       expect(await get('/Invoice/Payd', { ReceiptID: 'F-1', DeviceID: terminal.id })).toMatchObject({ errorCode: 0 });
     expect(await get('/Invoice/Status')).toMatchObject({ Status: 2, ReceiptID: 'F-1' });
+  });
+
+  it('is listed as paid twice if a register reported Payd while the card payment ran', async () => {
+    const till = await addTerminal(1500);
+    invoice = (await post('/Invoice/Create', { Receipt: receipt })) as unknown as typeof invoice;
+    expect(await get('/Invoice/Get')).toMatchObject({ errorCode: 0 });
+    const paying = post('/Device/payment/Pay', { DeviceID: till.id, amount: 10, documentNr: invoice.OID });
+    await until(async () => (await world.commands()).some(({ documentNr, state }) => documentNr === invoice.OID && state === 'sent'));
+    expect(await get('/Invoice/Payd', { ReceiptID: 'F-1', DeviceID: terminal.id })).toMatchObject({ errorCode: 0 });
+    expect(await listOrphans(database.queries, 10)).toEqual([]);
+    expect(await paying).toMatchObject({ errorCode: 0 });
+    expect(await listOrphans(database.queries, 10)).toMatchObject([
+      { oid: invoice.OID, receiptId: 'F-1', deviceId: terminal.id, reason: 'paid-by-card-too' },
+    ]);
   });
 
   it.each(['Refund', 'CancelTransaction'])('is not fetched while a %s of its payment is disputed', async (name) => {

@@ -270,6 +270,20 @@ it('a payment that was settled as done with its numbers keeps them when the devi
   expect(await statusOf({ oid: id })).toMatchObject({ code: 0, report: numbers });
 });
 
+it('the numbers that the device reported are not replaced by others of an operator; the refusal names them', async () => {
+  const terminal = await world.terminal();
+  const id = await decideWhileAway(terminal.id, () => world.pay(terminal.id, 10), 'refused');
+  const reported = await find(id);
+  expect(reported).toMatchObject({ state: 'disputed', outcome: 'done', operationId: expect.any(String), rrn: expect.any(String) });
+  const resolved = (numbers: object, state: 'done' | 'refused' = 'done') =>
+    world.meanwhile(world.ledger.decide(id, { state, reason: 'In the list.', actor: 'ana', closesReview: true, ...numbers }));
+  await expect(resolved({ operationId: 'other' })).rejects.toThrow(`The device reported operationId ${reported?.operationId};`);
+  await expect(resolved({ rrn: 'other' })).rejects.toThrow(`The device reported rrn ${reported?.rrn};`);
+  expect(await find(id)).toEqual(reported);
+  const { operationId, rrn } = reported as { operationId: string; rrn: string };
+  expect(await resolved({ operationId, rrn })).toMatchObject({ state: 'done', operationId, rrn });
+});
+
 describe('completion notices', () => {
   it('of a cash movement that was settled as refused and was made end with Completed once the dispute is resolved', async () => {
     const register = await world.register();

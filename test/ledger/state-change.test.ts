@@ -170,8 +170,9 @@ describe('the writes of the slice', () => {
   it('undo those of an earlier done, once, and the timeline lists what cannot be undone', async () => {
     const reversed = () => change('refused', { CloseDoc: whole }, { resolvedAs: 'reversed' });
     await reversed();
+    expect(calls).toEqual(['hold: sent', 'reversed: refused']);
     expect(await reversed()).toBeUndefined();
-    expect(calls).toEqual(['reversed: refused']);
+    expect(calls.slice(2)).toEqual(['hold: refused']);
     const remains = { commandId: command.id, step: 'not undone', detail: 'the money of refunds' };
     expect(events).toEqual([remains, { commandId: command.id, step: 'settled', detail: 'refused by answer' }]);
   });

@@ -1,6 +1,6 @@
 // The orphan board: payments without an invoice that accepts them.
 import type { Queries } from '../../database/database.ts';
-import { isStillOrphan } from '../../invoices/store.ts';
+import { isStillOrphan, orphanReason } from '../../invoices/store.ts';
 
 export interface Orphan {
   id: number;
@@ -12,7 +12,7 @@ export interface Orphan {
   atMs: number;
 }
 
-/** Newest first, without payments that their invoice accepted later. */
+/** Newest first, without payments that their invoice accepted later, unless it was paid by card, too. */
 export async function listOrphans(queries: Queries, limit: number, merchantId?: string): Promise<Orphan[]> {
   let query = queries
     .selectFrom('orphan_payments as o')
@@ -22,7 +22,7 @@ export async function listOrphans(queries: Queries, limit: number, merchantId?: 
       'o.oid',
       'o.receipt_id as receiptId',
       'o.device_id as deviceId',
-      'o.reason',
+      orphanReason.as('reason'),
       'o.at as atMs',
     ])
     .where(isStillOrphan)

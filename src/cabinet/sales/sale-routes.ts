@@ -42,7 +42,7 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
   addRoute(app, 'GET /orphans', 'listOrphans', {
     summary: 'Payments that no invoice could accept',
     description:
-      'Money was taken, but the invoice could not be marked paid: too late, already paid, or by a foreign device. Without payments that their invoice accepted later.',
+      'Money was taken, but the invoice could not be marked paid: too late, already paid, or by a foreign device. Without payments that their invoice accepted later, unless it was paid by card, too.',
     querystring: orphanQuery,
     answer: {
       description: 'Newest first.',

@@ -4,7 +4,7 @@
 // takes, and a receipt that was settled as refused meanwhile would be charged and printed again.
 // The caller's audit entry (actor and reason) is written in the same transaction.
 import type { Database } from '../../database/database.ts';
-import { GatewayError } from '../../kernel/error-codes.ts';
+import { GatewayError, invalidRequest } from '../../kernel/error-codes.ts';
 import { operationOf } from '../../kernel/operations.ts';
 import { type Command, isInReview, isOpen } from '../command.ts';
 import type { CommandKinds } from '../command-kind.ts';
@@ -47,6 +47,7 @@ export function createReview({ database, kinds, settlements, recall, timeline }:
   /** An operator resolves a dispute as executed or not executed [D143]. */
   async function resolve(command: Command, decision: Decision, alongside?: Alongside): Promise<Command> {
     const { state, reason, actor, operationId, rrn } = decision;
+    requireReportedNumbers(command, decision);
     // The device's own report stays, and so do the numbers that an operator entered before.
     const known = { ...decision, operationId: operationId ?? command.operationId ?? undefined, rrn: rrn ?? command.rrn ?? undefined };
     const isReported = command.outcome === 'done' || (state === 'refused' && command.disputedFrom !== 'done');
@@ -112,6 +113,16 @@ export function createReview({ database, kinds, settlements, recall, timeline }:
       return settled;
     },
   };
+}
+
+/** The device knows the bank's numbers; other ones would make a later refund or void find nothing, or another payment. */
+function requireReportedNumbers(command: Command, decision: Decision): void {
+  if (command.outcome !== 'done' || decision.state !== 'done') return;
+  for (const name of ['operationId', 'rrn'] as const) {
+    const [reported, entered] = [command[name], decision[name]];
+    if (reported === null || entered === undefined || entered === reported) continue;
+    throw invalidRequest(`The device reported ${name} ${reported}; leave it out, or correct it.`);
+  }
 }
 
 function stillRunning(): GatewayError {

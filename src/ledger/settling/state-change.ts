@@ -39,15 +39,14 @@ export function createStateChanges({ database, timeline, kinds, onSettled }: Dep
   async function write({ command, to, update, together, alongside, resolvedAs }: StateChange): Promise<Command | undefined> {
     const kind = kinds[command.name] ?? {};
     const onState = kind.onState?.[to];
-    const onExecuted = resolvedAs === 'executed' ? kind.onExecuted : undefined;
+    const onResolved = resolvedAs && (resolvedAs === 'executed' ? kind.onExecuted : kind.onReversed);
     if (!onState && !alongside && together) return together();
     let remains: string | undefined;
     const written = await database.transaction(async (queries) => {
-      if (onState || onExecuted) await kind.hold?.(queries, command);
+      if (onState || onResolved) await kind.hold?.(queries, command);
       const changed = await update(queries);
       if (!changed) return undefined;
-      remains = resolvedAs === 'reversed' ? await kind.onReversed?.(queries, changed) : undefined;
-      remains ??= await onExecuted?.(queries, changed);
+      remains = await onResolved?.(queries, changed);
       await onState?.(queries, changed);
       await alongside?.(queries, changed);
       return changed;

@@ -10,7 +10,7 @@ import { countWaiting } from '../../../src/cabinet/views/figures/waiting-figures
 import { readInvoicePage } from '../../../src/cabinet/views/sale/invoice-page.ts';
 import { anybody, codeOf, eventRows, openShop, orphanRows, receipt, type Shop, template } from '../../invoices/shop.ts';
 import { engines, openNewDatabase, type TestDatabase } from '../../support/engines.ts';
-import { seedQrSecret } from '../../support/fixtures.ts';
+import { seedCommand, seedQrSecret } from '../../support/fixtures.ts';
 import { firstPlan } from './plans.ts';
 
 const all = { merchantId: undefined };
@@ -82,6 +82,54 @@ describe.each(engines)('a payment that was first refused and later applied, on %
     expect(await told(oid)).toEqual(orphaned('F-2'));
     expect(await pay(qr, 'F-1', shop.secondDeviceId)).toBe(22);
     expect(await told(oid)).toEqual(orphaned('F-2', 'F-1'));
+  });
+
+  describe('beside a card payment', () => {
+    const setPayment = (id: string, row: object) => database.queries.updateTable('commands').set(row).where('id', '=', id).execute();
+    const ended = { settled_at: Date.now(), settled_by: 'answer' } as const;
+    const approved = { ...ended, state: 'done', document_state: 'closed' } as const;
+    const reasons = async () => (await listOrphans(database.queries, 10)).map(({ reason }) => reason);
+    async function chargeBegins(oid: string, deviceId: string) {
+      await database.queries.updateTable('invoices').set({ payment_begun_at: 1 }).where('oid', '=', oid).execute();
+      return seedCommand(database.queries, shop.merchantId, deviceId, { document_nr: oid });
+    }
+
+    it('that is approved afterwards is listed, because the customer paid twice; until then, or once it is voided, it is not', async () => {
+      const { oid, qr } = await create();
+      await scan(qr);
+      const { id } = await chargeBegins(oid, shop.secondDeviceId);
+      expect([await pay(qr), await told(oid)]).toEqual([0, settled]);
+      await setPayment(id, approved);
+      expect([await told(oid), await reasons()]).toEqual([orphaned('F-1'), ['paid-by-card-too']]);
+      expect((await attention()).map(({ known }) => known.key)).toEqual(['attention.paydRefused.paidByCardToo']);
+      await setPayment(id, { document_state: 'voided' });
+      expect(await told(oid)).toEqual(settled);
+    });
+
+    it('is listed as such also if it was refused before, and a person can note what was done', async () => {
+      const { oid, qr } = await create();
+      expect([await pay(qr), await scan(qr)]).toEqual([22, 0]);
+      const { id } = await chargeBegins(oid, shop.secondDeviceId);
+      expect(await pay(qr)).toBe(0);
+      await setPayment(id, approved);
+      expect(await reasons()).toEqual(['paid-by-card-too']);
+      const [seen] = await attention();
+      await writeNote(database, all, { kind: 'paydRefused', subjectId: seen?.subjectId ?? '', reason: 'Given back.', actor: 'Ana' });
+      expect(await attention()).toEqual([]);
+    });
+
+    it('that fails, or that is the same payment, needs no person', async () => {
+      const [one, other] = [await create(), await create()];
+      await scan(one.qr);
+      await scan(other.qr);
+      const failed = await chargeBegins(one.oid, shop.secondDeviceId);
+      const same = await chargeBegins(other.oid, shop.deviceId);
+      expect([await pay(one.qr), await pay(other.qr)]).toEqual([0, 0]);
+      await setPayment(failed.id, { ...ended, state: 'refused' });
+      await setPayment(same.id, approved);
+      expect([await told(one.oid), await told(other.oid)]).toEqual([settled, settled]);
+      expect(await orphanRows(database, other.oid)).toEqual([]);
+    });
   });
 
   it('does not affect another invoice with the same receipt', async () => {

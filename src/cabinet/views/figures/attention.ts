@@ -2,7 +2,7 @@
 // A note of a person (notes.ts) removes an item that no other step can settle.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
-import { isOpenWithLimit, isStillOrphan } from '../../../invoices/store.ts';
+import { isOpenWithLimit, isStillOrphan, orphanReason, paidByCardToo } from '../../../invoices/store.ts';
 import { isOpen } from '../../../ledger/command.ts';
 import { hasStandingPayment } from '../../../ledger/standing-payment.ts';
 import { standingConditions } from '../../../ledger/standing-sql.ts';
@@ -166,7 +166,8 @@ async function orphanItems(queries: Queries, scope: Scope, about?: About): Promi
     .selectFrom('orphan_payments as o')
     .innerJoin('invoices as i', 'i.oid', 'o.oid')
     .leftJoin('devices as d', (join) => join.onRef('d.id', '=', 'o.device_id').onRef('d.merchant_id', '=', 'o.merchant_id'))
-    .select(['o.id', 'o.oid', 'o.merchant_id', 'o.receipt_id', 'o.device_id', 'o.reason', 'o.at', 'i.amount_bani', 'd.name as device_name'])
+    .select(['o.id', 'o.oid', 'o.merchant_id', 'o.receipt_id', 'o.device_id', 'o.at', 'i.amount_bani', 'd.name as device_name'])
+    .select(orphanReason.as('reason'))
     .$if(scope.merchantId !== undefined, (query) => query.where('o.merchant_id', '=', scope.merchantId ?? ''))
     .where(isStillOrphan)
     .where(isAbout(sql`o.oid`, about?.oids))
@@ -184,7 +185,10 @@ async function orphanItems(queries: Queries, scope: Scope, about?: About): Promi
     amountBani: row.amount_bani,
     deviceId: row.device_id,
     deviceName: row.device_name ?? undefined,
-    known: text('attention.paydRefused.known', { reason: row.reason, receiptId: row.receipt_id }),
+    known: text(row.reason === paidByCardToo ? 'attention.paydRefused.paidByCardToo' : 'attention.paydRefused.known', {
+      reason: row.reason,
+      receiptId: row.receipt_id,
+    }),
     unknown: text('attention.paydRefused.unknown'),
     nextStep: { action: 'note', consequence: text('consequence.note') },
   }));
@@ -200,7 +204,7 @@ async function paidByCardItems(queries: Queries, scope: Scope, about?: About): P
     .where('payment_begun_at', 'is not', null)
     .where(ownedBy(scope, sql`invoices.merchant_id`))
     .where(isAbout(sql`invoices.oid`, about?.oids))
-    .where(hasStandingPayment('invoices.merchant_id', 'invoices.oid', 'done'))
+    .where(hasStandingPayment('invoices.merchant_id', 'invoices.oid', { standing: 'done' }))
     .where(unnoted('paidByCard', sql`invoices.oid`))
     .orderBy('valid_to')
     .limit(maxOfEach)

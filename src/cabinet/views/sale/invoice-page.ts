@@ -2,7 +2,7 @@
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { type State, stateNames } from '../../../invoices/rules.ts';
-import { isStillOrphan } from '../../../invoices/store.ts';
+import { isStillOrphan, orphanReason } from '../../../invoices/store.ts';
 import { findStandingPayment, type StandingPayment } from '../../../ledger/standing-payment.ts';
 import { readAttentionAbout } from '../figures/attention.ts';
 import type { AttentionKind } from '../figures/attention-kinds.ts';
@@ -61,7 +61,7 @@ export async function readInvoicePage(queries: Queries, scope: Scope, oid: strin
   );
   const orphans = await queries
     .selectFrom('orphan_payments as o')
-    .select(['o.receipt_id as receiptId', 'o.device_id as deviceId', 'o.reason', 'o.at as atMs'])
+    .select(['o.receipt_id as receiptId', 'o.device_id as deviceId', orphanReason.as('reason'), 'o.at as atMs'])
     .where('o.oid', '=', oid)
     .where(isStillOrphan)
     .orderBy('o.id')
