@@ -23,7 +23,7 @@ const reads: Record<string, [read: (queries: Queries) => Promise<unknown>, index
   ],
   'what speaks against an invoice': [
     (queries) => removableInvoices.filter(queries, ['1']),
-    /sqlite_autoindex_(invoices|callbacks|orphan_payments)_\d|commands_by_document|commands_to_review/,
+    /sqlite_autoindex_(invoices|callbacks|orphan_payments)_\d|commands_by_(document|target)|commands_to_review/,
   ],
 };
 
