@@ -44,7 +44,7 @@ export async function findOperation(queries: Queries, name: OperationName): Prom
 export async function requireOperation(queries: Queries, name: OperationName): Promise<Command> {
   const payment = await findOperation(queries, name);
   if (payment) return payment;
-  throw name.rrn !== undefined && (await findOperation(queries, { ...name, rrn: undefined })) ? wrongRrn() : noSuchOperation();
+  throw (await findOperation(queries, { ...name, rrn: undefined })) ? wrongRrn() : noSuchOperation();
 }
 
 async function newestOperation(queries: Queries, name: OperationName, documentNr: string | null): Promise<Command | undefined> {

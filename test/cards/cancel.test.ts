@@ -1,6 +1,6 @@
 // CancelTransaction [D18] and what it means for the invoice that the payment belongs to [D19].
 import { beforeEach, describe, expect, it } from 'vitest';
-import { seedInvoice } from '../support/fixtures.ts';
+import { seedCommand, seedInvoice } from '../support/fixtures.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
 let world: SaleWorld;
@@ -170,6 +170,52 @@ describe('an abort', () => {
     expect(await world.run(cancel(abortOf(documentNr), 10.64, key('a')))).toEqual(first);
     expect(await world.run(cancel(abortOf(documentNr), 10.64))).toMatchObject({ code: 22, state: 'Refused' });
     expect((await world.run(cancel(abortOf(documentNr), 1, key('a', 'other')))).code).toBe(22);
+  });
+});
+
+describe('what names no payment of this terminal', () => {
+  it('is 22 with the payment on the other terminal where an invoice was paid, not 20: the shop has the money [D245]', async () => {
+    const { oid } = await seedInvoice(world.database.queries, world.merchantId);
+    const other = await world.terminal();
+    const { oid: paymentId } = await world.run(world.pay(other.id, 10, oid));
+    const told = await world.run(cancel(abortOf(oid), 10));
+    expect(told).toMatchObject({
+      code: 22,
+      oid: paymentId,
+      state: 'Done',
+      message: expect.stringContaining('on another terminal') as string,
+    });
+    expect(await stateOf(oid)).toBe(states.newItem);
+  });
+
+  it('withdraws no invoice under the operationId of another payment: the caller meant that payment', async () => {
+    const { operationId, token } = await paid(10);
+    const { oid } = await seedInvoice(world.database.queries, world.merchantId);
+    expect((await world.run(cancel({ documentNr: oid, operationId, token }, 10))).code).toBe(20);
+    expect(await stateOf(oid)).toBe(states.newItem);
+    expect(await world.run(cancel(abortOf(oid), 10))).toMatchObject({ code: 0 });
+    expect(await stateOf(oid)).toBe(states.cancelled);
+  });
+
+  it('is 22 with the print if a register has charged a card under the number [D146]', async () => {
+    const register = await world.register();
+    const print = {
+      name: 'PrintReceipt',
+      state: 'done',
+      settled_at: 1,
+      settled_by: 'answer',
+      document_nr: null,
+      amount_bani: 1_000,
+    } as const;
+    const { id } = await seedCommand(world.database.queries, world.merchantId, register.id, { ...print, receipt_uid: 'sale 7' });
+    const claim = { merchant_id: world.merchantId, kind: 'document', value: 'sale 7', command_id: id } as const;
+    await world.database.queries
+      .insertInto('claims')
+      .values(claim)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    const told = await world.run(cancel(abortOf('sale 7'), 10));
+    expect(told).toMatchObject({ code: 22, oid: id, message: expect.stringContaining('A register has charged a card') as string });
   });
 });
 

@@ -113,6 +113,16 @@ describe('CloseDoc', () => {
     ]);
   });
 
+  it('of a payment that the caller has selected ignores the numbers: the open document of another payment stays open', async () => {
+    const first = await sold(10);
+    const { id } = await world.lastCommand('Pay');
+    const second = await paid(20);
+    const told = await world.run(world.cards.closeDoc({ ...call(), ...second, paymentId: id }));
+    expect(told).toMatchObject({ code: 0, oid: (await world.lastCommand('CloseDoc')).id });
+    expect(world.sendsOf('CloseDoc').map(({ args }) => args)).toEqual([{ documentNr: first.documentNr, operationId: first.operationId }]);
+    expect((await world.lastCommand('Pay')).documentState).toBe('open');
+  });
+
   it('can be done by hand, with the reason in the audit log, and is then answered 0', async () => {
     const payment = await paid(10);
     const { id } = await world.lastCommand('Pay');

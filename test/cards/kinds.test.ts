@@ -10,11 +10,13 @@ let kinds: CommandKinds;
 let wakes: number;
 let cancelled: string[];
 let locked: string[];
+let invoiceEnd: { state: string; paidAt: string | null } | undefined;
 
 beforeEach(() => {
   wakes = 0;
   cancelled = [];
   locked = [];
+  invoiceEnd = undefined;
   const deps = {
     ledger: { define: (defined: CommandKinds) => Object.assign((kinds = {}), defined) },
     callbacks: {
@@ -25,6 +27,7 @@ beforeEach(() => {
     invoices: {
       cancelUnpaidInvoice: async (_queries: Queries, documentNr: string) => cancelled.push(documentNr),
       lock: async (_queries: Queries, oid: string) => locked.push(oid),
+      endOf: async () => invoiceEnd,
     },
   };
   createCards(deps as unknown as CardsDeps);
@@ -32,9 +35,9 @@ beforeEach(() => {
 
 const payment = (overrides: Partial<Command>) => ({ id: 'p', merchantId: 'm', amountBani: 1_050, ...overrides }) as Command;
 const nobody = {} as Queries;
+const oid = '0b0e5a4e-6f0c-4d0e-9c39-0d5a3ce4b1c2';
 
 it.each(['Pay', 'CancelTransaction'] as const)('%s locks the invoice whose OID is its documentNr, before its own row', async (name) => {
-  const oid = '0b0e5a4e-6f0c-4d0e-9c39-0d5a3ce4b1c2';
   for (const documentNr of [oid.toUpperCase(), 'sale 7', null]) await kinds[name]?.hold?.(nobody, payment({ documentNr }));
   expect(locked).toEqual([oid]);
 });
@@ -61,6 +64,26 @@ describe('a payment that ended', () => {
     expect(cancelled).toEqual(['invoice']);
   });
 
+  it('as done while a void of it was done wakes the callbacks: its invoice was cancelled', () => {
+    kinds.Pay?.afterState?.(payment({ state: 'done', abortRequestedAtMs: null, documentState: 'voided' }));
+    expect(wakes).toBe(1);
+  });
+
+  it.each([
+    ['was paid with it', { state: 'Payed', paidAt: 'd' }, undefined],
+    ['was paid at another device', { state: 'Payed', paidAt: 'e' }, 'stays Payed by another payment'],
+    ['was cancelled', { state: 'Cancelled', paidAt: null }, 'stays Cancelled although'],
+    ['has not ended', undefined, undefined],
+  ])('as executed after all, whose invoice %s, leaves that to be said', async (_how, end, sentence) => {
+    invoiceEnd = end;
+    const marks = { set: () => marks, where: () => marks, returning: () => marks, executeTakeFirst: async () => undefined };
+    const queries = { updateTable: () => marks } as unknown as Queries;
+    const made = payment({ deviceId: 'd', documentNr: oid, documentState: 'open' });
+    const remains = await kinds.Pay?.onExecuted?.(queries, made);
+    if (sentence === undefined) expect(remains).toBeUndefined();
+    else expect(remains).toContain(sentence);
+  });
+
   it('by a person’s decision reports its own amount and that a person decided', () => {
     const found = { rrn: '1', operationId: '2', amount: 99 };
     expect(kinds.Pay?.reportOfDecision?.(payment({}), found)).toEqual({ rrn: '1', operationId: '2', amount: 10.5, source: 'person' });
@@ -83,4 +106,14 @@ describe('a void', () => {
     await kinds.CancelTransaction?.onState?.done?.(nobody, payment({ targetId: null }));
     expect(cancelled).toEqual([]);
   });
+
+  it('or CloseDoc without a payment has nothing to undo, and nothing to say', async () => {
+    for (const name of ['CancelTransaction', 'CloseDoc'] as const)
+      expect(await kinds[name]?.onReversed?.(nobody, payment({ targetId: null }))).toBeUndefined();
+  });
+});
+
+it('the amount that a terminal reports is compared for each of its operations with an amount; registers’ are not for POS to judge', () => {
+  const judged = Object.entries(kinds).flatMap(([name, kind]) => (kind.doubt ? [name] : []));
+  expect(judged.toSorted()).toEqual(['CancelTransaction', 'Pay', 'Refund']);
 });

@@ -67,6 +67,33 @@ describe('an abort that the terminal refused, of a payment that is declined a mo
     expect(state).toBe(0);
   });
 
+  it('locks its invoice before the payment is marked: the other order could deadlock with a payment that begins', async () => {
+    const { payment } = await declining();
+    const order: string[] = [];
+    const noted = (name: string) => async (_queries: unknown, oid: string) => void order.push(`${name} ${oid}`);
+    const invoices = {
+      ...world.life.invoices,
+      lock: noted('lock'),
+      cancelUnpaidInvoice: noted('cancel'),
+    } as unknown as CardsDeps['invoices'];
+    world.hook = ({ sql, when }) => {
+      if (when === 'before' && sql.startsWith('update') && sql.includes('"abort_requested_at" is null')) order.push('mark');
+      return undefined;
+    };
+    expect((await world.run(abort(deps({ invoices }), call(), payment))).code).toBe(0);
+    expect(order).toEqual([`lock ${payment.documentNr}`, 'mark', `cancel ${payment.documentNr}`]);
+  });
+
+  it('locks no invoice if its documentNr is no OID', async () => {
+    void world.pay(terminal.id, declinedLei, 'sale 7');
+    await world.clock.advance(1_000);
+    const locked: unknown[] = [];
+    const lock = async (_queries: unknown, oid: string) => void locked.push(oid);
+    const invoices = { ...world.life.invoices, lock } as unknown as CardsDeps['invoices'];
+    expect((await world.run(abort(deps({ invoices }), call(), await world.lastCommand()))).code).toBe(0);
+    expect(locked).toEqual([]);
+  });
+
   it('sends the callback of the cancelled invoice off at once', async () => {
     const { payment } = await declining();
     let wakes = 0;

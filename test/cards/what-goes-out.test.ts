@@ -1,5 +1,7 @@
 // What a terminal is sent, by which calls it is left alone, and that an abort is not confirmed by a payment that was made.
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { CardsDeps } from '../../src/cards/cards-deps.ts';
+import { plainOperation } from '../../src/cards/plain-operation.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
@@ -43,6 +45,30 @@ describe('Pay', () => {
     expect((await world.commands()).map(({ requestHash }) => requestHash)).toEqual([null, null]);
     expect(await world.run(world.cards.closeDoc({ ...close, recipient: createFakeRecipient() }))).toEqual(closed);
     expect(closed).toMatchObject({ code: 0, isRepeated: false });
+  });
+});
+
+describe('an operation that is no payment and refers to none', () => {
+  it.each([
+    ['with its amount', 550, { amount: 5.5, currency: 'MDL' }],
+    ['without one, if it has none', undefined, {}],
+  ])('is sent %s', async (_how, amountBani, args) => {
+    const named = { ...call(), name: 'CloseDay' as const, ...(amountBani === undefined ? {} : { amountBani }) };
+    // CloseDay has no amount; an operation of the catalogue that has one is sent by the same function.
+    const planned: unknown[] = [];
+    const run: typeof world.ledger.run = async (asked, plan) => {
+      planned.push(await plan());
+      return world.ledger.run(asked, plan);
+    };
+    const ledger = Object.assign(Object.create(world.ledger) as typeof world.ledger, { run });
+    await world.run(plainOperation({ ...world.life, ledger } as unknown as CardsDeps, named));
+    expect(planned).toMatchObject([{ name: 'CloseDay', args, amountBani }]);
+    expect(world.sendsOf('CloseDay').map((sent) => sent.args)).toEqual([args]);
+  });
+
+  it('reaches the terminal', async () => {
+    expect((await world.run(world.cards.plainOperation({ ...call(), name: 'CloseDay' }))).code).toBe(0);
+    expect(world.sendsOf('CloseDay')).toHaveLength(1);
   });
 });
 

@@ -49,6 +49,7 @@ describe('the life of an invoice', () => {
 
   it.each([
     { standing: 'in doubt', isPayee: true, scan: 'refuse' },
+    { standing: 'in doubt', isPayee: false, scan: 'refuse' },
     { standing: 'done', isPayee: true, scan: 'move' },
     { standing: 'done', isPayee: false, scan: 'refuse' },
   ] as const)('with a card payment that is $standing is neither cancelled nor expired [D142]', ({ standing, isPayee, scan }) => {
@@ -62,6 +63,8 @@ describe('the life of an invoice', () => {
     const isSecond = standing === 'done' && !isPayee;
     expect(judge({ ...facts, state: states.scanned }, 'pay').kind).toBe(isSecond ? 'refuse' : 'move');
     expect(judge({ ...facts, state: states.paid, isSamePayment: true }, 'pay').kind).toBe('stay');
+    // The claim of the documentNr refuses a second charge, with the OID of the first [D13].
+    expect(judge({ ...facts, isTimeUp: false }, 'charge').kind).toBe('stay');
     expect(refusal(facts, 'cancel').message).toContain('CancelTransaction');
     expect(refusal(facts, 'scan').message).toContain(standing === 'done' ? 'was paid by card' : 'not known yet');
   });

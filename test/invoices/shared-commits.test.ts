@@ -7,7 +7,7 @@ import { createMoveGroup, type Move, type MoveGroup } from '../../src/invoices/m
 import { states, type Transition } from '../../src/invoices/rules.ts';
 import { withFailingInsert } from '../support/failing-insert.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
-import { anybody, callbackRows, countStatements, eventRows, openQuietShop, receipt, type Shop, template } from './shop.ts';
+import { anybody, callbackRows, countStatements, eventRows, openQuietShop, openShop, receipt, type Shop, template } from './shop.ts';
 
 let clock: VirtualClock;
 let database: Database;
@@ -116,6 +116,19 @@ describe('moves that share a commit', () => {
     await expect(wrong({}, { receiptId: 'F', deviceId: 'd' })).rejects.toThrow('A move to paid needs a payment');
     expect(await history(oid)).toEqual([0, 0]);
   });
+});
+
+it('Gets that arrive together share a commit, with their moves, and each is answered its own', async () => {
+  const { watched, count } = countStatements(database);
+  const quick = await openShop(watched, { clock });
+  await quick.invoices.start();
+  const made = await Promise.all(Array.from({ length: 12 }, () => quick.invoices.create({ merchantId: quick.merchantId, receipt })));
+  const before = count();
+  const seen = await Promise.all(made.map(({ qr }) => quick.invoices.scan(qr, anybody)));
+  // The first two go by themselves, and what comes meanwhile goes together.
+  expect(count() - before).toBeLessThanOrEqual(3);
+  expect(seen.map(({ oid, state }) => [oid, state])).toEqual(made.map(({ oid }) => [oid, states.scanned]));
+  await quick.invoices.stop();
 });
 
 describe('new invoices', () => {

@@ -28,6 +28,8 @@ export interface Shop {
   wakes(): number;
   /** The hosts that callbacks were written for, as the worker was told. */
   woken(): string[];
+  /** The number of callbacks of each wake. */
+  wokenTogether(): number[];
   /** As the cabinet does it. */
   cancel(oid: string, merchantId?: string): Promise<boolean>;
 }
@@ -49,14 +51,12 @@ export async function openShop(
   const merchantId = (await seedMerchant(database.queries)).id;
   const otherMerchantId = (await seedMerchant(database.queries)).id;
   const logger = recordingLogger();
-  let wakes = 0;
-  const woken: string[] = [];
+  const wakes: string[][] = [];
   const invoices = createInvoices({
     database,
     callbacks: {
       wake(written) {
-        wakes += 1;
-        woken.push(...written.map(({ host }) => host));
+        wakes.push(written.map(({ host }) => host));
       },
     },
     clock: options.clock ?? systemClock,
@@ -74,8 +74,9 @@ export async function openShop(
     secondDeviceId: (await seedDevice(database.queries, merchantId, { kind: 'register' })).id,
     foreignDeviceId: (await seedDevice(database.queries, otherMerchantId)).id,
     logger,
-    wakes: () => wakes,
-    woken: () => woken,
+    wakes: () => wakes.length,
+    woken: () => wakes.flat(),
+    wokenTogether: () => wakes.map(({ length }) => length),
     cancel: (oid, within = merchantId) =>
       database.transaction(async (queries) => (await invoices.cancelUnpaidInvoice(queries, oid, within, 'customer left')).isCancelled),
   };

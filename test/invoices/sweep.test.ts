@@ -188,6 +188,18 @@ describe.each(engines)('the sweep on %s, where the database refuses the callback
     expect([await shop.invoices.expireOverdue(), await isExpired(bad.oid)]).toEqual([1, true]);
   });
 
+  it('moves a hundred in one transaction at most, also after such a row has been mended', async () => {
+    const bad = await createBad(1_000);
+    await clock.advance(1_000);
+    expect(await shop.invoices.expireOverdue()).toBe(0);
+    await database.queries.updateTable('invoices').set({ state: states.cancelled, ended_at: 1 }).where('oid', '=', bad.oid).execute();
+    await Promise.all(Array.from({ length: 150 }, () => create(1_000)));
+    await clock.advance(1_000);
+    expect(await shop.invoices.expireOverdue()).toBe(150);
+    // The worker is woken after each transaction.
+    expect(shop.wokenTogether()).toEqual([100, 50]);
+  });
+
   it('continues past a whole batch of them, and logs at most twenty lines about it in a minute', async () => {
     await Promise.all(Array.from({ length: 100 }, () => createBad(1_000)));
     const behind = await create(2_000);

@@ -113,6 +113,17 @@ it('knows the module of each command from its slice, and POS by default', async 
   expect(modules).toEqual(['Fiscal', 'POS']);
 });
 
+it('lets the slice of a command say which command has its number; a slice may have no such rule, and a command no slice', async () => {
+  const seed = async (name: 'Pay' | 'Refund' | 'CloseDay') => {
+    const device = await seedDevice(database.queries, merchantId);
+    return (await findCommand(database.queries, (await seedCommand(database.queries, merchantId, device.id, { name })).id)) as Command;
+  };
+  const [payment, again, refund, close] = [await seed('Pay'), await seed('Pay'), await seed('Refund'), await seed('CloseDay')];
+  ledger.define({ Pay: { findHolder: async ({ id }) => (id === payment.id ? again : undefined) }, Refund: {} });
+  const found = [payment, again, refund, close].map((command) => ledger.findHolder(command));
+  expect(await Promise.all(found)).toEqual([again, undefined, undefined, undefined]);
+});
+
 it('uses the cached owner of a connected device, and looks up the owner of an offline one', async () => {
   const own = () => ledger.ownDevice(merchantId, deviceId);
   expect(await own()).toMatchObject({ kind: 'terminal' });

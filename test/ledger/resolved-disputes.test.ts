@@ -227,6 +227,14 @@ describe('a close of the bank day that was settled as done and was not made', ()
     expect([(await find(before.id))?.bankDayClosedAtMs, (await find(paymentId))?.bankDayClosedAtMs]).toEqual([expect.any(Number), null]);
   });
 
+  it('reopens all of them if it was the first of its terminal', async () => {
+    const terminal = await world.terminal();
+    const { id: paymentId } = await paidOn(terminal.id, true);
+    const id = await decideWhileAway(terminal.id, () => closeDay(terminal.id), 'done', never);
+    await decide(id, 'refused', true);
+    expect((await find(paymentId))?.bankDayClosedAtMs).toBeNull();
+  });
+
   it('reopens none that a later close contains', async () => {
     const terminal = await world.terminal();
     const { id: paymentId } = await paidOn(terminal.id, true);
