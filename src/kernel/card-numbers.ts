@@ -1,5 +1,5 @@
 // Finds card numbers (PANs) in a text [D161]: by issuer prefix, length and Luhn check, in sequences of digits that are delimited by other
-// characters. They may be grouped as printed on cards, stand beside other numbers, or be followed directly by an expiry date.
+// characters. They may be grouped as printed on cards, stand beside other numbers, or be followed directly by an expiry date. A UUID has none.
 // Invariant: the time is linear in the length of the text.
 
 /** Range of the first four digits, and range of the number of digits. */
@@ -189,6 +189,16 @@ function startAtEnd(run: Run, { from, to }: Group): number | undefined {
   return undefined;
 }
 
+const uuid = /\b[\da-f]{8}-[\da-f]{4}-[1-8][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}\b/iy;
+
+/** Whether the group at `at` is the end of a UUID's first group or is its second group: only these may continue as a card number. */
+function isInUuid(text: string, at: number): boolean {
+  return [4, 9].some((offset) => {
+    uuid.lastIndex = at - offset;
+    return at >= offset && uuid.test(text);
+  });
+}
+
 /** Masks all but the first six and the last four digits of each card number, and all track data after one. */
 export function maskCardNumbers(text: string): string {
   let masked = '';
@@ -207,6 +217,7 @@ export function maskCardNumbers(text: string): string {
       const trackLength = trackTwoLength(text, behind);
       const start = trackLength === 0 ? undefined : startAtEnd(run, group);
       const end = start === undefined ? Math.max(endInGroup(run, group) ?? 0, endInGroups(run, place) ?? 0) : group.to;
+      if (start === undefined && end > 0 && isInUuid(text, placeOf(group.from))) continue;
       for (let digit = (start ?? group.from) + shownInFront; digit < end - shownBehind; digit += 1) hide(placeOf(digit));
       if (start !== undefined) for (let at = behind + 1; at < behind + trackLength; at += 1) hide(at);
     }
