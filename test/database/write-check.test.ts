@@ -13,7 +13,12 @@ async function makeReadOnly({ engine, queries }: TestDatabase): Promise<void> {
   }
   const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(queries);
   await sql`alter database ${sql.raw(rows[0]?.name ?? '')} set default_transaction_read_only = on`.execute(queries);
-  await sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()`.execute(queries).catch(() => {});
+  // This session last: ended earlier, it would leave those after it, which may still write.
+  await sql`
+    select pg_terminate_backend(pid)
+    from (select pid from pg_stat_activity where datname = current_database() order by pid = pg_backend_pid() offset 0) as sessions`
+    .execute(queries)
+    .catch(() => {});
 }
 
 describe.each(engines)('on %s', (engine) => {
@@ -36,7 +41,7 @@ describe.each(engines)('on %s', (engine) => {
       link: { stats: () => ({ waitingCalls: 0, liveDevices: 0, connected: { mqtt: true, queue: true }, dropped: {} }) },
       ledger: { stats: () => ({ inFlight: 0, contradictions: 0 }) },
     });
-    await database.checkWrite();
+    await Promise.all([database.checkWrite(), database.checkWrite(), database.checkWrite()]);
     expect(await metrics.text()).toContain('\ntillgate_database_up 1\n');
     await makeReadOnly(database);
     await vi.waitFor(() => expect(database.checkWrite()).rejects.toThrow('can only be read now'), 40_000);

@@ -55,13 +55,14 @@ describe.each(['sqlite', 'postgres'])('a full disk under %s', (engine) => {
   const newSale = (amount: number) => ({ DeviceID: terminal.id, amount, documentNr: randomUUID() });
   type Sale = ReturnType<typeof newSale>;
   const pay = (sale: Sale) => shop.till.post('/Device/payment/Pay', sale);
-  /** Pays and closes the document; returns the first error code. */
-  async function sell(sale: Sale): Promise<number> {
+  /** Pays and closes the document; returns both error codes, or that of the payment if it is not 0. */
+  async function payAndClose(sale: Sale): Promise<number[]> {
     const answer = await pay(sale);
-    if (answer.errorCode !== 0) return answer.errorCode;
+    if (answer.errorCode !== 0) return [answer.errorCode];
     const { operationId } = reportOf(answer);
-    return (await shop.till.post('/Device/payment/CloseDoc', { ...sale, operationId })).errorCode;
+    return [0, (await shop.till.post('/Device/payment/CloseDoc', { ...sale, operationId })).errorCode];
   }
+  const sell = async (sale: Sale) => (await payAndClose(sale)).at(-1);
   const chargesOf = ({ documentNr }: Sale) =>
     readBank(terminal.stateDir).filter((entry) => entry.kind === 'charge' && entry.documentNr === documentNr);
 
@@ -78,25 +79,24 @@ describe.each(['sqlite', 'postgres'])('a full disk under %s', (engine) => {
     expect(engine === 'sqlite' ? [3] : [0, 3], JSON.stringify(told)).toContain(told.errorCode);
 
     const sold = [before];
-    const seen: number[] = [];
-    let open = onTheWay;
-    let last = told.errorCode === 3 ? 3 : await sell(onTheWay);
-    for (let sale = 0; last === 0 && sale < 200; sale += 1) {
-      sold.push(open);
-      open = newSale(20 + sale);
-      last = await sell(open);
-      seen.push(last);
+    const open = [onTheWay];
+    const seen = [told.errorCode];
+    let late: Sale | undefined;
+    // A new call is answered 2 (or 31, if the terminal has an open payment), and nothing is charged. PostgreSQL may answer others first: a
+    // table has space left in a page of its own when another has none.
+    for (let call = 0; !late && call < (engine === 'sqlite' ? 1 : 200); call += 1) {
+      const sale = newSale(20 + call);
+      const codes = await payAndClose(sale);
+      seen.push(...codes);
+      if (codes[0] === 2 || codes[0] === 31) late = sale;
+      else (codes.at(-1) === 0 ? sold : open).push(sale);
     }
-    expect(seen.filter((code) => ![0, 2, 3].includes(code))).toEqual([]);
-    expect([2, 3], 'the disk was felt').toContain(last);
-
-    // A new call is answered 2 (or 31, if the terminal has an open payment), and nothing is charged.
-    const late = newSale(13);
-    expect([2, 31]).toContain((await pay(late)).errorCode);
+    expect(seen.filter((code) => ![0, 2, 3, 31].includes(code))).toEqual([]);
+    if (!late) throw new Error(`no call was refused: ${seen.join(', ')}`);
     expect(chargesOf(late)).toEqual([]);
 
     disk.makeRoom();
-    for (const sale of [open, late]) {
+    for (const sale of [...open, late]) {
       await eventually(
         `an outcome of ${sale.amount}`,
         () => sell(sale),
@@ -105,7 +105,7 @@ describe.each(['sqlite', 'postgres'])('a full disk under %s', (engine) => {
       );
     }
     const rows = await readLedger(ledger);
-    for (const sale of [...sold, open, late]) {
+    for (const sale of [...sold, ...open, late]) {
       const done = rows.filter((row) => row.name === 'Pay' && row.document_nr === sale.documentNr && row.state === 'done');
       expect(done.map((row) => row.operation_id)).toEqual(chargesOf(sale).map(({ operationId }) => operationId));
       expect(done).toHaveLength(1);
