@@ -10,7 +10,7 @@ let kinds: CommandKinds;
 let wakes: number;
 let cancelled: string[];
 let locked: string[];
-let invoiceEnd: { state: string; paidAt: string | null } | undefined;
+let invoiceEnd: string | undefined;
 
 beforeEach(() => {
   wakes = 0;
@@ -27,7 +27,7 @@ beforeEach(() => {
     invoices: {
       cancelUnpaidInvoice: async (_queries: Queries, documentNr: string) => cancelled.push(documentNr),
       lock: async (_queries: Queries, oid: string) => locked.push(oid),
-      endOf: async () => invoiceEnd,
+      endWithout: async () => invoiceEnd,
     },
   };
   createCards(deps as unknown as CardsDeps);
@@ -70,18 +70,15 @@ describe('a payment that ended', () => {
   });
 
   it.each([
-    ['was paid with it', { state: 'Payed', paidAt: 'd' }, undefined],
-    ['was paid at another device', { state: 'Payed', paidAt: 'e' }, 'stays Payed by another payment'],
-    ['was cancelled', { state: 'Cancelled', paidAt: null }, 'stays Cancelled although'],
-    ['has not ended', undefined, undefined],
+    ['has ended without it', 'Cancelled', `The invoice ${oid} stays Cancelled although its card payment was made.`],
+    ['has not', undefined, undefined],
   ])('as executed after all, whose invoice %s, leaves that to be said', async (_how, end, sentence) => {
     invoiceEnd = end;
     const marks = { set: () => marks, where: () => marks, returning: () => marks, executeTakeFirst: async () => undefined };
     const queries = { updateTable: () => marks } as unknown as Queries;
-    const made = payment({ deviceId: 'd', documentNr: oid, documentState: 'open' });
-    const remains = await kinds.Pay?.onExecuted?.(queries, made);
-    if (sentence === undefined) expect(remains).toBeUndefined();
-    else expect(remains).toContain(sentence);
+    const made = payment({ deviceId: 'd', documentNr: oid.toUpperCase(), documentState: 'open' });
+    expect(await kinds.Pay?.onExecuted?.(queries, made)).toBe(sentence);
+    expect(await kinds.Pay?.onExecuted?.(queries, { ...made, documentNr: 'sale 7' })).toBeUndefined();
   });
 
   it('by a person’s decision reports its own amount and that a person decided', () => {
@@ -107,8 +104,8 @@ describe('a void', () => {
     expect(cancelled).toEqual([]);
   });
 
-  it('or CloseDoc without a payment has nothing to undo, and nothing to say', async () => {
-    for (const name of ['CancelTransaction', 'CloseDoc'] as const)
+  it('or CloseDoc or refund without a payment has nothing to undo, and nothing to say', async () => {
+    for (const name of ['CancelTransaction', 'CloseDoc', 'Refund'] as const)
       expect(await kinds[name]?.onReversed?.(nobody, payment({ targetId: null }))).toBeUndefined();
   });
 });

@@ -110,7 +110,7 @@ describe('a receipt with the payment', () => {
 
 describe('the timeline lists what could not be undone', () => {
   const reversed = async (name: 'CloseDoc' | 'CancelTransaction', targetId: string) => {
-    const invoices = { endOf: async () => undefined };
+    const invoices = { endWithout: async () => undefined };
     const kinds = cardKinds({ database, invoices, callbacks: { wake() {} } } as unknown as CardsDeps);
     return kinds[name]?.onReversed?.(database.queries, { targetId } as Command);
   };
