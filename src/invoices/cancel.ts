@@ -11,7 +11,7 @@ import { otherRequestUnderKey } from '../ledger/calls/keyed-calls.ts';
 import { type InvoiceDeps, type Judged, moveOf, readLocked, writeMove } from './move.ts';
 import { type Move, wakeFor } from './move-batch.ts';
 import { judge, refusal, type State, stateNames, states } from './rules.ts';
-import { insertOrphan, paidByCardToo } from './store.ts';
+import { insertPaidByCardToo } from './store.ts';
 import { onceMoreIfUnclear } from './unclear-commit.ts';
 
 export interface Cancelling {
@@ -50,7 +50,7 @@ export async function endWithout(
   if (!row || row.paid_device_id === deviceId) return undefined;
   const state = stateNames[row.state as State];
   if (row.receipt_id === null || row.paid_device_id === null) return state;
-  await insertOrphan(queries, { oid, merchantId }, { receiptId: row.receipt_id, deviceId: row.paid_device_id }, paidByCardToo);
+  await insertPaidByCardToo(queries, { oid, merchantId }, { receiptId: row.receipt_id, deviceId: row.paid_device_id });
   return `${state} by another payment`;
 }
 

@@ -45,7 +45,7 @@ export interface Asker {
 
 /** The caller may complete an invoice that was paid by card: the ERP, or the device that was paid [D142]. */
 export function isPayee({ payment }: Judged, { hasKey, deviceId }: Asker): boolean {
-  return hasKey === true || (deviceId !== undefined && deviceId === payment?.deviceId);
+  return hasKey === true || (deviceId !== undefined && payment?.deviceIds.includes(deviceId) === true);
 }
 
 /** A state only moves forward, in three steps at most: losing more races than this means a bug. */
@@ -120,7 +120,7 @@ async function moveLocked(deps: InvoiceDeps, invoice: Movable, added: Move, alon
   const isMoved = await deps.database.transaction(async (queries) => {
     await lockInvoice(deps, queries, invoice);
     const payment = await findStandingPayment(queries, invoice.merchantId, invoice.oid);
-    const isSame = payment?.standing === invoice.payment?.standing && payment?.deviceId === invoice.payment?.deviceId;
+    const isSame = payment?.standing === invoice.payment?.standing && payment?.deviceIds.join() === invoice.payment?.deviceIds.join();
     const isWritten = isSame && (await writeMove(deps, queries, added));
     if (isWritten) await alongside?.(queries);
     return isWritten;

@@ -9,7 +9,7 @@ import { type Asker, type InvoiceDeps, lookAndMove, move, oidOf, withCurrent } f
 import type { Payment } from './move-batch.ts';
 import type { InvoiceFacts, InvoiceForPayment } from './read-batch.ts';
 import { checkReceiptId, checkText, judge, moveBy, refusal, type State, states } from './rules.ts';
-import { insertEvent, insertOrphan, paidByCardToo } from './store.ts';
+import { insertEvent, insertOrphan, insertPaidByCardToo } from './store.ts';
 
 const maxDeviceIdLength = 64;
 
@@ -40,7 +40,7 @@ export async function payInvoice(
     async (invoice) => {
       const isSamePayment = invoice.receiptId === payment.receiptId && invoice.paidDeviceId === payment.deviceId;
       // With the ERP's key, too: DeviceID is the device that took the money, and another one took it a second time [D252].
-      const isPaidDevice = payment.deviceId === invoice.payment?.deviceId;
+      const isPaidDevice = invoice.payment?.deviceIds.includes(payment.deviceId) === true;
       const verdict = judge({ ...invoice, isSamePayment, isPayee: isPaidDevice }, 'pay');
       if (verdict.kind === 'stay') return true;
       if (!invoice.isDeviceRegistered) {
@@ -52,7 +52,8 @@ export async function payInvoice(
         throw refusal(invoice, 'pay');
       }
       // The customer may be charged by card, too: then this payment is listed [D186].
-      const alongside = invoice.payment && !isPaidDevice ? listPaidByCardToo(deps, invoice, payment) : undefined;
+      const isElsewhereToo = invoice.payment?.deviceIds.some((id) => id !== payment.deviceId);
+      const alongside = isElsewhereToo ? (queries: Queries) => insertPaidByCardToo(queries, invoice, payment) : undefined;
       return (await move(deps, invoice, verdict.transition, { by: asker.name }, { payment, alongside })) || undefined;
     },
     first,
@@ -64,15 +65,6 @@ function reasonOf(state: State): OrphanReason {
   if (state === states.expired) return 'expired';
   if (state === states.cancelled) return 'cancelled';
   return 'paid-otherwise';
-}
-
-function listPaidByCardToo({ logger }: InvoiceDeps, invoice: InvoiceFacts, payment: Payment) {
-  return async (queries: Queries) => {
-    const place = await insertOrphan(queries, invoice, payment, paidByCardToo);
-    const facts = { oid: invoice.oid, merchantId: invoice.merchantId, ...payment };
-    if (place === 'full')
-      logger.error(facts, 'an invoice was paid while a card payment of it runs, and the orphan board has no room for it');
-  };
 }
 
 /** A repeat of a refused payment is refused again and recorded only once. If the board is full, the log records the payment. */

@@ -98,11 +98,21 @@ export const paidByCardToo = 'paid-by-card-too';
 /** A payment that was refused first, for another reason, may have been applied beside a card payment. */
 export const orphanReason = sql<string>`case when ${isApplied} then ${sql.lit(paidByCardToo)} else o.reason end`;
 
+interface OfOrphan {
+  oid: string;
+  merchantId: string;
+}
+
+interface OrphanPayment {
+  receiptId: string;
+  deviceId: string;
+}
+
 /** 'new': added to the board. 'known': it was there before. 'full': the invoice has too many orphans. */
 export async function insertOrphan(
   queries: Queries,
-  invoice: { oid: string; merchantId: string },
-  payment: { receiptId: string; deviceId: string },
+  invoice: OfOrphan,
+  payment: OrphanPayment,
   reason: string,
 ): Promise<'new' | 'known' | 'full'> {
   // Counts the others only, so that a repeat is 'known' on a full board.
@@ -113,6 +123,26 @@ export async function insertOrphan(
     .where((row) => row.not(row.and({ receipt_id: payment.receiptId, device_id: payment.deviceId })))
     .executeTakeFirstOrThrow();
   if (count >= maxOrphansPerInvoice) return 'full';
+  return (await insert(queries, invoice, payment, reason)) ? 'new' : 'known';
+}
+
+/**
+ * The payment with which the invoice was paid, beside a card payment [D186]. There is one for each invoice, so a full board takes it, too.
+ * A note about it, as a refused payment or before the card payment stood again, hides it no longer; the audit log keeps the note.
+ */
+export async function insertPaidByCardToo(queries: Queries, invoice: OfOrphan, payment: OrphanPayment): Promise<void> {
+  if (await insert(queries, invoice, payment, paidByCardToo)) return;
+  const row = queries
+    .selectFrom('orphan_payments')
+    .select(sql<string>`cast(id as text)`.as('id'))
+    .where('oid', '=', invoice.oid)
+    .where('receipt_id', '=', payment.receiptId)
+    .where('device_id', '=', payment.deviceId);
+  await queries.deleteFrom('notes').where('kind', '=', 'paydRefused').where('subject_id', 'in', row).execute();
+}
+
+/** False: it was there before. */
+async function insert(queries: Queries, invoice: OfOrphan, payment: OrphanPayment, reason: string): Promise<boolean> {
   const made = await queries
     .insertInto('orphan_payments')
     .values({
@@ -126,5 +156,5 @@ export async function insertOrphan(
     .onConflict((conflict) => conflict.columns(['oid', 'receipt_id', 'device_id']).doNothing())
     .returning('oid')
     .executeTakeFirst();
-  return made === undefined ? 'known' : 'new';
+  return made !== undefined;
 }

@@ -9,8 +9,8 @@ import { standingConditions } from './standing-sql.ts';
 
 export interface StandingPayment {
   standing: 'in doubt' | 'done';
-  /** The terminal that was paid, or may have been. */
-  deviceId: string;
+  /** The terminals that were paid, or may have been: several if a dispute is open, or was resolved as a second charge. */
+  deviceIds: readonly string[];
 }
 
 const { keepsMoney, refunded, takenBackInDispute } = standingConditions('commands');
@@ -29,13 +29,13 @@ const standingUnder = keptStatement((queries, { merchantId, documentNr }: { merc
     .where(standing, 'is not', null)
     // 'in doubt' before 'done'.
     .orderBy('standing', 'desc')
-    .limit(1)
+    .orderBy('device_id')
     .compile(),
 );
 
 export async function findStandingPayment(queries: Queries, merchantId: string, documentNr: string): Promise<StandingPayment | undefined> {
-  const [row] = await standingUnder(queries, { merchantId, documentNr });
-  return row && { standing: row.standing, deviceId: row.device_id };
+  const rows = await standingUnder(queries, { merchantId, documentNr });
+  return rows[0] && { standing: rows[0].standing, deviceIds: rows.map((row) => row.device_id) };
 }
 
 interface OnlyPayments {

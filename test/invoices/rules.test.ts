@@ -53,7 +53,7 @@ describe('the life of an invoice', () => {
     { standing: 'done', isPayee: true, scan: 'move' },
     { standing: 'done', isPayee: false, scan: 'refuse' },
   ] as const)('with a card payment that is $standing is neither cancelled nor expired [D142]', ({ standing, isPayee, scan }) => {
-    const facts = { state: states.newItem, isTimeUp: true, payment: { standing, deviceId: 'd' }, isPayee };
+    const facts = { state: states.newItem, isTimeUp: true, payment: { standing, deviceIds: ['d'] }, isPayee };
     expect(judge(facts, 'scan').kind).toBe(scan);
     expect(judge({ ...facts, state: states.scanned }, 'scan').kind).toBe(scan === 'move' ? 'stay' : 'refuse');
     expect(judge(facts, 'cancel').kind).toBe('refuse');
@@ -98,7 +98,7 @@ describe('the life of an invoice', () => {
     const paid = { state: states.paid, isTimeUp: true };
     expect(refusal(paid, 'scan')).toMatchObject({ errorName: 'The_status_cannot_be_applied' });
     expect(refusal(paid, 'scan').message).toContain('Payed');
-    expect(refusal({ ...paid, payment: { standing: 'done', deviceId: 'd' } }, 'scan').message).toContain('Payed');
+    expect(refusal({ ...paid, payment: { standing: 'done', deviceIds: ['d'] } }, 'scan').message).toContain('Payed');
     expect(refusal({ state: states.newItem, isTimeUp: false }, 'pay').message).toContain('NewItem');
     expect(refusal({ state: states.newItem, isTimeUp: true }, 'charge').message).toContain('Expired');
   });

@@ -286,6 +286,7 @@ it('the numbers that the device reported are not replaced by others of an operat
   const resolved = (numbers: object, state: 'done' | 'refused' = 'done') =>
     world.meanwhile(world.ledger.decide(id, { state, reason: 'In the list.', actor: 'ana', closesReview: true, ...numbers }));
   await expect(resolved({ operationId: 'other' })).rejects.toThrow(`The device reported operationId ${reported?.operationId};`);
+  await expect(resolved({ operationId: 'other' }, 'refused')).rejects.toThrow('The device reported operationId');
   await expect(resolved({ rrn: 'other' })).rejects.toThrow(`The device reported rrn ${reported?.rrn};`);
   expect(await find(id)).toEqual(reported);
   const { operationId, rrn } = reported as { operationId: string; rrn: string };

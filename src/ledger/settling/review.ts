@@ -117,7 +117,7 @@ export function createReview({ database, kinds, settlements, recall, timeline }:
 
 /** The device knows the bank's numbers; other ones would make a later refund or void find nothing, or another payment. */
 function requireReportedNumbers(command: Command, decision: Decision): void {
-  if (command.outcome !== 'done' || decision.state !== 'done') return;
+  if (command.outcome !== 'done') return;
   for (const name of ['operationId', 'rrn'] as const) {
     const [reported, entered] = [command[name], decision[name]];
     if (reported === null || entered === undefined || entered === reported) continue;

@@ -2,7 +2,7 @@
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { type State, stateNames } from '../../../invoices/rules.ts';
-import { isStillOrphan, orphanReason } from '../../../invoices/store.ts';
+import { isStillOrphan, orphanReason, paidByCardToo } from '../../../invoices/store.ts';
 import { findStandingPayment, type StandingPayment } from '../../../ledger/standing-payment.ts';
 import { readAttentionAbout } from '../figures/attention.ts';
 import type { AttentionKind } from '../figures/attention-kinds.ts';
@@ -79,7 +79,7 @@ export async function readInvoicePage(queries: Queries, scope: Scope, oid: strin
     qrSecretId: stored.qr_secret_id,
     preferredDeviceId: stored.preferred_device_id ?? undefined,
     callbackUri: stored.callback_uri ?? undefined,
-    outcome: outcomeOfInvoice(invoice, orphans.length),
+    outcome: outcomeOfInvoice(invoice, orphans),
     advice: adviceOnInvoice(invoice, attention, callbacks),
     marks: marksOfInvoice(invoice, callbacks),
     receipt: { number: invoice.receiptId ?? undefined, items: itemsOf(rawReceipt), totalBani: invoice.amountBani ?? undefined },
@@ -97,10 +97,13 @@ const isUnpaid = ({ state }: Pick<ListedInvoice, 'state'>) => state === 0 || sta
 
 type Facts = Pick<ListedInvoice, 'state' | 'amountBani' | 'receiptId' | 'paidDeviceName' | 'createdAtMs' | 'endedAtMs'>;
 
-export function outcomeOfInvoice(invoice: Facts, orphans: number): Text {
+function outcomeOfInvoice(invoice: Facts, orphans: InvoicePage['orphans']): Text {
   const name = stateNames[invoice.state as State];
   // Money was taken that the invoice could not accept: this comes first, whatever the state.
-  if (orphans > 0) return text('outcome.invoice.orphan', { state: name, count: orphans });
+  if (orphans.length > 0) {
+    const isPaidTwice = orphans.every(({ reason }) => reason === paidByCardToo);
+    return text(`outcome.invoice.${isPaidTwice ? 'paidTwice' : 'orphan'}`, { state: name, count: orphans.length });
+  }
   return text(`outcome.invoice.${name}`, {
     amount: invoice.amountBani === null ? undefined : invoice.amountBani / 100,
     device: invoice.paidDeviceName,
