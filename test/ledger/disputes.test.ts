@@ -186,7 +186,9 @@ describe('a device that contradicts', () => {
     await clock.advance(500);
     const second = await compare(first, says('done', { operationId: '3' }));
     expect(second).toMatchObject({ state: 'disputed', disputedFrom: 'refused', contradiction: 'done 3' });
-    expect(second.reviewReason).toBe('The device now says "done", but the command was settled as "refused".');
+    const both =
+      'The device now says "done", but the command was settled as "refused". The device reports a second operation, 3, beside 2.';
+    expect(second.reviewReason).toBe(both);
     expect(await records()).toEqual(before);
   });
 

@@ -30,6 +30,24 @@ describe('a second operation under one command', () => {
     expect(world.ledger.stats().contradictions).toBe(1);
   });
 
+  it.each([
+    ['another operationId', { operationId: '999999', rrn: '1' }, 'a second operation, 999999, beside '],
+    ['another amount', { amount: 90 }, '90 instead of 10.00'],
+  ])('of a disputed Pay, with %s: the review list says so', async (_what, change, sentence) => {
+    const terminal = await world.terminal();
+    const reports: Record<string, unknown>[] = [];
+    world.onAnswer = ({ report }) => void (report && reports.push(report));
+    expect((await world.run(world.pay(terminal.id, 10))).code).toBe(3);
+    world.setAway(terminal.id, true);
+    await world.clock.advance(20 * 60_000);
+    const { id, journalId } = await world.lastCommand('Pay');
+    await world.meanwhile(world.ledger.decide(id, { state: 'refused', reason: 'Not in the list.', actor: 'ana' }));
+    const report = reports.find(({ operationId }) => operationId !== undefined) ?? {};
+    if (!('amount' in change)) await again(terminal.id, id, journalId, report);
+    await again(terminal.id, id, journalId, { ...report, ...change });
+    expect(await world.ledger.find(id)).toMatchObject({ state: 'disputed', reviewReason: expect.stringContaining(sentence) });
+  });
+
   it('of a Refund', async () => {
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();

@@ -75,10 +75,7 @@ export function createDisputes({ database, logger, timeline, changeState }: Deps
   }
 
   async function flag(settled: Command, finding: Finding, contradiction: string, doubt?: string): Promise<Command> {
-    const second = finding.outcome === 'done' ? secondOperation(settled, finding) : undefined;
-    const why = second
-      ? `The device reports a second operation, ${second.reported}, for a command that was settled with ${second.settled}.`
-      : (doubt ?? sentenceOf(settled, finding));
+    const why = secondSentence(settled, finding) ?? doubt ?? sentenceOf(settled, finding);
     await putOnReview(queries, settled.id, why, { contradiction });
     record(settled, finding.outcome, why, finding.report);
     return latestOf(queries, settled);
@@ -112,7 +109,8 @@ export function createDisputes({ database, logger, timeline, changeState }: Deps
       }
       const report = isDone ? JSON.stringify(finding.report) : undefined;
       const found = { ...extracted, contradiction, outcome: finding.outcome, report };
-      return raise(settled, finding.outcome, found, sentenceOf(settled, finding), finding.report);
+      const sentence = [sentenceOf(settled, finding), secondSentence(settled, finding) ?? (isDone ? doubt : undefined)];
+      return raise(settled, finding.outcome, found, sentence.filter((part) => part !== undefined).join(' '), finding.report);
     },
     async resolve(disputed, resolution, alongside) {
       let resolved: disputeStore.Resolved | undefined;
@@ -175,6 +173,14 @@ async function otherHolder(queries: Queries, settled: Command): Promise<string |
   const main = mainNumberOf(settled);
   const holder = main && (await findClaimant(queries, settled.merchantId, main.kind, main.number));
   return holder && holder.id !== settled.id ? holder.id : undefined;
+}
+
+/** The bank has two charges for one command [D49], also while it is disputed. */
+function secondSentence(settled: Command, finding: Finding): string | undefined {
+  const second = finding.outcome === 'done' ? secondOperation(settled, finding) : undefined;
+  if (!second) return undefined;
+  const first = settled.state === 'done' ? `for a command that was settled with ${second.settled}` : `beside ${second.settled}`;
+  return `The device reports a second operation, ${second.reported}, ${first}.`;
 }
 
 function sentenceOf({ state, disputedFrom }: Command, { outcome }: Finding): string {
