@@ -77,6 +77,14 @@ describe('the document of a payment', () => {
     expect(await isLocked()).toBe(false);
   });
 
+  it('of a disputed payment whose void was made meanwhile is voided, and belongs to no bank day', async () => {
+    const id = await payment('closed', disputed);
+    await seed({ ...done, name: 'CancelTransaction', target_id: id, issued_at: 1_500 });
+    await seed({ ...done, name: 'CloseDay', amount_bani: null, issued_at: 2_000, settled_at: 2_500 });
+    expect(await revive(id, 'closed')).toBe('voided');
+    expect(await find(id)).toMatchObject({ documentState: 'voided', bankDayClosedAtMs: null });
+  });
+
   it('of a disputed payment is closed, too, if the terminal was used since', async () => {
     const id = await payment('voided', disputed);
     await laterPayment();
