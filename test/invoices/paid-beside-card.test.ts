@@ -1,0 +1,66 @@
+// A Payd beside a card payment under the OID that runs: the money was taken, so the invoice is paid, and the payment of another device is
+// listed in the same commit, because the customer may be charged by card, too [D186].
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import { states } from '../../src/invoices/rules.ts';
+import { seedCommand } from '../support/fixtures.ts';
+import { anybody, codeOf, eventRows, openQuietShop, orphanRows, receipt, type Shop } from './shop.ts';
+
+let database: Database;
+let shop: Shop;
+let oid: string;
+let qr: string;
+
+beforeEach(async () => {
+  ({ database, shop } = await openQuietShop());
+  ({ oid, qr } = await shop.invoices.create({ merchantId: shop.merchantId, receipt }));
+  await shop.invoices.scan(qr, anybody);
+  await database.transaction((queries) => shop.invoices.holdForCharge(queries, oid, shop.merchantId));
+  await seedCommand(database.queries, shop.merchantId, shop.deviceId, { document_nr: oid });
+});
+afterEach(() => database.close());
+
+const pay = (deviceId: string, receiptId = 'F-1') => codeOf(shop.invoices.pay(qr, { receiptId, deviceId }, anybody));
+const state = async () => (await shop.invoices.status(qr, anybody)).state;
+
+describe('a Payd while a card payment of its invoice runs', () => {
+  it('of another device is 0 and listed, once', async () => {
+    expect([await pay(shop.secondDeviceId), await pay(shop.secondDeviceId)]).toEqual([0, 0]);
+    expect(await state()).toBe(states.paid);
+    expect(await orphanRows(database, oid)).toEqual([
+      { merchant_id: shop.merchantId, receipt_id: 'F-1', device_id: shop.secondDeviceId, reason: 'paid-by-card-too' },
+    ]);
+    expect((await eventRows(database, oid)).map(({ event }) => event)).toEqual(['Scanned', 'Payed']);
+    expect(shop.logger.lines).toEqual([]);
+  });
+
+  it('of the terminal itself is the same payment: nothing is listed', async () => {
+    expect(await pay(shop.deviceId)).toBe(0);
+    expect([await state(), await orphanRows(database, oid)]).toEqual([states.paid, []]);
+  });
+
+  it('is at least in the log if the board of the invoice is full', async () => {
+    const orphan = { merchant_id: shop.merchantId, oid, device_id: shop.secondDeviceId, reason: 'never-scanned', at: 1 };
+    const hundred = Array.from({ length: 100 }, (_, at) => ({ ...orphan, receipt_id: `E-${at}` }));
+    await database.queries.insertInto('orphan_payments').values(hundred).execute();
+    expect(await pay(shop.secondDeviceId)).toBe(0);
+    expect([await state(), (await orphanRows(database, oid)).length]).toEqual([states.paid, 100]);
+    expect(shop.logger.lines).toEqual([
+      {
+        level: 'error',
+        message: 'an invoice was paid while a card payment of it runs, and the orphan board has no room for it',
+        fields: { oid, merchantId: shop.merchantId, receiptId: 'F-1', deviceId: shop.secondDeviceId },
+      },
+    ]);
+  });
+
+  it('changes nothing if it cannot be listed: its device repeats it', async () => {
+    const { queries } = database;
+    await queries.schema.alterTable('orphan_payments').renameTo('away').execute();
+    await expect(pay(shop.secondDeviceId)).rejects.toThrow('orphan_payments');
+    expect(await state()).toBe(states.scanned);
+    await queries.schema.alterTable('away').renameTo('orphan_payments').execute();
+    expect(await pay(shop.secondDeviceId)).toBe(0);
+    expect(await orphanRows(database, oid)).toHaveLength(1);
+  });
+});
