@@ -3,17 +3,25 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { states } from '../../src/invoices/rules.ts';
+import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand } from '../support/fixtures.ts';
-import { anybody, codeOf, eventRows, openQuietShop, orphanRows, receipt, type Shop } from './shop.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+import { anybody, codeOf, eventRows, interruptible, openShop, orphanRows, receipt, type Shop, template } from './shop.ts';
 
 let database: Database;
+let race: ReturnType<typeof interruptible>;
 let shop: Shop;
 let oid: string;
 let qr: string;
 
 beforeEach(async () => {
-  ({ database, shop } = await openQuietShop());
-  ({ oid, qr } = await shop.invoices.create({ merchantId: shop.merchantId, receipt }));
+  const clock = createVirtualClock(undefined, { settle: 'microtasks' });
+  database = await memoryDatabase(clock);
+  race = interruptible(database);
+  shop = await openShop(race.database, { clock });
+  await shop.invoices.start();
+  await shop.invoices.stop();
+  ({ oid, qr } = await shop.invoices.create({ merchantId: shop.merchantId, receipt, callbackUri: template }));
   await shop.invoices.scan(qr, anybody);
   await database.transaction((queries) => shop.invoices.holdForCharge(queries, oid, shop.merchantId));
   await seedCommand(database.queries, shop.merchantId, shop.deviceId, { document_nr: oid });
@@ -21,6 +29,13 @@ beforeEach(async () => {
 afterEach(() => database.close());
 
 const pay = (deviceId: string, receiptId = 'F-1') => codeOf(shop.invoices.pay(qr, { receiptId, deviceId }, anybody));
+const reasons = async () => (await orphanRows(database, oid)).map(({ receipt_id, reason }) => [receipt_id, reason]);
+/** What becomes of the card payment. */
+const cardPayment = (become: object) =>
+  database.queries
+    .updateTable('commands')
+    .set({ settled_at: 1, settled_by: 'answer', ...become })
+    .execute();
 const state = async () => (await shop.invoices.status(qr, anybody)).state;
 
 describe('a Payd while a card payment of its invoice runs', () => {
@@ -62,5 +77,42 @@ describe('a Payd while a card payment of its invoice runs', () => {
     await queries.schema.alterTable('away').renameTo('orphan_payments').execute();
     expect(await pay(shop.secondDeviceId)).toBe(0);
     expect(await orphanRows(database, oid)).toHaveLength(1);
+  });
+
+  it('sends its callback off at once', async () => {
+    const before = shop.woken().length;
+    await pay(shop.secondDeviceId);
+    expect(shop.woken().slice(before)).toEqual(['erp.example']);
+  });
+
+  it('of another device after the card was refused is the only payment: nothing is listed', async () => {
+    await cardPayment({ state: 'refused' });
+    expect([await pay(shop.secondDeviceId), await state(), await reasons()]).toEqual([0, states.paid, []]);
+  });
+});
+
+describe('a Payd of another device that finds the card payment running, when before its commit', () => {
+  it('the card is charged, is 22, and the invoice is not completed by it', async () => {
+    race.beforeNextTransaction(() => cardPayment({ state: 'done', document_state: 'closed' }));
+    expect(await pay(shop.secondDeviceId)).toBe(22);
+    expect([await state(), await reasons()]).toEqual([states.scanned, [['F-1', 'paid-otherwise']]]);
+  });
+
+  it('that one is refused and its own device begins one, is that payment: nothing is listed', async () => {
+    race.beforeNextTransaction(async () => {
+      await cardPayment({ state: 'refused' });
+      await database.queries.deleteFrom('claims').execute();
+      await seedCommand(database.queries, shop.merchantId, shop.secondDeviceId, { document_nr: oid });
+    });
+    expect([await pay(shop.secondDeviceId), await state(), await reasons()]).toEqual([0, states.paid, []]);
+  });
+
+  it('another Payd has paid the invoice, is 22 and listed for that reason alone', async () => {
+    race.beforeNextTransaction(() => pay(shop.secondDeviceId, 'F-0'));
+    expect(await pay(shop.secondDeviceId)).toBe(22);
+    expect(await reasons()).toEqual([
+      ['F-0', 'paid-by-card-too'],
+      ['F-1', 'paid-otherwise'],
+    ]);
   });
 });
