@@ -258,7 +258,8 @@ function numbering(kind: keyof Numbers, rows: RawBuilder<unknown>): RawBuilder<u
 
 /**
  * The next call with the same content finds this command [D58], or an earlier one under another key as long as its caller lacks the
- * outcome. A call without a key has searched for that one before, and replaces it in its own transaction (first-commit.ts).
+ * outcome. A call without a key has searched for that one before, and replaces it in its own transaction (first-commit.ts); issued again,
+ * it replaces itself, because it is `never` by then.
  */
 function naming(rows: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`insert into "claims" ("merchant_id", "kind", "value", "command_id")

@@ -189,3 +189,17 @@ it('never, about a command whose acceptance another gateway has received, is for
   expect(await settlements.apply(await open(), says('never'), 'recall')).toMatchObject({ state: 'never' });
   expect(await settlements.apply(await open(), { ...says('never'), wasAccepted: true }, 'recall')).toMatchObject({ reviewReason: why });
 });
+
+it('never, about a command that the device itself reported as done, is flagged with both of its answers', async () => {
+  const command = await open();
+  await settlements.apply(command, says('done', { operationId: '7' }), 'answer');
+  const flagged = await settlements.apply(command, { ...says('never'), wasAccepted: true }, 'recall');
+  const why = 'The device now says "never", but the command was settled as "done".';
+  expect(flagged).toMatchObject({ state: 'done', contradiction: 'never', reviewReason: why });
+});
+
+it('never, about a command that was settled otherwise since it was read, is compared once and changes nothing', async () => {
+  const command = await open();
+  const refused = await settlements.apply(command, says('refused'), 'answer');
+  expect(await settlements.apply(command, says('never'), 'recall')).toEqual(refused);
+});

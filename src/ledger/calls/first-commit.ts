@@ -109,7 +109,6 @@ export function createFirstCommits({ database, link, instanceId, outcomeDelivery
         const fresh = { ...again, isOutcomeMissed: again.isOutcomeMissed || settled.outcomeMissedAtMs !== null };
         const command = await insertWithin(database.engine, queries, fresh);
         if (!command) throw new LostRace();
-        if (!idempotency) await claimContent(queries, command);
         await request.writeBeside?.(queries, id);
         if (idempotency) await moveKey(queries, request.merchantId, idempotency.key, expired.id, id);
         return command;
