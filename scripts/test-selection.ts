@@ -106,8 +106,20 @@ export function leftOutLine(absent: readonly AbsentServer[], leftOut: readonly L
 /** Folders whose tests mostly wait: for processes, restarted servers, and browsers. */
 const waiting = ['test/faults/', 'test/e2e/', 'test/deploy/', 'test/browser/', 'test/conformance/', 'test/clients/', 'test/contract/'];
 
-/** Short files that compute for long: sorted by size they would run last, when fewer processes are left than cores. */
-const lengthy = ['test/conformance-run/planted-faults.test.ts', 'test/simulation/simulation.test.ts', 'test/static.test.ts'];
+/** Short files that take long: sorted by size they would run last, when fewer processes are left than cores. */
+const lengthy = [
+  'test/cli/data-directory.test.ts',
+  'test/conformance-run/desk.test.ts',
+  'test/conformance-run/planted-faults.test.ts',
+  'test/database/durability.test.ts',
+  'test/database/growth.server.test.ts',
+  'test/docs/erp-guide.test.ts',
+  'test/docs/php-erp.server.test.ts',
+  'test/playground/stories.test.ts',
+  'test/simulation/simulation.test.ts',
+  'test/static.test.ts',
+  'test/virtual/wire/rabbitmq.server.test.ts',
+];
 
 /**
  * Mixes files that wait with files that compute, so that the cores always have work; files that wait start well before the end,
