@@ -14,8 +14,11 @@ export function successBody(fields: object): Envelope {
   return { errorCode: errorCodes.NoError.code, errorMessage: '', ...fields };
 }
 
+/** What an answer says of an error. */
+type ErrorText = Pick<GatewayError, 'errorName' | 'message'> & Partial<Pick<GatewayError, 'fields' | 'report'>>;
+
 /** `addition`: a second sentence, about this request. */
-export function failureBody(error: GatewayError, addition?: string): Envelope {
+export function failureBody(error: ErrorText, addition?: string): Envelope {
   const sentences = addition === undefined ? error.message : `${error.message} ${addition}`;
   const body: Envelope = { errorCode: errorCodes[error.errorName].code, errorMessage: `${error.errorName}: ${sentences}` };
   return { ...body, ...error.fields, ...(error.report === undefined ? {} : { report: error.report }) };

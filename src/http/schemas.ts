@@ -1,7 +1,7 @@
 // Shared parts of route schemas, and the answers of a route with an example of every outcome.
 // Response schemas are documentation only: they do not filter or convert answers.
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
-import { type ErrorName, errorCodes, GatewayError, invalidRequest } from '../kernel/error-codes.ts';
+import { type ErrorName, errorCodes, invalidRequest } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { amountRule, type Bani, parseAmount } from '../kernel/money.ts';
 import { type Operation, type OperationName, operations } from '../kernel/operations.ts';
@@ -196,7 +196,7 @@ function addErrors(answers: Answers, names: readonly ErrorName[], schema200: TSc
     const { code, meaning } = errorCodes[name];
     const status = statusOf(name);
     const schema = status === 200 ? schema200 : failure;
-    addExample(answers, status, schema, name, { summary: `${code} ${name}`, value: failureBody(new GatewayError(name, meaning)) });
+    addExample(answers, status, schema, name, { summary: `${code} ${name}`, value: failureBody({ errorName: name, message: meaning }) });
   }
 }
 

@@ -37,7 +37,7 @@ import { logRequest } from './request-log.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
 import { createUnauthenticatedConnections } from './unauthenticated-connections.ts';
 import { createUpgrades, type UpgradeHandler, type Upgrades, type UpgradesDeps } from './upgrades.ts';
-import { createValidatorCompiler } from './validation.ts';
+import { compileValidator } from './validation.ts';
 import { optionalViewerOf } from './viewer.ts';
 
 export interface HttpServerOptions extends AccessOptions {
@@ -245,7 +245,7 @@ function createApp(options: HttpServerOptions, limits: HttpLimits, { admission, 
   connections.attach(app.server, limits.stalledAnswerMs);
   app.server.on('upgrade', upgrades.upgrade);
   app.server.maxConnections = limits.connections;
-  app.setValidatorCompiler(createValidatorCompiler());
+  app.setValidatorCompiler(compileValidator);
   app.setErrorHandler((error, request, reply) => {
     admission.workEnded(request);
     answerFailure(logger, error, request, reply);

@@ -95,18 +95,18 @@ interface CompileRequest {
 
 type Checked = { value: unknown } | { error: GatewayError };
 
+// For all servers of a process, because each compiles the schema of schemas first.
+const strict = new Ajv({ ...shared, coerceTypes: false });
+const fromText = new Ajv({ ...shared, coerceTypes: true });
+
 /** For Fastify's setValidatorCompiler. */
-export function createValidatorCompiler(): (request: CompileRequest) => (data: unknown) => Checked {
-  const strict = new Ajv({ ...shared, coerceTypes: false });
-  const fromText = new Ajv({ ...shared, coerceTypes: true });
-  return ({ schema, httpPart = 'body' }) => {
-    // Header schemas are documentation; the code that reads a header checks it.
-    if (httpPart === 'headers') return (data) => ({ value: data });
-    // Compiled at the first request: compiling all of some 150 schemas would take a tenth of the start, and most are never used.
-    let compiled: ValidateFunction | undefined;
-    return (data) => {
-      compiled ??= (httpPart === 'body' ? strict : fromText).compile(schema as AnySchema);
-      return compiled(data) ? { value: data } : { error: complaint(compiled.errors ?? [], partNames[httpPart] ?? httpPart) };
-    };
+export function compileValidator({ schema, httpPart = 'body' }: CompileRequest): (data: unknown) => Checked {
+  // Header schemas are documentation; the code that reads a header checks it.
+  if (httpPart === 'headers') return (data) => ({ value: data });
+  // Compiled at the first request: compiling all of some 150 schemas would take a tenth of the start, and most are never used.
+  let compiled: ValidateFunction | undefined;
+  return (data) => {
+    compiled ??= (httpPart === 'body' ? strict : fromText).compile(schema as AnySchema);
+    return compiled(data) ? { value: data } : { error: complaint(compiled.errors ?? [], partNames[httpPart] ?? httpPart) };
   };
 }

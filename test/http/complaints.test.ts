@@ -1,15 +1,11 @@
 // Error messages for requests that violate their schema or the rules for bodies: one sentence with the field and the rule, never the value.
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { checkCharset, checkQuery, parseJsonBody } from '../../src/http/json-body.ts';
-import { createValidatorCompiler } from '../../src/http/validation.ts';
+import { compileValidator } from '../../src/http/validation.ts';
 import type { GatewayError } from '../../src/kernel/error-codes.ts';
 
-let compile: ReturnType<typeof createValidatorCompiler>;
-beforeEach(() => {
-  compile = createValidatorCompiler();
-});
 const complaintOf = (schema: object, data: unknown, httpPart = 'body') => {
-  const checked = compile({ schema, httpPart })(data);
+  const checked = compileValidator({ schema, httpPart })(data);
   return 'error' in checked ? checked.error.message : undefined;
 };
 const thrownBy = (work: () => unknown) => {
@@ -75,19 +71,19 @@ describe('a schema violation', () => {
     expect(complaintOf({ type: 'object' }, 'text', 'querystring')).toBe('The query must be an object.');
     expect(complaintOf({ type: 'object' }, 'text', 'params')).toBe('The path must be an object.');
     expect(complaintOf({ type: 'object' }, 'text', 'other')).toBe('The other must be an object.');
-    const unnamed = compile({ schema: { type: 'object' } })('text');
+    const unnamed = compileValidator({ schema: { type: 'object' } })('text');
     expect('error' in unnamed && unnamed.error.message).toBe('The body must be a JSON object.');
   });
 
   it('is not reported for headers, which their readers check; strings of a query become numbers, those of a body do not', () => {
     const headers = { odd: 1 };
-    expect(compile({ schema: object({}, { required: ['a'] }), httpPart: 'headers' })(headers)).toEqual({ value: headers });
+    expect(compileValidator({ schema: object({}, { required: ['a'] }), httpPart: 'headers' })(headers)).toEqual({ value: headers });
     const schema = object({ n: { type: 'integer' } });
     const query = { n: '7' };
     expect([complaintOf(schema, query, 'querystring'), query]).toEqual([undefined, { n: 7 }]);
     expect(complaintOf(schema, { n: '7' })).toBe('n must be a whole number.');
     const good = { n: 7 };
-    expect(compile({ schema, httpPart: 'body' })(good)).toEqual({ value: good });
+    expect(compileValidator({ schema, httpPart: 'body' })(good)).toEqual({ value: good });
   });
 
   it('of a date-time accepts optional seconds, fractions and offsets', () => {
