@@ -105,7 +105,7 @@ export async function eventually<Value>(
       throw new Error(`Not within ${withinMs} ms: ${what}. Last seen: ${shown}`);
     }
     // A question that costs much is asked more seldom.
-    const pauseMs = Math.max(50, 2 * (performance.now() - askedAt));
+    const pauseMs = Math.max(50, 6 * (performance.now() - askedAt));
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

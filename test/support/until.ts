@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 const shortestPauseMs = 5;
 
-/** A question that costs much is asked more seldom: it would take the processor from what it waits for. */
+/** Asking takes at most a seventh of the time: it would take the processor from what it waits for. */
 export async function until(condition: () => boolean | Promise<boolean>, withinMs = 15_000): Promise<void> {
   const endsAtMs = performance.now() + withinMs;
   const isOver = new AbortController();
@@ -14,7 +14,7 @@ export async function until(condition: () => boolean | Promise<boolean>, withinM
       if (await Promise.race([condition(), tooLate])) return;
       const tookMs = performance.now() - askedAtMs;
       if (performance.now() >= endsAtMs) throw new Error(`Not true within ${withinMs} ms: ${String(condition)}`);
-      await pause(Math.max(shortestPauseMs, 2 * tookMs));
+      await pause(Math.max(shortestPauseMs, 6 * tookMs));
     }
   } finally {
     isOver.abort();
