@@ -20,16 +20,14 @@ export const wrongDoneBugs: readonly PlantedBug[] = [
     name: 'leaves the document closed whose CloseDoc turns out not to have been made',
     kind: 'locks',
     harm: 'lie',
-    edits: [
-      { room: 'src/cards', find: "      onReversed: async (queries, { targetId }) => revive(queries, targetId, 'closed'),\n", instead: '' },
-    ],
+    edits: [{ room: 'src/cards', find: "      onReversed: async (queries, close) => revive(queries, close, 'closed'),\n", instead: '' }],
     tests: resolved,
   },
   {
     name: 'leaves the payment voided whose void turns out not to have been made',
     kind: 'sums',
     harm: 'lost money',
-    edits: [{ room: 'src/cards', find: "[await revive(queries, taking.targetId, 'voided'), await", instead: '[await' }],
+    edits: [{ room: 'src/cards', find: "[await revive(queries, taking, 'voided'), await", instead: '[await' }],
     tests: resolved,
   },
   {

@@ -6,6 +6,7 @@ import { baniToLei } from '../kernel/money.ts';
 import { namesWhere } from '../kernel/operations.ts';
 import type { Command } from '../ledger/command.ts';
 import type { CommandKinds } from '../ledger/command-kind.ts';
+import { wasDone } from '../ledger/standing.ts';
 import { findCommand } from '../ledger/store.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { findPaymentOf } from './pay.ts';
@@ -31,20 +32,22 @@ export function cardKinds({ database, invoices, callbacks }: CardsDeps): Command
     if (oid !== undefined) await invoices.lock(queries, oid, merchantId);
   }
 
-  /** Returns what cannot be undone [D143]. An invoice that a void cancelled stays Cancelled. */
-  async function revive(queries: Queries, paymentId: string | null, from: 'closed' | 'voided'): Promise<string | undefined> {
-    if (paymentId === null) return undefined;
-    const to = await reviveDocument(database.engine, queries, paymentId, from);
-    const isClosedByTerminal = (await findCloseOf(queries, paymentId))?.state === 'done';
-    return to === 'open' || to === null || isClosedByTerminal
+  /** Returns what cannot be undone [D143]: nothing of a payment that is disputed, or was not made either. */
+  async function revive(queries: Queries, { targetId }: Command, from: 'closed' | 'voided'): Promise<string | undefined> {
+    const payment = targetId === null ? undefined : await findCommand(queries, targetId);
+    if (!payment) return undefined;
+    const to = await reviveDocument(database.engine, queries, payment.id, from);
+    if (!wasDone(payment)) return undefined;
+    const isClosedByTerminal = (await findCloseOf(queries, payment.id))?.state === 'done';
+    return to === 'open' || isClosedByTerminal
       ? undefined
       : 'The terminal has begun other operations since: the document of the payment stays closed.';
   }
 
-  /** The payment stands again: its refund or void was not made. */
+  /** The payment stands again: its refund or void was not made. An invoice that a void cancelled stays Cancelled. */
   async function endOfTarget(queries: Queries, { targetId }: Command): Promise<string | undefined> {
     const payment = targetId === null ? undefined : await findCommand(queries, targetId);
-    return payment && endedInvoiceOf(invoices, queries, payment);
+    return payment && wasDone(payment) ? endedInvoiceOf(invoices, queries, payment) : undefined;
   }
 
   const kinds: CommandKinds = {
@@ -74,7 +77,7 @@ export function cardKinds({ database, invoices, callbacks }: CardsDeps): Command
       },
     },
     CloseDoc: {
-      onReversed: async (queries, { targetId }) => revive(queries, targetId, 'closed'),
+      onReversed: async (queries, close) => revive(queries, close, 'closed'),
     },
     CloseDay: {
       onState: { done: settleBankDay },
@@ -90,7 +93,7 @@ export function cardKinds({ database, invoices, callbacks }: CardsDeps): Command
     CancelTransaction: {
       hold: lockInvoiceOf,
       onReversed: async (queries, taking) => {
-        const remaining = [await revive(queries, taking.targetId, 'voided'), await endOfTarget(queries, taking)];
+        const remaining = [await revive(queries, taking, 'voided'), await endOfTarget(queries, taking)];
         return remaining.filter((sentence) => sentence !== undefined).join(' ') || undefined;
       },
       onState: {

@@ -76,6 +76,21 @@ describe.each(['CloseDoc', 'CancelTransaction'] as const)('a payment and its %s 
   });
 });
 
+it('a void of a payment that was not made either does not say that the cancelled invoice was paid', async () => {
+  const terminal = await world.terminal();
+  const { oid } = await invoiceOf();
+  const numbers = { operationId: '000077', rrn: '77' };
+  const paymentId = await decided(terminal.id, () => world.pay(terminal.id, 10, oid), 'done', numbers);
+  await isBackSilent(terminal.id);
+  const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr: oid, operationId: '000077' };
+  const voiding = () => world.cards.cancelTransaction({ ...named, token: 't', amountBani: 1_000 });
+  const voidId = await decided(terminal.id, voiding, 'done');
+  await isBack(terminal.id, denies);
+  for (const id of [paymentId, voidId]) await resolve(id, 'refused');
+  expect([(await find(paymentId))?.state, (await find(voidId))?.state]).toEqual(['refused', 'refused']);
+  expect((await world.ledger.timelineOf(voidId)).filter(({ step }) => step === 'not undone')).toEqual([]);
+});
+
 describe('a void that an operator called done, and that was not made,', () => {
   it.each([true, false])(
     'and whose bank day was closed since gives the payment back to that day (document closed: %s)',
