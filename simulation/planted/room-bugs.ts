@@ -153,9 +153,9 @@ export const roomBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: 'src/ledger',
-        find: '    const written = await database.transaction(async (queries) => {\n      if (onState || onResolved)',
+        find: '    return database.transaction(async (queries) => {\n      if (onState || onResolved)',
         instead:
-          '    if (!alongside) {\n      const alone = await update(database.queries);\n      if (alone) await onState?.(database.queries, alone);\n      return alone;\n    }\n    const written = await database.transaction(async (queries) => {\n      if (onState || onResolved)',
+          '    if (!alongside) {\n      const alone = await update(database.queries);\n      if (alone) await onState?.(database.queries, alone);\n      return alone;\n    }\n    return database.transaction(async (queries) => {\n      if (onState || onResolved)',
       },
     ],
   },

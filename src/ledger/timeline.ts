@@ -1,5 +1,6 @@
 // The steps of each command, for the sale's timeline. They are gathered and written in small batches outside the money path: a step that
-// cannot be written never delays or fails a command. No decision depends on them.
+// cannot be written never delays or fails a command. No decision depends on them. A step that is the only sign of something that a person
+// has to do is written in the transaction that causes it.
 import { sql } from 'kysely';
 import { listed, type RowsText, rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Database, Queries } from '../database/database.ts';
@@ -18,6 +19,8 @@ const maxEventsPerStatement = 500;
 export interface Timeline {
   /** `atMs` defaults to now. */
   add(event: Omit<CommandEvent, 'atMs'> & { atMs?: number }): void;
+  /** In the caller's transaction. */
+  addWithin(queries: Queries, event: Omit<CommandEvent, 'atMs'>): Promise<void>;
   /** For a step that may repeat without end: the first ones are listed, the others are only counted. */
   addCounted(event: Omit<CommandEvent, 'atMs'> & { atMs?: number }): void;
   /** Writes the waiting steps; call it at shutdown. */
@@ -49,6 +52,7 @@ export function createTimeline(deps: { database: Database; clock: Clock; logger:
       waiting.push({ ...event, atMs: event.atMs ?? clock.now() });
       timer ??= clock.after(flushAfterMs, () => void flush());
     },
+    addWithin: (queries, event) => addEvents({ engine: database.engine, queries }, [{ ...event, atMs: clock.now() }]),
     addCounted(event) {
       if (counted.add({ ...event, atMs: event.atMs ?? clock.now() })) timer ??= clock.after(flushAfterMs, () => void flush());
     },

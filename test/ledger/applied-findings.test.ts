@@ -30,7 +30,7 @@ beforeEach(async () => {
     database,
     clock,
     logger: quietLogger,
-    timeline: { add: (event) => events.push(event), addCounted() {}, flush: async () => {} },
+    timeline: { add: (event) => events.push(event), addWithin: async () => {}, addCounted() {}, flush: async () => {} },
     kinds: {
       Refund: {},
       Pay: {

@@ -36,7 +36,7 @@ describe.each(engines)('devices that are back, on %s', (engine) => {
         },
       },
       settlements: { becomeUnknown: async (command: Command) => command },
-      timeline: { add() {}, addCounted() {}, async flush() {} },
+      timeline: { add() {}, async addWithin() {}, addCounted() {}, async flush() {} },
       recall: {
         async ask(command: Command) {
           asked.push(command.id);

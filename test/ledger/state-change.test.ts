@@ -48,7 +48,12 @@ function change(to: StateChange['to'], kinds: CommandKinds = {}, more: Partial<S
   };
   const changeState = createStateChanges({
     database: watched as Database,
-    timeline: { add: (event) => events.push(event), addCounted() {}, flush: async () => {} },
+    timeline: {
+      add: (event) => events.push(event),
+      addWithin: async ({ isTransaction }, event) => void events.push({ ...event, channel: isTransaction ? 'transaction' : 'none' }),
+      addCounted() {},
+      flush: async () => {},
+    },
     kinds,
     onSettled: (id) => forgotten.push(id),
   });
@@ -159,7 +164,7 @@ describe('the writes of the slice', () => {
   it('include those of a dispute that is resolved as executed, under the same lock', async () => {
     await change('done', { CloseDoc: { hold: whole.hold, onExecuted: whole.onExecuted } }, { resolvedAs: 'executed' });
     expect(calls).toEqual(['hold: sent', 'executed: done']);
-    expect(events).toContainEqual({ commandId: command.id, step: 'not undone', detail: 'the invoice' });
+    expect(events).toContainEqual({ commandId: command.id, step: 'not undone', detail: 'the invoice', channel: 'transaction' });
   });
 
   it('need no lock, if the slice has none', async () => {
@@ -167,13 +172,13 @@ describe('the writes of the slice', () => {
     expect(calls).toEqual(['done: done']);
   });
 
-  it('undo those of an earlier done, once, and the timeline lists what cannot be undone', async () => {
+  it('undo those of an earlier done, once, and the timeline lists what cannot be undone, in the same commit', async () => {
     const reversed = () => change('refused', { CloseDoc: whole }, { resolvedAs: 'reversed' });
     await reversed();
     expect(calls).toEqual(['hold: sent', 'reversed: refused']);
     expect(await reversed()).toBeUndefined();
     expect(calls.slice(2)).toEqual(['hold: refused']);
-    const remains = { commandId: command.id, step: 'not undone', detail: 'the money of refunds' };
+    const remains = { commandId: command.id, step: 'not undone', detail: 'the money of refunds', channel: 'transaction' };
     expect(events).toEqual([remains, { commandId: command.id, step: 'settled', detail: 'refused by answer' }]);
   });
 

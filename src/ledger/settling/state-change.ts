@@ -41,18 +41,16 @@ export function createStateChanges({ database, timeline, kinds, onSettled }: Dep
     const onState = kind.onState?.[to];
     const onResolved = resolvedAs && (resolvedAs === 'executed' ? kind.onExecuted : kind.onReversed);
     if (!onState && !alongside && together) return together();
-    let remains: string | undefined;
-    const written = await database.transaction(async (queries) => {
+    return database.transaction(async (queries) => {
       if (onState || onResolved) await kind.hold?.(queries, command);
       const changed = await update(queries);
       if (!changed) return undefined;
-      remains = await onResolved?.(queries, changed);
+      const remains = await onResolved?.(queries, changed);
+      if (remains) await timeline.addWithin(queries, { commandId: command.id, step: 'not undone', detail: remains });
       await onState?.(queries, changed);
       await alongside?.(queries, changed);
       return changed;
     });
-    if (written && remains) timeline.add({ commandId: command.id, step: 'not undone', detail: remains });
-    return written;
   }
 
   return async (change) => {
