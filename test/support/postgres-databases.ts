@@ -26,20 +26,30 @@ export async function takeDatabase(isNew: boolean): Promise<string> {
 async function copyOf(migrated: string): Promise<string> {
   const name = newName();
   await asAdmin((admin) => admin.query(`create database ${name} template ${migrated}`));
-  shape ??= await inDatabase(name, readShape);
+  shape ??= await asKeeper(name, readShape);
   return name;
 }
 
 /** A later test gets it, unless its catalogue or statistics have changed, it has grown, or something is still connected. */
 export async function returnDatabase(name: string): Promise<void> {
   if (!inUse.delete(name)) return;
-  const isEmpty = await inDatabase(name, async (client) => {
-    if ((await readShape(client)) !== shape || (await isLarge(client)) || (await hasOtherClients(client))) return false;
-    await deleteRows(client);
-    return true;
-  }).catch(() => false);
-  if (isEmpty) emptied.push(name);
+  if (await asKeeper(name, makeEmpty).catch(() => false)) emptied.push(name);
   else await dropDatabase(name);
+}
+
+async function makeEmpty(client: pg.ClientBase): Promise<boolean> {
+  if ((await readShape(client)) !== shape || (await isLarge(client)) || (await hasOtherClients(client))) return false;
+  await deleteRows(client);
+  return true;
+}
+
+/** For each database a connection that stays: the first query on a new one costs eight times as much as to empty the database. */
+const keepers = new Map<string, pg.Pool>();
+
+async function asKeeper<Result>(name: string, work: (client: pg.ClientBase) => Promise<Result>): Promise<Result> {
+  const keeper = keepers.get(name) ?? keptPool(urlOf(name), 1);
+  keepers.set(name, keeper);
+  return withClient(keeper, work);
 }
 
 async function inDatabase<Result>(name: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
@@ -54,33 +64,40 @@ async function inDatabase<Result>(name: string, work: (client: pg.Client) => Pro
   }
 }
 
+/** What each object of a catalogue has as its number. */
+const catalogues = {
+  pg_class: 'oid',
+  pg_attribute: 'attrelid',
+  pg_constraint: 'oid',
+  pg_index: 'indexrelid',
+  pg_proc: 'oid',
+  pg_statistic: undefined,
+  pg_trigger: 'oid',
+  applied_migrations: undefined,
+  migration_promises: undefined,
+};
+/** The first number that the server's own objects do not have. */
+const firstOwnObject = 16_384;
+
 /** Tables, columns, indexes, functions, triggers, statistics, settings, and the rows that the migrations wrote. A change gives a row a new xmin. */
-async function readShape(client: pg.Client): Promise<string> {
-  const catalogues = [
-    'pg_class',
-    'pg_attribute',
-    'pg_constraint',
-    'pg_index',
-    'pg_proc',
-    'pg_statistic',
-    'pg_trigger',
-    'applied_migrations',
-    'migration_promises',
-  ];
-  const sums = catalogues.map((table) => `(select concat(count(*), ':', max(xmin::text::bigint)) from ${table})`);
+async function readShape(client: pg.ClientBase): Promise<string> {
+  const sums = Object.entries(catalogues).map(([table, number]) => {
+    const own = number === undefined ? '' : `where ${number} >= ${firstOwnObject}`;
+    return `(select concat(count(*), ':', max(xmin::text::bigint)) from ${table} ${own})`;
+  });
   const settings = `(select count(*) from pg_db_role_setting where setdatabase = (select oid from pg_database where datname = current_database()))`;
   const { rows } = await client.query<{ shape: string }>(`select concat_ws(' ', ${[...sums, settings].join(', ')}) as shape`);
   return rows[0]?.shape ?? '';
 }
 
 /** Deleted rows keep their space, which slows down what reads a table as a whole. */
-async function isLarge(client: pg.Client): Promise<boolean> {
+async function isLarge(client: pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ bytes: string }>('select pg_database_size(current_database()) as bytes');
   return Number(rows[0]?.bytes) > 16 * 2 ** 20;
 }
 
 /** Sessions of clients that have just left end within milliseconds. */
-async function hasOtherClients(client: pg.Client): Promise<boolean> {
+async function hasOtherClients(client: pg.ClientBase): Promise<boolean> {
   for (let attempt = 0; attempt < 20; attempt += 1) {
     const { rowCount } = await client.query(`
       select 1 from pg_stat_activity
@@ -92,7 +109,7 @@ async function hasOtherClients(client: pg.Client): Promise<boolean> {
 }
 
 /** All but the record of the migrations. Without triggers, so that the order of the tables does not matter. */
-async function deleteRows(client: pg.Client): Promise<void> {
+async function deleteRows(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ statement: string }>(`
     select case relkind when 'S' then format('select setval(%L, 1, false)', oid::regclass) else format('delete from %I', relname) end as statement
     from pg_class
@@ -168,6 +185,9 @@ export async function createEmpty(): Promise<string> {
 }
 
 export async function dropDatabase(name: string): Promise<void> {
+  const keeper = keepers.get(name);
+  keepers.delete(name);
+  await keeper?.end();
   await asAdmin((admin) => admin.query(`drop database if exists ${name} with (force)`));
 }
 
@@ -179,14 +199,24 @@ export function urlOf(databaseName: string): string {
 
 let admins: pg.Pool | undefined;
 
-/** Connections are kept, because every one is a process of the server; they do not keep the test process alive. */
 async function asAdmin<Result>(work: (admin: pg.ClientBase) => Promise<Result>): Promise<Result> {
-  // An idle connection that breaks is replaced by the next call.
-  admins ??= new pg.Pool({ connectionString: postgresUrl, allowExitOnIdle: true }).on('error', () => {});
-  const admin = await admins.connect();
+  admins ??= keptPool(postgresUrl ?? '');
+  return withClient(admins, work);
+}
+
+/** Connections are kept, because every one is a process of the server; they do not keep the test process alive. */
+function keptPool(connectionString: string, max = 10): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max, allowExitOnIdle: true, idleTimeoutMillis: 0 });
+  // A connection that a test has ended is replaced by the next call.
+  pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
+async function withClient<Result>(pool: pg.Pool, work: (client: pg.ClientBase) => Promise<Result>): Promise<Result> {
+  const client = await pool.connect();
   try {
-    return await work(admin);
+    return await work(client);
   } finally {
-    admin.release();
+    client.release();
   }
 }
