@@ -110,3 +110,25 @@ describe('a Payd of another device that finds the card payment running, when bef
     ]);
   });
 });
+
+describe('an invoice that was paid by card', () => {
+  const done = { state: 'done', settled_at: 1, settled_by: 'answer', document_state: 'closed' } as const;
+
+  it('is completed by the Payd of the terminal that was paid: nothing is listed', async () => {
+    await cardPayment(done);
+    expect([await pay(shop.deviceId), await state(), await reasons()]).toEqual([0, states.paid, []]);
+  });
+
+  it('at two terminals is completed by each of them, and listed because of the other', async () => {
+    await cardPayment(done);
+    await seedCommand(database.queries, shop.merchantId, shop.secondDeviceId, { ...done, document_nr: oid });
+    expect([await pay(shop.deviceId), await state(), await reasons()]).toEqual([0, states.paid, [['F-1', 'paid-by-card-too']]]);
+  });
+
+  it('is fetched by the ERP and by that terminal, and by no other caller [D142]', async () => {
+    await cardPayment(done);
+    const get = (asker: object) => codeOf(shop.invoices.scan(qr, { ...anybody, ...asker }));
+    const askers = [{ hasKey: true }, { deviceId: shop.deviceId }, { deviceId: shop.secondDeviceId }, { hasKey: false }, {}];
+    expect(await Promise.all(askers.map(get))).toEqual([0, 0, 22, 22, 22]);
+  });
+});
