@@ -131,4 +131,9 @@ describe('an invoice that was paid by card', () => {
     const askers = [{ hasKey: true }, { deviceId: shop.deviceId }, { deviceId: shop.secondDeviceId }, { hasKey: false }, {}];
     expect(await Promise.all(askers.map(get))).toEqual([0, 0, 22, 22, 22]);
   });
+
+  it('no longer, because the card was refused, is fetched by every device', async () => {
+    await cardPayment({ state: 'refused' });
+    expect(await codeOf(shop.invoices.scan(qr, { ...anybody, deviceId: shop.secondDeviceId }))).toBe(0);
+  });
 });
