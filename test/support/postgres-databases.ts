@@ -1,5 +1,5 @@
 // The databases of tests on PostgreSQL. A test process copies them from a migrated template, and empties those that its tests return: to copy
-// and drop a database costs the server 150 ms of processor time, to empty it some 15.
+// and drop a database costs the server 150 ms of processor time, to empty it some 5.
 import { createHash, randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { migrationsDir, readMigrations } from '../../src/database/migration-files.ts';
