@@ -31,7 +31,7 @@ if (values.help) {
   --other-days N       the same for bugs without a double charge, lost money or a locked device (as --days)
   --trading-minutes N  how long the shop of such a day is open (20)
   --workers N          bugs that are tried at once (1)
-  --write              puts the verdicts into the table of docs/reliability.md`);
+  --write              puts the verdicts into the table of docs/planted-bugs.md`);
   process.exit(0);
 }
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -165,7 +165,7 @@ async function judgeNext(): Promise<void> {
     verdicts.push(verdict);
     console.log(rowOf(verdict));
     if (!values.write) continue;
-    const page = join(root, 'docs/reliability.md');
+    const page = join(root, 'docs/planted-bugs.md');
     const note = noteOf(run, plantedBugs.length, verdicts.length);
     writeFileSync(page, withRows(readFileSync(page, 'utf8'), plantedBugs, verdicts, note));
   }

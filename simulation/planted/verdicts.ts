@@ -1,4 +1,4 @@
-// The result for each planted bug, as the table of docs/reliability.md lists it. Pure.
+// The result for each planted bug, as the table of docs/planted-bugs.md lists it. Pure.
 import type { PlantedBug } from './planted-bug.ts';
 
 export interface Verdict {
