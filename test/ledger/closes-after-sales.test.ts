@@ -132,6 +132,23 @@ describe('a Z report', () => {
     expect(zTotals()).toEqual([10_000, 700]);
   });
 
+  it('after a receipt whose outcome is disputed or not known yet is not the 0 of before', async () => {
+    const first = await unheard(() => report(true));
+    world.onAnswer = (answer) => (answer.outcome === 'done' ? { ...answer, outcome: 'unknown' } : answer);
+    expect((await print(7, 'a')).code).toBe(3);
+    const { id } = await world.lastCommand();
+    expect((await report(true)).code).toBe(31);
+    await world.meanwhile(world.ledger.decide(id, { state: 'refused', reason: 'No paper came.', actor: 'ana' }));
+    world.onAnswer = (answer) => answer;
+    const decided = await world.ledger.find(id);
+    await world.meanwhile(world.ledger.askDevice(decided as NonNullable<typeof decided>, 'ana'));
+    expect(await world.ledger.find(id)).toMatchObject({ state: 'disputed' });
+    const second = await report(true);
+    expect(second).toMatchObject({ code: 0, isRepeated: false });
+    expect(second.oid).not.toBe(first.oid);
+    expect(zTotals()).toEqual([0, 700]);
+  });
+
   it('with nothing but an X report in between is not printed twice', async () => {
     await print(100, 'a');
     const first = await unheard(() => report(true));

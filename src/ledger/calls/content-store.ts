@@ -33,17 +33,17 @@ const undelivered = keptStatement((queries, { id }: { id: string }) =>
 const notInACloseBefore = namesWhere(({ closesDay, effect }) => !closesDay && effect !== 'close');
 
 /**
- * The newest operation that an earlier close cannot include: any that does more than close. Both bounds and the order make PostgreSQL read
- * only the device's last minutes, whatever its statistics about the device say.
+ * The newest operation that an earlier close cannot include: any that does more than close, and was or may have been executed. Both bounds
+ * and the order make PostgreSQL read only the device's last minutes, whatever its statistics about the device say.
  */
-const doneSince = keptStatement((queries, { deviceId, issuedAtMs }: Pick<Command, 'deviceId' | 'issuedAtMs'>) =>
+const begunSince = keptStatement((queries, { deviceId, issuedAtMs }: Pick<Command, 'deviceId' | 'issuedAtMs'>) =>
   queries
     .selectFrom('commands')
     .select('id')
     .where('device_id', '=', deviceId)
     .where('issued_at', '>', issuedAtMs)
     .where('issued_at', '<=', nowMs)
-    .where(sql<SqlBool>`state = 'done' and name in (${sql.join(notInACloseBefore.map((name) => sql.lit(name)))})`)
+    .where(sql<SqlBool>`state not in ('refused', 'never') and name in (${sql.join(notInACloseBefore.map((name) => sql.lit(name)))})`)
     .orderBy('issued_at', 'desc')
     .limit(1)
     .compile(),
@@ -64,13 +64,14 @@ const paidByQrSince = keptStatement((queries, { deviceId, issuedAtMs }: Pick<Com
 );
 
 async function hasSoldSince(queries: Queries, close: Command): Promise<boolean> {
-  return (await doneSince(queries, close)).length > 0 || (await paidByQrSince(queries, close)).length > 0;
+  return (await begunSince(queries, close)).length > 0 || (await paidByQrSince(queries, close)).length > 0;
 }
 
 /**
  * The newest command with this content that was or may have been executed, and whose outcome no caller is known to have received. Or a
  * disputed command: its outcome answers no repeat, and no equal command is sent beside it [D143]. A close (CloseDay, Z) answers the next
- * one only until its device has executed something else: the first close does not include that, and closing again moves no money.
+ * one only until its device has, or may have, executed something else: the first close does not include that, and closing again moves no
+ * money.
  */
 export async function findEqual(queries: Queries, content: Content): Promise<Equal | undefined> {
   const command = await findByContent(queries, content);
