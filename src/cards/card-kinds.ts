@@ -66,10 +66,7 @@ export function cardKinds({ database, invoices, callbacks }: CardsDeps): Command
         await cancelInvoiceOf(queries, payment, wasVoided);
         return undefined;
       },
-      async onReversed(queries, { id }) {
-        const isOnReceipt = await markOnReceipt(queries, id, nowMs);
-        return isOnReceipt ? 'A receipt with this payment was begun: if it was printed, correct it on the register.' : undefined;
-      },
+      onReversed: async (queries, payment) => reversedPayment(invoices, queries, payment),
       afterState({ state, abortRequestedAtMs, documentState }) {
         const isAborted = abortRequestedAtMs !== null && (state === 'refused' || state === 'never');
         // Only in these cases an invoice may have been cancelled.
@@ -77,6 +74,7 @@ export function cardKinds({ database, invoices, callbacks }: CardsDeps): Command
       },
     },
     CloseDoc: {
+      findHolder: async ({ targetId }) => (targetId === null ? undefined : findCloseOf(database.queries, targetId)),
       onReversed: async (queries, close) => revive(queries, close, 'closed'),
     },
     CloseDay: {
@@ -118,4 +116,16 @@ async function endedInvoiceOf(invoices: CardsDeps['invoices'], queries: Queries,
   const oid = parseUuid(payment.documentNr);
   const how = oid === undefined ? undefined : await invoices.endWithout(queries, oid, payment);
   return how === undefined ? undefined : `The invoice ${oid} stays ${how} although its card payment was made.`;
+}
+
+/** The payment was not made, but a receipt contains it, or its invoice was completed with it. */
+async function reversedPayment(invoices: CardsDeps['invoices'], queries: Queries, payment: Command): Promise<string | undefined> {
+  const isOnReceipt = await markOnReceipt(queries, payment.id, nowMs);
+  const oid = parseUuid(payment.documentNr);
+  const hasPaid = oid !== undefined && (await invoices.wasPaidAt(queries, oid, payment));
+  const remaining = [
+    ...(isOnReceipt ? ['A receipt with this payment was begun: if it was printed, correct it on the register.'] : []),
+    ...(hasPaid ? [`The invoice ${oid} stays Payed although its card payment was not made.`] : []),
+  ];
+  return remaining.join(' ') || undefined;
 }

@@ -14,6 +14,6 @@ export interface CardsDeps {
   clock: Clock;
   random: Random;
   logger: Logger;
-  invoices: Pick<Invoices, 'cancelUnpaidInvoice' | 'endWithout' | 'withdraw' | 'isChargeable' | 'holdForCharge' | 'lock'>;
+  invoices: Pick<Invoices, 'cancelUnpaidInvoice' | 'endWithout' | 'wasPaidAt' | 'withdraw' | 'isChargeable' | 'holdForCharge' | 'lock'>;
   callbacks: { wake(): void };
 }

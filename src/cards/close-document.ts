@@ -2,7 +2,7 @@
 // [D16]. Nearly always the payment's document is open under the same documentNr, and the insert itself finds it [D103]. Other payments are
 // looked up only if the insert found none and wrote nothing.
 import { writeAudit } from '../access/audit.ts';
-import { type DeviceAnswer, disputed, fieldsOf } from '../ledger/answers.ts';
+import type { DeviceAnswer } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { sameNumber } from '../ledger/claims.ts';
 import { lockDevice } from '../ledger/device-lock.ts';
@@ -13,7 +13,7 @@ import { closeDocument } from '../ledger/store.ts';
 import { addEvents } from '../ledger/timeline.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { cannotApply, noSuchOperation } from './rules.ts';
-import { findCloseOf, findOperation } from './store.ts';
+import { findCloseOf, findOperation, requireUndisputed } from './store.ts';
 
 export interface CloseDocumentRequest extends DeviceCall {
   documentNr: string;
@@ -43,6 +43,7 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
     // Closed by hand: there is no stored answer of the terminal, and nothing to do. The key of another request is 22.
     await deps.ledger.findByKey(request);
     requireKept(payment);
+    await requireUndisputed(queries, payment);
     return { State: stateNames.closed };
   }
   return runOnDevice(deps, 'terminal', request, {
@@ -50,10 +51,10 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
     // An open document has no CloseDoc that is done, and a running CloseDoc locks the terminal.
     insertRejectsDuplicates: payment?.documentState === 'open',
     findEarlier: async (queries) => payment && findCloseOf(queries, payment.id),
-    plan() {
+    async plan() {
       if (!payment) throw noSuchOperation();
       requireKept(payment);
-      if (payment.state === 'disputed') throw disputed(fieldsOf(payment));
+      await requireUndisputed(queries, payment);
       if (payment.documentState === 'voided') throw cannotApply('The payment was voided, which ended its document.');
       return {
         ...command,

@@ -7,7 +7,7 @@ import { disputed, fieldsOf } from '../ledger/answers.ts';
 import { findPaymentOfDocument } from '../ledger/claims.ts';
 import { type Command, commandColumns, disputedOnly, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
 import { dayClosedAfter, documentNow, endDocument, lockDevice, openDocument } from '../ledger/device-lock.ts';
-import { committedRefundsOf, standingOf, wasDone } from '../ledger/standing.ts';
+import { committedRefundsOf, type Follower, standingOf, wasDone } from '../ledger/standing.ts';
 import { findCommand, followersOf, lockCommand } from '../ledger/store.ts';
 import type { LedgerCommandName } from '../link/protocol.ts';
 import { noSuchOperation, wrongRrn } from './rules.ts';
@@ -94,11 +94,17 @@ export interface LockedPayment {
  */
 export async function lockUndisputed(database: Database, queries: Queries, id: string): Promise<LockedPayment> {
   const payment = await lockCommand(database.engine, queries, id);
-  const followers = await followersOf(queries, payment);
-  if (standingOf(payment, followers) === 'disputed') throw disputed(fieldsOf(payment, followers));
+  const followers = await requireUndisputed(queries, payment);
   // The payment was disputed when it was found, and was resolved as not executed since.
   if (!wasDone(payment)) throw noSuchOperation();
   return { payment, refundedBani: committedRefundsOf(followers) };
+}
+
+/** 3 while the payment, or a refund or void of it, is disputed [D143]. */
+export async function requireUndisputed(queries: Queries, payment: Command): Promise<Follower[]> {
+  const followers = await followersOf(queries, payment);
+  if (standingOf(payment, followers) === 'disputed') throw disputed(fieldsOf(payment, followers));
+  return followers;
 }
 
 /** The CloseDoc of a payment that is in flight, unresolved, done or disputed. */

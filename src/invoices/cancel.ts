@@ -35,23 +35,33 @@ export async function cancelUnpaidInvoice(
   return written ? { isCancelled: true } : { isCancelled: false, refusal: refusal(invoice, 'cancel') };
 }
 
+interface CardPayment {
+  merchantId: string;
+  deviceId: string;
+}
+
 /**
  * How the invoice of this card payment has ended without it; undefined: with it, or not at all, or the merchant has no such invoice.
  * If it was paid by another payment, that one is listed as the second [D186].
  */
-export async function endWithout(
-  queries: Queries,
-  oid: string,
-  card: { merchantId: string; deviceId: string },
-): Promise<string | undefined> {
+export async function endWithout(queries: Queries, oid: string, card: CardPayment): Promise<string | undefined> {
   const { merchantId, deviceId } = card;
-  const invoice = queries.selectFrom('invoices').select(['state', 'receipt_id', 'paid_device_id']).where('oid', '=', oid);
-  const row = await invoice.where('merchant_id', '=', merchantId).where('ended_at', 'is not', null).executeTakeFirst();
+  const row = await findEnded(queries, oid, card);
   if (!row || row.paid_device_id === deviceId) return undefined;
   const state = stateNames[row.state as State];
   if (row.receipt_id === null || row.paid_device_id === null) return state;
   await insertPaidByCardToo(queries, { oid, merchantId }, { receiptId: row.receipt_id, deviceId: row.paid_device_id });
   return `${state} by another payment`;
+}
+
+/** Whether the invoice of this card payment was completed by a Payd that names its terminal. */
+export async function wasPaidAt(queries: Queries, oid: string, card: CardPayment): Promise<boolean> {
+  return (await findEnded(queries, oid, card))?.paid_device_id === card.deviceId;
+}
+
+function findEnded(queries: Queries, oid: string, { merchantId }: CardPayment) {
+  const invoice = queries.selectFrom('invoices').select(['state', 'receipt_id', 'paid_device_id']).where('oid', '=', oid);
+  return invoice.where('merchant_id', '=', merchantId).where('ended_at', 'is not', null).executeTakeFirst();
 }
 
 export interface WithdrawRequest {

@@ -5,7 +5,7 @@ import type { Database, Queries } from '../database/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
-import { type Cancelling, cancelUnpaidInvoice, endWithout, type WithdrawRequest, withdrawInvoice } from './cancel.ts';
+import { type Cancelling, cancelUnpaidInvoice, endWithout, type WithdrawRequest, wasPaidAt, withdrawInvoice } from './cancel.ts';
 import { holdForCharge, isChargeable } from './charge.ts';
 import { type CreatedInvoice, type CreateRequest, createInvoice } from './create.ts';
 import { createExpireOverdue, createExpirySweep } from './expire.ts';
@@ -45,6 +45,7 @@ export interface Invoices {
   /** For card payments and the cabinet, within their transaction [D19]. Wake the callbacks after the commit. */
   cancelUnpaidInvoice(queries: Queries, oid: string, merchantId: string, reason: string): Promise<Cancelling>;
   endWithout: typeof endWithout;
+  wasPaidAt: typeof wasPaidAt;
   /** The ERP withdraws the QR [D142]. */
   withdraw(request: WithdrawRequest): Promise<State | 'held' | undefined>;
   /** Whether the merchant has such an invoice; 22 if it can no longer be paid by card. */
@@ -88,6 +89,7 @@ export function createInvoices(options: InvoicesOptions): Invoices {
     pay: (qr, payment, asker) => onceMoreIfUnclear((isRepeat) => payInvoice(deps, qr, payment, asker, isRepeat)),
     cancelUnpaidInvoice: (queries, oid, merchantId, reason) => cancelUnpaidInvoice(deps, queries, oid, merchantId, reason),
     endWithout,
+    wasPaidAt,
     withdraw: (request) => withdrawInvoice(deps, request),
     isChargeable: (oid, merchantId) => isChargeable(deps, oid, merchantId),
     holdForCharge: (queries, oid, merchantId) => holdForCharge(deps, queries, oid, merchantId),

@@ -123,6 +123,16 @@ it('a keyed Pay that was refused is not answered so once another call has paid u
   expect(await pay('first')).toMatchObject({ code: 22, oid: second.oid, state: 'Closed' });
 });
 
+it('a keyed CloseDoc that was refused is not answered so once another call has closed the document', async () => {
+  const sale = await paid();
+  const keyed = () => world.run(world.cards.closeDoc({ ...sale.named, idempotency: idempotency('first') }));
+  world.onAnswer = (answer) => (answer.outcome === 'done' ? { ...answer, outcome: 'refused' } : answer);
+  expect(await keyed()).toMatchObject({ code: 50, state: 'Refused' });
+  world.onAnswer = (answer) => answer;
+  const { oid } = await close(sale);
+  for (const answer of [await keyed(), await statusOf({ idempotencyKey: 'first' })]) expect(answer).toMatchObject({ code: 0, oid });
+});
+
 describe('when bank numbers restart and no payment has a documentNr', () => {
   async function twins() {
     const older = await paid(undefined, 'older');
@@ -228,4 +238,29 @@ it('a disputed payment is 3 to CloseDoc, Refund and CancelTransaction, and nothi
   ])
     expect(await world.run(asked())).toMatchObject({ code: 3, oid: id, state: 'Disputed' });
   expect(world.ledgerSends()).toEqual([]);
+});
+
+it.each([
+  ['void', 'CancelTransaction', 'voided'],
+  ['refund, with its document closed by hand', 'Refund', 'closed'],
+] as const)('a payment with a disputed %s is 3 to CloseDoc, as to Operation/Status', async (_what, name, documentState) => {
+  const sale = await paid();
+  const { queries } = world.database;
+  await queries.updateTable('commands').set({ document_state: documentState }).where('id', '=', sale.id).execute();
+  const settled = { settled_at: 1, settled_by: 'person', state: 'disputed', review_since: 1 } as const;
+  await seedCommand(queries, world.merchantId, terminal.id, { name, target_id: sale.id, amount_bani: 1_000, ...settled });
+  await queries.updateTable('device_locks').set({ document_id: null }).execute();
+  for (const answer of [await close(sale), await statusOf({ oid: sale.id })])
+    expect(answer).toMatchObject({ code: 3, oid: sale.id, state: 'Disputed' });
+  expect(world.sendsOf('CloseDoc')).toEqual([]);
+});
+
+it('an invoice whose card payment was refunded in full can be withdrawn', async () => {
+  const receipt = { Items: [{ Name: 'Tea', Quantity: 1, Price: 10 }] };
+  const { oid } = await world.meanwhile(world.life.invoices.create({ merchantId: world.merchantId, receipt }));
+  const sale = await paid(oid);
+  await close(sale);
+  const refund = world.cards.refund({ ...sale.named, rrn: sale.rrn, amountBani: 1_000, currency: undefined });
+  expect((await world.run(refund)).code).toBe(0);
+  expect(await cancelUnknown(oid)).toMatchObject({ code: 0 });
 });

@@ -1,7 +1,7 @@
 // The begin of a card payment for an invoice, and its withdrawal by the ERP [D142]: on a small database, call by call.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
-import { cancelUnpaidInvoice, endWithout, withdrawInvoice } from '../../src/invoices/cancel.ts';
+import { cancelUnpaidInvoice, endWithout, wasPaidAt, withdrawInvoice } from '../../src/invoices/cancel.ts';
 import { holdForCharge, isChargeable } from '../../src/invoices/charge.ts';
 import type { InvoiceDeps } from '../../src/invoices/move.ts';
 import { states } from '../../src/invoices/rules.ts';
@@ -136,4 +136,14 @@ it('the end of an invoice without its card payment is its state; the payment tha
   expect(await listed()).toEqual([]);
   for (let count = 0; count < 2; count += 1) expect(await endFor(paid)).toBe('Payed by another payment');
   expect(await listed()).toEqual([{ oid: paid, receipt_id: 'r', device_id: deviceId, reason: 'paid-by-card-too' }]);
+});
+
+it('an invoice was paid at the device that its Payd named, if it is the merchant’s', async () => {
+  const [{ id: deviceId }, { id: till }] = [await seedDevice(database.queries, merchantId), await seedDevice(database.queries, merchantId)];
+  const paid = await seed({ ...ended(states.paid), scanned_at: 4, receipt_id: 'r', paid_device_id: deviceId });
+  const wasPaid = (oid: string, card: object = {}) => wasPaidAt(database.queries, oid, { merchantId, deviceId, ...card });
+  expect(await wasPaid(paid)).toBe(true);
+  expect(await wasPaid(paid, { deviceId: till })).toBe(false);
+  expect(await wasPaid(paid, { merchantId: 'another' })).toBe(false);
+  expect(await wasPaid(await seed(ended(states.cancelled)))).toBe(false);
 });
