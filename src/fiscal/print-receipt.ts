@@ -44,6 +44,7 @@ export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<D
         contentHash,
         ...sums,
         callbackUri: callbackOf(request),
+        printedPayments: paid.map(({ payment }) => payment.id),
         ...(paid.length > 0 && {
           guard: (queries: Queries) => guardPaid(deps.database, queries, paid),
           writeBeside: (queries: Queries, printId: string) => linkPaid(queries, paid, printId),

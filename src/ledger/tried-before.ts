@@ -42,10 +42,10 @@ const maxDecided = 20;
 
 /**
  * Commands that an operator settled as not done and that the device of the new attempt has not confirmed: the same operation under the same
- * number, any operation on the same payment, or an equal request without a number. Only those settled after `sinceMs`, oldest first.
+ * number, any operation on the same payment, a print of it, or an equal request without a number. Only those settled after `sinceMs`, oldest first.
  */
 export async function unconfirmedDecisions(queries: Queries, fresh: Tried, sinceMs = 0): Promise<Command[]> {
-  const { merchantId, deviceId, name, documentNr, receiptUid, targetId, requestHash } = fresh;
+  const { merchantId, deviceId, name, documentNr, receiptUid, targetId, requestHash, printedPayments = [] } = fresh;
   const rows = await queries
     .selectFrom('decisions')
     .innerJoin('commands', 'commands.id', 'decisions.command_id')
@@ -57,7 +57,10 @@ export async function unconfirmedDecisions(queries: Queries, fresh: Tried, since
     .where((where) => {
       const isNumber = where.or([where('document_nr', '=', documentNr ?? null), where('receipt_uid', '=', receiptUid ?? null)]);
       const isContent = where('request_hash', '=', requestHash ?? null);
-      return where.or([where.and([where('name', '=', name), isNumber]), where('target_id', '=', targetId ?? null), isContent]);
+      const isPrint = printedPayments.map((id) =>
+        where('commands.id', '=', (from) => from.selectFrom('receipt_payments').select('print_id').where('payment_id', '=', id)),
+      );
+      return where.or([where.and([where('name', '=', name), isNumber]), where('target_id', '=', targetId ?? null), isContent, ...isPrint]);
     })
     .orderBy('settled_at')
     .limit(maxDecided)
@@ -65,4 +68,6 @@ export async function unconfirmedDecisions(queries: Queries, fresh: Tried, since
   return rows.map(toCommand);
 }
 
-type Tried = Pick<NewCommand, 'merchantId' | 'deviceId' | 'name' | 'documentNr' | 'receiptUid' | 'targetId' | 'requestHash'>;
+interface Tried extends Pick<NewCommand, 'merchantId' | 'deviceId' | 'name' | 'documentNr' | 'receiptUid' | 'targetId' | 'requestHash'> {
+  printedPayments?: readonly string[] | undefined;
+}

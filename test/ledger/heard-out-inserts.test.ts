@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Schema } from '../../src/database/schema.ts';
+import { linkPayment } from '../../src/fiscal/store.ts';
 import type { CommandRequest } from '../../src/ledger/calls/call.ts';
 import { createFirstCommits } from '../../src/ledger/calls/first-commit.ts';
 import { createInsertGroup, type InsertedCommand } from '../../src/ledger/insert-batch.ts';
@@ -79,6 +80,15 @@ describe.each(engines)('on %s', (engine) => {
     expect(await asked({ name: 'CancelTransaction', targetId, documentNr: undefined })).toBe(1);
     expect(await asked({ name: 'CancelTransaction', targetId: undefined, documentNr: 'ABC' })).toBe(0);
     expect(await asked({ name: 'Refund', documentNr: 'd' })).toBe(0);
+  });
+
+  it('is found by a payment on its receipt', async () => {
+    const { id } = await seed({ name: 'PrintReceipt', document_nr: null, receipt_uid: 'u' });
+    await linkPayment(database.queries, 'paid', id, 100);
+    const print = fresh({ name: 'PrintReceipt', documentNr: undefined, receiptUid: 'other' });
+    const asked = async (...printedPayments: string[]) =>
+      (await unconfirmedDecisions(database.queries, { ...print, printedPayments })).map((command) => command.id);
+    expect([await asked('another', 'paid'), await asked('another'), await asked()]).toEqual([[id], [], []]);
   });
 
   it('nor a CloseDoc that finds its payment in the insert, when a void of it was decided', async () => {

@@ -295,3 +295,18 @@ it('a receipt whose card was charged is not settled as refused while its registe
   expect(await world.ledger.find(id)).toMatchObject({ state: 'done' });
   expect([register, other].map((each) => each.fiscalMemory().documents().length)).toEqual([1, 0]);
 });
+
+it('a receipt of a card payment that was called refused and was printed is not printed again under another Uid', async () => {
+  const [terminal, register] = [await world.terminal(), await world.register()];
+  const documentNr = world.random.uuid();
+  expect((await world.run(world.pay(terminal.id, 10, documentNr))).code).toBe(0);
+  const printOf = (Uid: string) => ({ ...receipt, Uid, Payments: [{ PaymentCode: 1, documentNr }] });
+  const print = (Uid: string) => world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId: register.id, receipt: printOf(Uid) });
+  const id = await decideWhileAway(register.id, () => print('one'), 'refused', nothingOfIt);
+  expect(await world.run(print('two'))).toMatchObject({ code: 3, oid: undefined });
+  world.onAnswer = (answer) => answer;
+  expect(await world.run(print('two'))).toMatchObject({ code: 3, oid: id, state: 'Disputed' });
+  expect(register.fiscalMemory().documents()).toHaveLength(1);
+  await decide(id, 'refused', true);
+  expect((await world.run(print('two'))).code).toBe(0);
+});

@@ -40,6 +40,8 @@ export interface CommandPlan
   beside?: Beside | undefined;
   /** The short path: no earlier command was looked up. */
   isFirstTry?: boolean | undefined;
+  /** Payments on the receipt that it prints [D146]: the device must confirm that it has not printed them before [D129]. */
+  printedPayments?: readonly string[] | undefined;
   /** The device was asked about all decisions of operators up to this time [D129]. */
   confirmedUntilMs?: number | undefined;
   /** No lookup was made, so the insert checks that its documentNr is no invoice's OID: the payment of an invoice needs `hold` [D142]. */
