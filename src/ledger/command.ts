@@ -150,9 +150,13 @@ type Columns = Selectable<Schema['commands']>;
 export type CommandRow = Pick<Columns, (typeof commandColumns)[number]>;
 export type ChangingRow = Pick<Columns, (typeof changingColumns)[number]>;
 
-/** The changing columns of a command that was just committed as `sent`, except its instance and its operation. */
-export const newlySent = {
+/** The changing fields of a command that was just committed as `sent`; those that its insert sets are null here. */
+const sentChanges = toChanges({
+  instance_id: '',
   state: 'sent',
+  operation_id: null,
+  rrn: null,
+  outcome_missed_at: null,
   recalls: 0,
   notice_sequence: 0,
   settled_at: null,
@@ -173,9 +177,27 @@ export const newlySent = {
   disputed_from: null,
   contradiction: null,
   reissued_as: null,
-} as const satisfies Partial<ChangingRow>;
+});
 
 export function toCommand(row: CommandRow): Command {
+  return { ...toFixed(row), ...toChanges(row) };
+}
+
+type SentRow = Pick<CommandRow, (typeof fixedColumns)[number] | 'instance_id' | 'operation_id' | 'rrn' | 'outcome_missed_at'>;
+
+/** The command that was just committed as `sent`. */
+export function toSentCommand(row: SentRow): Command {
+  return {
+    ...sentChanges,
+    ...toFixed(row),
+    instanceId: row.instance_id,
+    operationId: row.operation_id,
+    rrn: row.rrn,
+    outcomeMissedAtMs: row.outcome_missed_at,
+  };
+}
+
+function toFixed(row: Pick<CommandRow, (typeof fixedColumns)[number]>) {
   return {
     id: row.id,
     merchantId: row.merchant_id,
@@ -192,8 +214,7 @@ export function toCommand(row: CommandRow): Command {
     journalId: row.journal_id,
     issuedAtMs: row.issued_at,
     answerByMs: row.answer_by,
-    ...toChanges(row),
-  };
+  } satisfies Partial<Command>;
 }
 
 /** The changing columns alone, for a command that is in memory. */

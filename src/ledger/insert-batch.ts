@@ -25,7 +25,7 @@ import { createGroup, type Group } from '../database/group.ts';
 import { keptQuery } from '../database/kept-statement.ts';
 import { type Home, runInOneGo } from '../database/one-go.ts';
 import { contentValue, isOutcomeUndelivered, type Numbers } from './claims.ts';
-import { type Command, type CommandRow, newlySent, toCommand } from './command.ts';
+import { type Command, type CommandRow, toSentCommand } from './command.ts';
 import type { Beside } from './device-lock.ts';
 import { type NewCommand, valuesOf } from './store.ts';
 
@@ -137,7 +137,7 @@ async function insertAll(home: Home, commands: readonly InsertedCommand[], waits
   const byId = new Map(written.map((row) => [row.id, row]));
   return rows.map((row) => {
     const known = byId.get(row.id);
-    return known && toCommand({ ...newlySent, ...row, ...known });
+    return known && toSentCommand(Object.assign(row, known));
   });
 }
 

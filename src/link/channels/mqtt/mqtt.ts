@@ -100,6 +100,8 @@ export class MqttChannel implements Channel {
       reconnectPeriod: 0,
       resubscribe: false,
       queueQoSZero: false,
+      // Without it the library collects the arguments of debug lines that are never written.
+      log: () => {},
     });
     this.#client = client;
     // A broker that accepts the connection and then does not answer must not block the channel for ever.
