@@ -6,18 +6,8 @@ import type { Caller } from '../kernel/callers.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import type { Random } from '../kernel/random.ts';
-import {
-  insertKey,
-  type ListedKey,
-  listKeys,
-  markRevoked,
-  modulesOf,
-  type NewKey,
-  type NewKeyRequest,
-  type Rotation,
-  replaceKey,
-} from './keys.ts';
-import { insertMerchant, listMerchants, type Merchant, type NewMerchant, setShare } from './merchants.ts';
+import { insertKey, type ListedKey, listKeys, markRevoked, modulesOf, type NewKeyRequest, type Rotation, replaceKey } from './keys.ts';
+import { insertMerchant, listMerchants, type Merchant, setShare } from './merchants.ts';
 import { hashSecret } from './secrets.ts';
 import { createShortLivedCache } from './short-lived-cache.ts';
 
@@ -35,27 +25,14 @@ export interface AccessDeps {
   maxKeys: number;
 }
 
-export interface Access {
-  /** Undefined when the key is no UUID, unknown, expired or revoked. */
-  findCaller(key: string): Promise<Caller | undefined>;
-  createMerchant(actor: string, name: string): Promise<NewMerchant>;
-  /** All merchants, or the one with that id. */
-  listMerchants(merchantId?: string): Promise<Merchant[]>;
-  /** Applies to new requests at once here, within seconds on other instances. */
-  setShare(actor: string, merchantId: string, sharePercent: number | undefined): Promise<void>;
-  createKey(actor: string, request: NewKeyRequest): Promise<NewKey>;
-  listKeys(merchantId?: string): Promise<ListedKey[]>;
-  revokeKey(actor: string, keyId: string): Promise<{ revokedAtMs: number }>;
-  rotateKey(actor: string, keyId: string, overlapMs?: number): Promise<Rotation>;
-  stop(): void;
-}
+export type Access = ReturnType<typeof createAccess>;
 
 /** Only present if it was set. */
 function shareOf(percent: number | null): { sharePercent?: number } {
   return percent === null ? {} : { sharePercent: percent };
 }
 
-export function createAccess({ database, clock, random, maxKeys }: AccessDeps): Access {
+export function createAccess({ database, clock, random, maxKeys }: AccessDeps) {
   const callers = createShortLivedCache<Caller>(clock, memoryCapacity, async (keyHash) => {
     const row = await database.queries
       .selectFrom('api_keys')
@@ -78,28 +55,31 @@ export function createAccess({ database, clock, random, maxKeys }: AccessDeps): 
   }
 
   return {
-    async findCaller(key) {
+    /** Undefined when the key is no UUID, unknown, expired or revoked. */
+    async findCaller(key: string): Promise<Caller | undefined> {
       const uuid = parseUuid(key);
       if (uuid === undefined) return undefined;
       // The cache is keyed by hash, so that a memory dump contains no keys.
       const name = hashSecret(uuid);
       return callers.known(name) ?? callers.get(name);
     },
-    createMerchant: (actor, name) => database.transaction((queries) => insertMerchant(queries, random, actor, name)),
-    listMerchants: (merchantId) => listMerchants(database.queries, merchantId),
-    async setShare(actor, merchantId, sharePercent) {
+    createMerchant: (actor: string, name: string) => database.transaction((queries) => insertMerchant(queries, random, actor, name)),
+    /** All merchants, or the one with that id. */
+    listMerchants: (merchantId?: string): Promise<Merchant[]> => listMerchants(database.queries, merchantId),
+    /** Applies to new requests at once here, within seconds on other instances. */
+    async setShare(actor: string, merchantId: string, sharePercent: number | undefined): Promise<void> {
       await database.transaction((queries) => setShare(queries, actor, merchantId, sharePercent));
       keysChanged();
     },
     // A new key cannot be in the cache.
-    createKey: (actor, request) => database.transaction((queries) => insertKey(keyDeps(queries, actor), request)),
-    listKeys: (merchantId) => listKeys(database.queries, merchantId),
-    async revokeKey(actor, keyId) {
+    createKey: (actor: string, request: NewKeyRequest) => database.transaction((queries) => insertKey(keyDeps(queries, actor), request)),
+    listKeys: (merchantId?: string): Promise<ListedKey[]> => listKeys(database.queries, merchantId),
+    async revokeKey(actor: string, keyId: string): Promise<{ revokedAtMs: number }> {
       const revoked = await database.transaction((queries) => markRevoked(queries, actor, keyId));
       keysChanged();
       return revoked;
     },
-    async rotateKey(actor, keyId, overlapMs = defaultOverlapMs) {
+    async rotateKey(actor: string, keyId: string, overlapMs: number = defaultOverlapMs): Promise<Rotation> {
       const rotation = await database.transaction((queries) => replaceKey(keyDeps(queries, actor), keyId, overlapMs));
       keysChanged();
       return rotation;

@@ -16,18 +16,10 @@ import { ensureDemo } from './demo-merchant.ts';
 import { isPortFree } from './free-port.ts';
 import { readSandboxFile, type SandboxFile, writeSandboxFile } from './sandbox-file.ts';
 
-export interface Sandbox {
-  file: SandboxFile;
-  path: string;
-  /** The devices in this process. */
-  devices: readonly ShopDevice[];
-  stop(): Promise<void>;
-}
-
 /** Pause between the actions of people in the playground's stories. */
 const defaultMomentMs = 700;
 
-export async function startSandbox(config: Config, world: World, momentMs = defaultMomentMs): Promise<Sandbox> {
+export async function startSandbox(config: Config, world: World, momentMs = defaultMomentMs) {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const path = join(config.dataDir, 'sandbox.json');
   const earlierPath = join(config.dataDir, 'sandbox.earlier.json');
@@ -94,7 +86,13 @@ export async function startSandbox(config: Config, world: World, momentMs = defa
     gateway.setDemo({ apiKey, devices: shown.map(({ id, kind, name }) => ({ id, kind, name })) });
     writeSandboxFile(path, file);
     rmSync(earlierPath, { force: true });
-    return { file, path, devices: started, stop };
+    return {
+      file,
+      path,
+      /** The devices in this process. */
+      devices: started,
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;

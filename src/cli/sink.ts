@@ -5,10 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { judgeSignature } from '../callbacks/signature.ts';
 import type { Clock } from '../kernel/clock.ts';
 
-export interface Sink {
-  port: number;
-  stop(): Promise<void>;
-}
+export type Sink = Awaited<ReturnType<typeof startSink>>;
 
 export interface SinkOptions {
   port: number;
@@ -19,7 +16,7 @@ export interface SinkOptions {
   print(line: string): void;
 }
 
-export async function startSink({ port, status, clock, secret, print }: SinkOptions): Promise<Sink> {
+export async function startSink({ port, status, clock, secret, print }: SinkOptions) {
   const server = createServer((request, response) => {
     const { 'webhook-id': id, 'tillgate-sequence': sequence } = request.headers;
     const signature = signatureOf(request, secret(), clock);
@@ -34,7 +31,7 @@ export async function startSink({ port, status, clock, secret, print }: SinkOpti
   return {
     port: (server.address() as AddressInfo).port,
     stop: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),

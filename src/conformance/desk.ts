@@ -37,17 +37,7 @@ export interface DeskOptions {
   queueUrl?: string | undefined;
 }
 
-export interface Desk {
-  readonly bench: Bench;
-  readonly code: string;
-  readonly deviceId: string;
-  readonly secret: string;
-  readonly gatewayId: string;
-  start(): Promise<{ baseUrl: string; mqttUrl: string; queueUrl: string }>;
-  stop(): Promise<void>;
-  /** Absent with external brokers. */
-  lockOut?(durationMs: number): Promise<void>;
-}
+export type Desk = ReturnType<typeof createDesk>;
 
 const basePath = '/tillgate';
 const wrongCodes = {
@@ -57,7 +47,7 @@ const wrongCodes = {
   sentence: 'Too many wrong pairing codes were tried; wait a little.',
 };
 
-export function createDesk(options: DeskOptions): Desk {
+export function createDesk(options: DeskOptions) {
   const { clock, random, logger, host, kind } = options;
   const deviceId = options.known?.deviceId ?? random.uuid();
   const secret = options.known?.secret ?? Buffer.from(random.bytes(24)).toString('base64url');
@@ -138,7 +128,7 @@ export function createDesk(options: DeskOptions): Desk {
     deviceId,
     secret,
     gatewayId,
-    async start() {
+    async start(): Promise<{ baseUrl: string; mqttUrl: string; queueUrl: string }> {
       await bench.start();
       const listening = await server.listen().catch(async (error: unknown) => {
         await bench.stop();
@@ -149,7 +139,7 @@ export function createDesk(options: DeskOptions): Desk {
       if (queue) addresses.queueUrl = `ws://${named(host)}:${listening.port}${basePath}/queue`;
       return { ...addresses };
     },
-    async stop() {
+    async stop(): Promise<void> {
       await bench.stop();
       await server.stop(0);
     },

@@ -33,18 +33,9 @@ export interface AdmissionDeps extends AccessOptions {
   whyNot(): GatewayError | undefined;
 }
 
-export interface Admission {
-  /** Adds its hooks. */
-  attach(app: FastifyInstance): void;
-  /** Throws unless a large body comes with a valid credential. */
-  judgeUnparsed(request: FastifyRequest, needed: Access, body: Buffer): Promise<void>;
-  /** The handler of this request has ended, with or without an error. */
-  workEnded(request: FastifyRequest): void;
-  /** Resolves when no request is in flight, or after the bound. */
-  drained(withinMs: number): Promise<void>;
-}
+export type Admission = ReturnType<typeof createAdmission>;
 
-export function createAdmission(deps: AdmissionDeps): Admission {
+export function createAdmission(deps: AdmissionDeps) {
   const { basePath, clock, logger, metrics, limits, unauthenticated, whyNot } = deps;
   const access = createAccessJudge(deps);
   const line = createCredentialChecks(limits.requestsInFlight);
@@ -134,13 +125,18 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   }
 
   return {
-    attach(app) {
+    /** Adds its hooks. */
+    attach(app: FastifyInstance): void {
       app.addHook('onRequest', onRequest);
       app.addHook('preValidation', preValidation);
       app.addHook('onSend', onSend);
     },
-    judgeUnparsed: (request, needed, body) => line.judged(request, access.judgeUnparsed(request, needed, body)),
-    workEnded: (request) => flights.of(request)?.workEnded(),
+    /** Throws unless a large body comes with a valid credential. */
+    judgeUnparsed: (request: FastifyRequest, needed: Access, body: Buffer) =>
+      line.judged(request, access.judgeUnparsed(request, needed, body)),
+    /** The handler of this request has ended, with or without an error. */
+    workEnded: (request: FastifyRequest) => flights.of(request)?.workEnded(),
+    /** Resolves when no request is in flight, or after the bound. */
     drained: inFlight.drained,
   };
 }

@@ -91,13 +91,6 @@ export interface AccessOptions extends RequestRatesOptions {
   publicUrl?: string | undefined;
 }
 
-export interface AccessJudge {
-  /** The body is parsed. */
-  judge(request: FastifyRequest, access: Access): Promise<void>;
-  /** For a large body: throws unless a valid credential comes with it. `judge` does not count the request again. */
-  judgeUnparsed(request: FastifyRequest, access: Access, body: Buffer): Promise<void>;
-}
-
 interface Identity {
   caller?: Caller;
   device?: DeviceCaller;
@@ -217,7 +210,7 @@ function requireModule(caller: Caller, modules: readonly Module[]): void {
   throw new GatewayError('API_Key_Wrong_Product', `APIKey does not open the module ${modules.join(' or ')}.`);
 }
 
-export function createAccessJudge(options: AccessOptions): AccessJudge {
+export function createAccessJudge(options: AccessOptions) {
   const verdicts = createNotes<FastifyRequest, EarlyVerdict>();
   const rates = createRequestRates(options);
 
@@ -276,6 +269,7 @@ export function createAccessJudge(options: AccessOptions): AccessJudge {
     }
   }
 
+  /** For a large body: throws unless a valid credential comes with it. `judge` does not count the request again. */
   async function judgeUnparsed(request: FastifyRequest, access: Access, body: Buffer): Promise<void> {
     if (access.kind === 'cabinet') {
       await judgeViewer(request, access);
@@ -284,6 +278,7 @@ export function createAccessJudge(options: AccessOptions): AccessJudge {
       verdicts.set(request, await findGoodKey(request, body, (key) => judgeKey(request, key, access.modules)));
   }
 
+  /** The body is parsed. */
   async function judge(request: FastifyRequest, access: Access): Promise<void> {
     const early = verdicts.of(request);
     if (access.kind === 'open') return;

@@ -8,17 +8,7 @@ export interface Reading {
   value: number;
 }
 
-export interface Metrics {
-  observeRequest(method: string, route: string, errorCode: number | undefined, durationMs: number): void;
-  /** A value read at each scrape. */
-  gauge(name: string, help: string, read: () => number | Promise<number>): void;
-  /** One value per combination of labels. */
-  gauges(name: string, help: string, labels: readonly string[], read: () => Reading[] | Promise<Reading[]>): void;
-  /** The same for a value that only grows while the process runs; its name ends in `_total`. */
-  counter(name: string, help: string, labels: readonly string[], read: () => Reading[]): void;
-  text(): Promise<string>;
-  readonly contentType: string;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 // From a cached answer to a card payment of five minutes.
 const requestBucketsS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.18, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60, 120, 300];
@@ -26,7 +16,7 @@ const requestBucketsS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.18, 0.25, 0.5, 
 // Gauges with the name of a counter. prom-client exports the same figures by type as well (nodejs_active_resources and so on).
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-export function createMetrics(): Metrics {
+export function createMetrics() {
   const registry = new Registry();
   const requests = new Histogram({
     name: 'tillgate_http_request_duration_seconds',
@@ -38,7 +28,7 @@ export function createMetrics(): Metrics {
   // The process collectors monitor the event loop constantly, so they start with the first scrape, not in every test.
   let isWatchingProcess = false;
 
-  const gauges: Metrics['gauges'] = (name, help, labelNames, read) => {
+  function gauges(name: string, help: string, labelNames: readonly string[], read: () => Reading[] | Promise<Reading[]>): void {
     new Gauge({
       name,
       help,
@@ -52,15 +42,19 @@ export function createMetrics(): Metrics {
         for (const { labels, value } of readings) this.set(labels, value);
       },
     });
-  };
+  }
 
   return {
-    observeRequest(method, route, errorCode, durationMs) {
+    observeRequest(method: string, route: string, errorCode: number | undefined, durationMs: number): void {
       requests.observe({ method, route, error_code: errorCode === undefined ? '' : String(errorCode) }, durationMs / 1000);
     },
-    gauge: (name, help, read) => gauges(name, help, [], async () => [{ labels: {}, value: await read() }]),
+    /** A value read at each scrape. */
+    gauge: (name: string, help: string, read: () => number | Promise<number>) =>
+      gauges(name, help, [], async () => [{ labels: {}, value: await read() }]),
+    /** One value per combination of labels. */
     gauges,
-    counter(name, help, labels, read) {
+    /** The same for a value that only grows while the process runs; its name ends in `_total`. */
+    counter(name: string, help: string, labels: readonly string[], read: () => Reading[]): void {
       new Counter({
         name,
         help,
@@ -72,7 +66,7 @@ export function createMetrics(): Metrics {
         },
       });
     },
-    text() {
+    text(): Promise<string> {
       if (!isWatchingProcess) {
         isWatchingProcess = true;
         collectDefaultMetrics({ register: registry });

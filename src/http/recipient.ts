@@ -2,16 +2,9 @@
 // Only TCP is observed: a caller behind a proxy that keeps its connection, or behind a cut cable, counts as connected.
 import type { FastifyReply } from 'fastify';
 
-export interface Recipient {
-  /** Whether the caller hung up before the whole answer was written out. */
-  hasLeft(): boolean;
-  /** Calls the listener when the caller hangs up; at once if that has happened. */
-  onLeft(listener: () => void): void;
-  /** Resolves to true when the whole answer was written to a connected caller, to false when the caller left before that. Never rejects. */
-  readonly received: Promise<boolean>;
-}
+export type Recipient = ReturnType<typeof recipientOf>;
 
-export function recipientOf({ raw }: FastifyReply): Recipient {
+export function recipientOf({ raw }: FastifyReply) {
   let hasLeft = raw.destroyed && !raw.writableFinished;
   const listeners: (() => void)[] = [];
   const received = new Promise<boolean>((resolve) => {
@@ -27,11 +20,14 @@ export function recipientOf({ raw }: FastifyReply): Recipient {
   // The end of the stream is read a turn or two before the connection closes; Node sends no answer after it.
   const hasEndedStream = () => raw.socket?.readableEnded === true && !raw.writableFinished;
   return {
+    /** Whether the caller hung up before the whole answer was written out. */
     hasLeft: () => hasLeft || hasEndedStream(),
-    onLeft(listener) {
+    /** Calls the listener when the caller hangs up; at once if that has happened. */
+    onLeft(listener: () => void): void {
       if (hasLeft) listener();
       else listeners.push(listener);
     },
+    /** Resolves to true when the whole answer was written to a connected caller, to false when the caller left before that. Never rejects. */
     received,
   };
 }

@@ -2,18 +2,11 @@
 // There may be spurious notifications.
 import type { Cancel, Clock } from '../kernel/clock.ts';
 
-export interface Changes {
-  changed(): void;
-  /** Resolves when `find`, called at every change, returns a result. Rejects with the given error after the time, or when stopped. */
-  until<Found>(find: () => Found | undefined | false, withinMs: number, late: () => Error): Promise<Found>;
-  /** Waiting code fails with this error. */
-  stopWaiting(error: Error): void;
-  stop(): void;
-}
+export type Changes = ReturnType<typeof createChanges>;
 
 const tellEveryMs = 150;
 
-export function createChanges(clock: Clock, tell: (version: number) => void): Changes {
+export function createChanges(clock: Clock, tell: (version: number) => void) {
   const waiting = new Set<{ look(): void; end(error: Error): void }>();
   let version = 0;
   let cancelTell: Cancel | undefined;
@@ -24,7 +17,7 @@ export function createChanges(clock: Clock, tell: (version: number) => void): Ch
   }
 
   return {
-    changed() {
+    changed(): void {
       if (isStopped) return;
       version += 1;
       for (const one of [...waiting]) one.look();
@@ -33,8 +26,9 @@ export function createChanges(clock: Clock, tell: (version: number) => void): Ch
         tell(version);
       });
     },
-    until: (find, withinMs, late) =>
-      new Promise((resolve, reject) => {
+    /** Resolves when `find`, called at every change, returns a result. Rejects with the given error after the time, or when stopped. */
+    until: <Found>(find: () => Found | undefined | false, withinMs: number, late: () => Error) =>
+      new Promise<Found>((resolve, reject) => {
         const leave = () => {
           cancelLate();
           waiting.delete(one);
@@ -55,8 +49,9 @@ export function createChanges(clock: Clock, tell: (version: number) => void): Ch
         waiting.add(one);
         one.look();
       }),
+    /** Waiting code fails with this error. */
     stopWaiting,
-    stop() {
+    stop(): void {
       isStopped = true;
       cancelTell?.();
       stopWaiting(new Error('The sandbox is stopping.'));

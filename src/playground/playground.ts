@@ -17,7 +17,7 @@ import { type ErpSink, startErpSink } from './erp/sink.ts';
 import { Till } from './erp/till.ts';
 import { createShop, type ShopDevice } from './shop.ts';
 import { createStoryRunner } from './stories/runner.ts';
-import { createWireLog, type WireLog } from './wire-log.ts';
+import { createWireLog } from './wire-log.ts';
 
 export interface Playground extends PlaygroundPort {
   stop(): Promise<void>;
@@ -40,17 +40,14 @@ export interface PlaygroundDeps {
 }
 
 /** Observers of the devices' messages, created before the devices start. */
-export interface Ether {
-  wire: WireLog;
-  /** Calls the listener at every message, and when a channel connects or disconnects. */
-  listen(listener: () => void): void;
-}
+export type Ether = ReturnType<typeof createEther>;
 
-export function createEther(clock: Clock): Ether {
+export function createEther(clock: Clock) {
   let listener = () => {};
   return {
     wire: createWireLog(clock, () => listener()),
-    listen(added) {
+    /** Calls the listener at every message, and when a channel connects or disconnects. */
+    listen(added: () => void): void {
       listener = added;
     },
   };

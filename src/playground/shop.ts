@@ -16,22 +16,7 @@ export interface ShopDevice {
   bank?: string | undefined;
 }
 
-export interface Shop {
-  /** Throws if there is none, or none of that kind. */
-  find(deviceId: string, kind?: 'terminal' | 'register'): ShopDevice;
-  all(): readonly ShopDevice[];
-  first(kind: 'terminal' | 'register'): ShopDevice;
-  views(): Promise<DeviceView[]>;
-  /** The operation that blocks the device: in flight, unresolved, or a payment that awaits CloseDoc. */
-  heldBy(device: VirtualDevice): Promise<Command | undefined>;
-  setByHand(deviceId: string, byHand: boolean): void;
-  act(deviceId: string, action: (typeof personActs)[number]): void;
-  arm(deviceId: string, change: FaultsChange): void;
-  setChannel(deviceId: string, via: 'mqtt' | 'queue', isCut: boolean): void;
-  setPower(deviceId: string, isOn: boolean): void;
-  /** Resets all devices: automatic, on, with paper, both channels up, no fault armed. */
-  putInOrder(): Promise<void>;
-}
+export type Shop = ReturnType<typeof createShop>;
 
 export interface ShopDeps {
   database: Pick<Database, 'queries'>;
@@ -43,7 +28,7 @@ export interface ShopDeps {
 const maxPaperLines = 200;
 const via = ['mqtt', 'queue'] as const;
 
-export function createShop({ database, devices, logger, onChange }: ShopDeps): Shop {
+export function createShop({ database, devices, logger, onChange }: ShopDeps) {
   const heldBy = (device: VirtualDevice) => findHolder(database.queries, device.deviceId);
 
   function find(deviceId: string, kind?: 'terminal' | 'register'): ShopDevice {
@@ -62,20 +47,22 @@ export function createShop({ database, devices, logger, onChange }: ShopDeps): S
   }
 
   return {
+    /** Throws if there is none, or none of that kind. */
     find,
-    all: () => devices,
-    first(kind) {
+    all: (): readonly ShopDevice[] => devices,
+    first(kind: 'terminal' | 'register'): ShopDevice {
       const found = devices.find(({ device }) => device.kind === kind);
       if (!found) throw new GatewayError('Record_not_exist', `The playground has no ${kind}.`);
       return found;
     },
+    /** The operation that blocks the device: in flight, unresolved, or a payment that awaits CloseDoc. */
     heldBy,
     views: () => Promise.all(devices.map(async (one) => viewOf(one, await heldBy(one.device)))),
-    setByHand(deviceId, byHand) {
+    setByHand(deviceId: string, byHand: boolean): void {
       find(deviceId).device.customer.setByHand(byHand);
       onChange();
     },
-    act(deviceId, action) {
+    act(deviceId: string, action: (typeof personActs)[number]): void {
       const { device } = find(deviceId);
       if (action === 'newRoll') device.newRoll();
       else if (action === 'powerOn') void switchTo(device, true);
@@ -86,21 +73,22 @@ export function createShop({ database, devices, logger, onChange }: ShopDeps): S
       }
       onChange();
     },
-    arm(deviceId, { powerCut, ...change }) {
+    arm(deviceId: string, { powerCut, ...change }: FaultsChange): void {
       const { device } = find(deviceId);
       const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
       device.mishaps.arm({ ...given, ...(powerCut === undefined ? {} : { powerCut: powerCut ?? undefined }) });
       if (change.paperOut === false) device.newRoll();
       onChange();
     },
-    setChannel(deviceId, channel, isCut) {
+    setChannel(deviceId: string, channel: 'mqtt' | 'queue', isCut: boolean): void {
       find(deviceId).device.setFaults({ [channel]: !isCut });
       onChange();
     },
-    setPower(deviceId, isOn) {
+    setPower(deviceId: string, isOn: boolean): void {
       void switchTo(find(deviceId).device, isOn);
     },
-    async putInOrder() {
+    /** Resets all devices: automatic, on, with paper, both channels up, no fault armed. */
+    async putInOrder(): Promise<void> {
       for (const { device } of devices) {
         device.customer.setByHand(false);
         device.newRoll();

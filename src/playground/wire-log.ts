@@ -5,20 +5,13 @@ import type { AnswerMessage } from '../link/wire-schemas.ts';
 import { isJsonObject, readCommand } from '../virtual/client/command-reader.ts';
 import type { WireWatch } from '../virtual/mishaps/misdelivery.ts';
 
-export interface WireLog {
-  /** The observer for this device. */
-  watch(deviceId: string): WireWatch;
-  /** Oldest first. */
-  messages(): WireView[];
-  /** The sequence number of the newest message. */
-  lastSeq(): number;
-}
+export type WireLog = ReturnType<typeof createWireLog>;
 
 const kept = 100;
 /** The answer to a Recall has only the id of the Recall; so many targets are kept. */
 const keptQuestions = 50;
 
-export function createWireLog(clock: Clock, onChange: () => void): WireLog {
+export function createWireLog(clock: Clock, onChange: () => void) {
   let messages: WireView[] = [];
   let seq = 0;
   const targets = new Map<string, string>();
@@ -36,7 +29,8 @@ export function createWireLog(clock: Clock, onChange: () => void): WireLog {
   }
 
   return {
-    watch: (deviceId) => ({
+    /** The observer for this device. */
+    watch: (deviceId: string): WireWatch => ({
       toDevice(via, bytes) {
         const { command } = readCommand(bytes);
         if (!command) return;
@@ -52,7 +46,9 @@ export function createWireLog(clock: Clock, onChange: () => void): WireLog {
       },
       channelChanged: onChange,
     }),
+    /** Oldest first. */
     messages: () => messages,
+    /** The sequence number of the newest message. */
     lastSeq: () => seq,
   };
 }

@@ -20,15 +20,7 @@ export interface KeyPair {
   key: string;
 }
 
-export interface Certificate {
-  readonly pair: KeyPair;
-  /** When the first certificate of the chain in use expires. */
-  readonly expiresAtMs: number;
-  context(): SecureContext;
-  /** `onRenewed` is called with each new pair. */
-  watch(onRenewed: (pair: KeyPair) => void): void;
-  stop(): void;
-}
+export type Certificate = ReturnType<typeof openCertificate>;
 
 export interface CertificateOptions {
   certFile: string;
@@ -54,7 +46,7 @@ function expiryOf(chain: string): number {
 }
 
 /** Throws StartRefused if the files cannot be read or do not match. */
-export function openCertificate({ certFile, keyFile, clock, logger }: CertificateOptions): Certificate {
+export function openCertificate({ certFile, keyFile, clock, logger }: CertificateOptions) {
   let current: Loaded;
   let lastSeen: KeyPair;
   let stopLooking: Cancel = () => {};
@@ -108,17 +100,19 @@ export function openCertificate({ certFile, keyFile, clock, logger }: Certificat
   }
 
   return {
-    get pair() {
+    get pair(): KeyPair {
       return current.pair;
     },
-    get expiresAtMs() {
+    /** When the first certificate of the chain in use expires. */
+    get expiresAtMs(): number {
       return current.expiresAtMs;
     },
     context: () => current.context,
-    watch(onRenewed) {
+    /** `onRenewed` is called with each new pair. */
+    watch(onRenewed: (pair: KeyPair) => void): void {
       stopLooking = every(clock, lookEveryMs, () => look(onRenewed));
     },
-    stop() {
+    stop(): void {
       stopLooking();
     },
   };

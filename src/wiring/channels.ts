@@ -3,7 +3,6 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
-import type { Channel } from '../link/channel.ts';
 import { EmbeddedBroker } from '../link/channels/mqtt/embedded-broker.ts';
 import { MqttChannel } from '../link/channels/mqtt/mqtt.ts';
 import { BuiltInQueue } from '../link/channels/queue/built-in-queue.ts';
@@ -21,16 +20,7 @@ interface Deps {
   checkDevice(deviceId: string, secret: string): Promise<boolean>;
 }
 
-export interface Channels {
-  all: Channel[];
-  /** Channels inside this process; undefined if an external broker is used. */
-  embeddedBroker: EmbeddedBroker | undefined;
-  builtInQueue: BuiltInQueue | undefined;
-  /** Their names in messages. */
-  embedded: string[];
-}
-
-export function createChannels(config: Config, deps: Deps): Channels {
+export function createChannels(config: Config, deps: Deps) {
   const { clock, random, logger, instanceId: gatewayId } = deps;
   const { mqttUrl, queueUrl, deviceLogins, deviceRate: messagesPerS } = config;
   const embeddedBroker = mqttUrl === undefined ? createEmbeddedBroker(config, deps) : undefined;
@@ -40,8 +30,10 @@ export function createChannels(config: Config, deps: Deps): Channels {
       embeddedBroker ?? new MqttChannel({ url: mqttUrl ?? '', gatewayId, clock, random, logger }),
       builtInQueue ?? new RabbitmqChannel({ url: queueUrl ?? '', gatewayId, clock, random, logger }),
     ],
+    /** Channels inside this process; undefined if an external broker is used. */
     embeddedBroker,
     builtInQueue,
+    /** Their names in messages. */
     embedded: [...(embeddedBroker ? ['MQTT broker'] : []), ...(builtInQueue ? ['queue'] : [])],
   };
 }

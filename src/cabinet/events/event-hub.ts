@@ -4,13 +4,9 @@
 import { type Cancel, every } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { createHintReader, type HintDeps } from './hints.ts';
-import { createListeners, type Listeners, type StreamBounds } from './listeners.ts';
+import { createListeners, type StreamBounds } from './listeners.ts';
 
-export interface EventHub extends Pick<Listeners, 'join' | 'tell'> {
-  /** Queries now: for tests, and after a wake-up. */
-  look(): Promise<void>;
-  stop(): void;
-}
+export type EventHub = ReturnType<typeof createEventHub>;
 
 export interface EventHubDeps extends HintDeps {
   logger: Logger;
@@ -21,7 +17,7 @@ const lookEveryMs = 2_000;
 const soonMs = 250;
 const topics = ['commands', 'callbacks'];
 
-export function createEventHub(deps: EventHubDeps): EventHub {
+export function createEventHub(deps: EventHubDeps) {
   const { database, clock, logger } = deps;
   const hints = createHintReader(deps);
   const listeners = createListeners({ ...deps.streamBounds, onFirst: start, onNoneLeft: rest });
@@ -68,8 +64,9 @@ export function createEventHub(deps: EventHubDeps): EventHub {
   return {
     join: listeners.join,
     tell: listeners.tell,
+    /** Queries now: for tests, and after a wake-up. */
     look,
-    stop() {
+    stop(): void {
       listeners.endAll();
       rest();
     },

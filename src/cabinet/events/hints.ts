@@ -21,15 +21,6 @@ export interface MerchantHint {
   hint: Hint;
 }
 
-export interface HintReader {
-  /** Starts here: earlier changes are not sent. */
-  begin(): void;
-  /** Changes of commands, invoices and callbacks, and so of Attention. */
-  changes(): Promise<MerchantHint[]>;
-  /** Devices that connected, disconnected or changed their channel. */
-  devices(): Promise<MerchantHint[]>;
-}
-
 export interface HintDeps {
   database: Database;
   clock: Clock;
@@ -49,7 +40,7 @@ const merchantsOf = forEachEngine((engine) =>
   ),
 );
 
-export function createHintReader({ database, clock, link }: HintDeps): HintReader {
+export function createHintReader({ database, clock, link }: HintDeps) {
   let reader = createChangeReader();
   let liveOn = new Map<string, string>();
   let deviceVersion = 0;
@@ -63,11 +54,13 @@ export function createHintReader({ database, clock, link }: HintDeps): HintReade
   }
 
   return {
-    begin() {
+    /** Starts here: earlier changes are not sent. */
+    begin(): void {
       reader = createChangeReader();
       liveOn = presence();
     },
-    async changes() {
+    /** Changes of commands, invoices and callbacks, and so of Attention. */
+    async changes(): Promise<MerchantHint[]> {
       const changed = new Map<string, MerchantHint>();
       const touched = new Map<string, MerchantHint>();
       for (const { kind, id, merchantId, version, touchesAttention } of await reader.read(database.queries, clock.now())) {
@@ -76,7 +69,8 @@ export function createHintReader({ database, clock, link }: HintDeps): HintReade
       }
       return [...changed.values(), ...touched.values()];
     },
-    async devices() {
+    /** Devices that connected, disconnected or changed their channel. */
+    async devices(): Promise<MerchantHint[]> {
       const now = presence();
       const changed = [...now].flatMap(([deviceId, live]) => (liveOn.get(deviceId) === live ? [] : [deviceId]));
       liveOn = now;

@@ -16,12 +16,6 @@ export interface Listener {
   end(): void;
 }
 
-export interface Listeners {
-  /** Throws Too_Many_Requests if the user's merchant, or all together, have too many streams. Returns a function that stops listening. */
-  join(listener: Listener): Cancel;
-  tell(hints: MerchantHint[]): void;
-  endAll(): void;
-}
 
 export interface StreamBounds {
   maxPerUser: number;
@@ -38,7 +32,7 @@ function tooMany(what: string): GatewayError {
   return new GatewayError('Too_Many_Requests', `${what}; the page continues without live updates.`, { retryAfterS: 30 });
 }
 
-export function createListeners({ maxPerUser, maxPerMerchant, maxInAll, onFirst, onNoneLeft }: Deps): Listeners {
+export function createListeners({ maxPerUser, maxPerMerchant, maxInAll, onFirst, onNoneLeft }: Deps) {
   const listeners = new Set<Listener>();
 
   function leave(listener: Listener): void {
@@ -48,7 +42,8 @@ export function createListeners({ maxPerUser, maxPerMerchant, maxInAll, onFirst,
   }
 
   return {
-    join(listener) {
+    /** Throws Too_Many_Requests if the user's merchant, or all together, have too many streams. Returns a function that stops listening. */
+    join(listener: Listener): Cancel {
       const own = [...listeners].filter(({ user }) => user === listener.user);
       const leaving = own.slice(0, Math.max(0, own.length - maxPerUser + 1));
       if (listeners.size - leaving.length >= maxInAll) throw tooMany('Too many pages are open');
@@ -61,7 +56,7 @@ export function createListeners({ maxPerUser, maxPerMerchant, maxInAll, onFirst,
       for (const oldest of leaving) leave(oldest);
       return () => leave(listener);
     },
-    tell(hints) {
+    tell(hints: MerchantHint[]): void {
       for (const { merchantId, hint } of hints) {
         for (const listener of [...listeners]) {
           const { scope } = listener;
@@ -70,7 +65,7 @@ export function createListeners({ maxPerUser, maxPerMerchant, maxInAll, onFirst,
         }
       }
     },
-    endAll() {
+    endAll(): void {
       for (const listener of [...listeners]) leave(listener);
     },
   };

@@ -13,12 +13,6 @@ import { createRounds } from '../../kernel/rounds.ts';
 import { lateAfterMs } from '../../ledger/settlements.ts';
 import { hourMs, sumHour, sumIdleHours } from '../views/figures/hour-sums.ts';
 
-export interface HourKeeper {
-  start(): void;
-  /** Resolves when the current hour is summed. */
-  stop(): Promise<void>;
-}
-
 interface Deps {
   database: Database;
   clock: Clock;
@@ -36,7 +30,7 @@ const sumsAgainAfterMs = hourMs;
 /** The first round over two weeks must not take the disk from payments. */
 const pauseMs = 25;
 
-export function createHourKeeper({ database, clock, logger, instanceId }: Deps): HourKeeper {
+export function createHourKeeper({ database, clock, logger, instanceId }: Deps) {
   const { queries } = database;
   const turn = { work: 'hour sums', instanceId };
   let isStopped = false;
@@ -76,7 +70,8 @@ export function createHourKeeper({ database, clock, logger, instanceId }: Deps):
 
   return {
     start: rounds.start,
-    async stop() {
+    /** Resolves when the current hour is summed. */
+    async stop(): Promise<void> {
       isStopped = true;
       await rounds.stop();
     },

@@ -24,21 +24,13 @@ export interface PersonalCall {
   idempotency: { key: string; requestHash: string };
 }
 
-export interface MoneySteps {
-  refund(call: PersonalCall, amountBani: Bani): Promise<DeviceAnswer>;
-  void(call: PersonalCall): Promise<DeviceAnswer>;
-  close(call: PersonalCall): Promise<DeviceAnswer>;
-  /** Reads the device's journal. Changes nothing unless the device reports an open outcome or contradicts a settled one. */
-  ask(commandId: string, actor: string): Promise<Command>;
-}
-
 export interface MoneyStepsDeps {
   database: Database;
   ledger: Pick<Ledger, 'find' | 'findByKey' | 'askDevice'>;
   cards: Pick<Cards, 'refund' | 'cancelTransaction' | 'closeDoc'>;
 }
 
-export function createMoneySteps({ database, ledger, cards }: MoneyStepsDeps): MoneySteps {
+export function createMoneySteps({ database, ledger, cards }: MoneyStepsDeps) {
   /** The payment with the numbers that identify it at the terminal. */
   async function requirePayment(commandId: string): Promise<Command & { operationId: string; rrn: string }> {
     const payment = await ledger.find(commandId);
@@ -64,24 +56,25 @@ export function createMoneySteps({ database, ledger, cards }: MoneyStepsDeps): M
   }
 
   return {
-    async refund(call, amountBani) {
+    async refund(call: PersonalCall, amountBani: Bani): Promise<DeviceAnswer> {
       const payment = await requirePayment(call.commandId);
       await audited(call, payment.merchantId, 'command.refund', { amountBani });
       return cards.refund({ ...callOf(payment, call), rrn: payment.rrn, amountBani, currency: 'MDL' });
     },
-    async void(call) {
+    async void(call: PersonalCall): Promise<DeviceAnswer> {
       const payment = await requirePayment(call.commandId);
       const { token } = (payment.report === null ? {} : JSON.parse(payment.report)) as { token?: unknown };
       if (typeof token !== 'string') throw cannot('The terminal gave no token for this payment, so it can only be voided at the terminal.');
       await audited(call, payment.merchantId, 'command.void', { amountBani: payment.amountBani });
       return cards.cancelTransaction({ ...callOf(payment, call), token, amountBani: payment.amountBani ?? 0 });
     },
-    async close(call) {
+    async close(call: PersonalCall): Promise<DeviceAnswer> {
       const payment = await requirePayment(call.commandId);
       await audited(call, payment.merchantId, 'command.close', {});
       return cards.closeDoc(callOf(payment, call));
     },
-    async ask(commandId, actor) {
+    /** Reads the device's journal. Changes nothing unless the device reports an open outcome or contradicts a settled one. */
+    async ask(commandId: string, actor: string): Promise<Command> {
       const command = await ledger.find(commandId);
       if (!command) throw noSuchCommand();
       await writeAudit(database.queries, { actor, action: 'command.ask', subject: commandId, merchantId: command.merchantId });

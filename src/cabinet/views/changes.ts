@@ -41,12 +41,9 @@ interface Cursor {
   reported: Set<number>;
 }
 
-export interface ChangeReader {
-  /** Rows added since the last call, in order. The first call only stores the position. */
-  read(queries: Queries, nowMs: number): Promise<Change[]>;
-}
+export type ChangeReader = ReturnType<typeof createChangeReader>;
 
-export function createChangeReader(): ChangeReader {
+export function createChangeReader() {
   const cursors = new Map<Kind, Cursor>();
   const newInvoices = createNewInvoiceReader(lateCommitsMs);
 
@@ -88,7 +85,8 @@ export function createChangeReader(): ChangeReader {
   }
 
   return {
-    async read(queries, nowMs) {
+    /** Rows added since the last call, in order. The first call only stores the position. */
+    async read(queries: Queries, nowMs: number): Promise<Change[]> {
       const changes: Change[] = [];
       for (const kind of kinds) changes.push(...(await readKind(queries, kind, nowMs)));
       for (const { oid, merchantId } of await newInvoices.read(queries)) {

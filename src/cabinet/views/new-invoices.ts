@@ -17,12 +17,7 @@ interface Row {
 
 const maxRows = 1_000;
 
-export interface NewInvoiceReader {
-  /** The first call only stores the position. */
-  read(queries: Queries): Promise<NewInvoice[]>;
-}
-
-export function createNewInvoiceReader(lateCommitsMs: number): NewInvoiceReader {
+export function createNewInvoiceReader(lateCommitsMs: number) {
   let newestMs: number | undefined;
   const reported = new Map<string, number>();
 
@@ -40,7 +35,8 @@ export function createNewInvoiceReader(lateCommitsMs: number): NewInvoiceReader 
   }
 
   return {
-    async read(queries) {
+    /** The first call only stores the position. */
+    async read(queries: Queries): Promise<NewInvoice[]> {
       const isFirst = newestMs === undefined;
       if (newestMs === undefined) {
         const { rows } = await sql<{ at: number | null }>`select max(created_at) as at from invoices`.execute(queries);

@@ -25,17 +25,7 @@ export interface ApiCallRequest {
   received(answer: ApiAnswer): void;
 }
 
-export interface ApiCalls {
-  /** Never rejects. */
-  send(request: ApiCallRequest): Promise<ApiAnswer>;
-  /** The last of the till's own calls. */
-  last(): ApiCallRequest | undefined;
-  /** A fetch that records the calls of a device. */
-  fetchAs(label: string): (address: string, init?: RequestInit) => Promise<Response>;
-  /** Newest first. */
-  views(): ApiCallView[];
-  stop(): void;
-}
+export type ApiCalls = ReturnType<typeof createApiCalls>;
 
 export interface ApiCallsDeps {
   baseUrl: string;
@@ -50,7 +40,7 @@ const maxTextLength = 2_000;
 /** Slightly longer than the longest time-out of the gateway. */
 const patienceMs = 6 * 60_000;
 
-export function createApiCalls({ baseUrl, apiKey, clock, onChange }: ApiCallsDeps): ApiCalls {
+export function createApiCalls({ baseUrl, apiKey, clock, onChange }: ApiCallsDeps) {
   let calls: ApiCallView[] = [];
   let count = 0;
   let last: ApiCallRequest | undefined;
@@ -99,9 +89,12 @@ export function createApiCalls({ baseUrl, apiKey, clock, onChange }: ApiCallsDep
   }
 
   return {
+    /** Never rejects. */
     send,
+    /** The last of the till's own calls. */
     last: () => last,
-    fetchAs: (label) => async (address, init) => {
+    /** A fetch that records the calls of a device. */
+    fetchAs: (label: string) => async (address: string, init?: RequestInit) => {
       const path = address.startsWith(baseUrl) ? address.slice(baseUrl.length) : address;
       const headers = { Authorization: 'Basic $DEVICE' };
       const ended = note({ label, method: 'GET', path, headers, curl: curlOf(address, 'GET', headers, undefined) });
@@ -114,6 +107,7 @@ export function createApiCalls({ baseUrl, apiKey, clock, onChange }: ApiCallsDep
         throw error;
       }
     },
+    /** Newest first. */
     views: () => calls,
     stop: () => stopping.abort(),
   };

@@ -14,13 +14,7 @@ import type { ErpSink, ReceivedCallback } from './sink.ts';
 import { receiptOf, type Till } from './till.ts';
 
 /** Throws at once if a step cannot begin. A started step never rejects; undefined: it was aborted. */
-export interface QrSale {
-  create(request: { amountBani?: Bani | undefined; expiresInS?: number | undefined }): { sale: Sale; created: Promise<boolean> };
-  scan(deviceId: string): Promise<boolean | undefined>;
-  pay(deviceId: string): Promise<ScanResult | undefined>;
-  received(callback: ReceivedCallback): void;
-  view(): PlaygroundView['till']['invoice'];
-}
+export type QrSale = ReturnType<typeof createQrSale>;
 
 type InvoiceState = NonNullable<PlaygroundView['till']['invoice']>['state'];
 
@@ -45,7 +39,7 @@ export interface QrSaleDeps {
 const states: readonly string[] = ['Scanned', 'Payed', 'Expired', 'Cancelled'] satisfies InvoiceState[];
 const arrivesWithinMs = 50;
 
-export function createQrSale({ baseUrl, clock, calls, till, shop, sink, onChange }: QrSaleDeps): QrSale {
+export function createQrSale({ baseUrl, clock, calls, till, shop, sink, onChange }: QrSaleDeps) {
   let invoice: Invoice | undefined;
 
   function current(): Invoice {
@@ -91,11 +85,11 @@ export function createQrSale({ baseUrl, clock, calls, till, shop, sink, onChange
   }
 
   return {
-    create(request) {
+    create(request: { amountBani?: Bani | undefined; expiresInS?: number | undefined }): { sale: Sale; created: Promise<boolean> } {
       const sale = till.newSale('qr', request);
       return { sale, created: behind(() => make(sale, request.expiresInS)).then((isCreated) => isCreated === true) };
     },
-    scan(deviceId) {
+    scan(deviceId: string): Promise<boolean | undefined> {
       const { qr } = current();
       const { device, secret } = shop.find(deviceId);
       return behind(async () => {
@@ -103,7 +97,7 @@ export function createQrSale({ baseUrl, clock, calls, till, shop, sink, onChange
         return got.errorCode === 0;
       });
     },
-    pay(deviceId) {
+    pay(deviceId: string): Promise<ScanResult | undefined> {
       const { qr, sale } = current();
       const { device, secret } = shop.find(deviceId);
       if (!device.isOn()) throw new GatewayError('The_status_cannot_be_applied', 'The device is switched off; switch it on first.');
@@ -120,13 +114,13 @@ export function createQrSale({ baseUrl, clock, calls, till, shop, sink, onChange
         return result;
       });
     },
-    received({ oid, state }) {
+    received({ oid, state }: ReceivedCallback): void {
       if (invoice?.oid !== oid || !states.includes(state)) return;
       // Callbacks of one invoice arrive in order; a repeat changes nothing.
       invoice.state = state as InvoiceState;
       if (state === 'Expired' || state === 'Cancelled') invoice.sale.state = 'refused';
     },
-    view() {
+    view(): PlaygroundView['till']['invoice'] {
       if (!invoice) return undefined;
       const { oid, state, sale, qr, expiresAtMs } = invoice;
       return {

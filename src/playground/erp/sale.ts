@@ -38,20 +38,11 @@ export interface Sale {
   message?: string;
 }
 
-export interface ErpBook {
-  readonly sinceMs: number;
-  add(sale: Sale): void;
-  last(): Sale | undefined;
-  /** Also finds sales from before the book was emptied: an invoice may be paid later. */
-  byOid(oid: string): Sale | undefined;
-  sales(): Sale[];
-  /** Deletes nothing; only later sales are compared. */
-  empty(): void;
-}
+export type ErpBook = ReturnType<typeof createErpBook>;
 
 const maxSales = 500;
 
-export function createErpBook(now: () => number): ErpBook {
+export function createErpBook(now: () => number) {
   let sinceMs = now();
   let sales: Sale[] = [];
   let former: Sale[] = [];
@@ -59,16 +50,18 @@ export function createErpBook(now: () => number): ErpBook {
     get sinceMs() {
       return sinceMs;
     },
-    add(sale) {
+    add(sale: Sale): void {
       if (sales.length >= maxSales) {
         throw new GatewayError('The_status_cannot_be_applied', `The till has ${maxSales} sales in its book; empty the books first.`);
       }
       sales.push(sale);
     },
     last: () => sales.at(-1),
-    byOid: (oid) => [...former, ...sales].findLast((sale) => sale.oid === oid),
+    /** Also finds sales from before the book was emptied: an invoice may be paid later. */
+    byOid: (oid: string) => [...former, ...sales].findLast((sale) => sale.oid === oid),
     sales: () => sales,
-    empty() {
+    /** Deletes nothing; only later sales are compared. */
+    empty(): void {
       sinceMs = now();
       former = [...former, ...sales].slice(-maxSales);
       sales = [];

@@ -14,14 +14,7 @@ export interface ReceivedCallback {
   deviceId: string;
 }
 
-export interface ErpSink {
-  /** A CallbackURI with placeholders. */
-  callbackUri(subject: 'invoice' | 'operation'): string;
-  isDown: boolean;
-  /** Newest first. */
-  views(): CallbackView[];
-  stop(): Promise<void>;
-}
+export type ErpSink = Awaited<ReturnType<typeof startErpSink>>;
 
 export interface SinkDeps {
   clock: Clock;
@@ -38,7 +31,7 @@ const kept = 30;
 const keptCounts = 200;
 const maxUrlLength = 500;
 
-export async function startErpSink({ clock, logger, secrets, received, onChange }: SinkDeps): Promise<ErpSink> {
+export async function startErpSink({ clock, logger, secrets, received, onChange }: SinkDeps) {
   let callbacks: CallbackView[] = [];
   let count = 0;
   const tries = new Map<string, number>();
@@ -116,7 +109,9 @@ export async function startErpSink({ clock, logger, secrets, received, onChange 
   const { port } = server.address() as AddressInfo;
 
   return Object.assign(sink, {
+    /** A CallbackURI with placeholders. */
     callbackUri: (subject: string) => `http://127.0.0.1:${port}/${subject}?oid=#OID#&state=#State#&receipt=#ReceiptID#&device=#DeviceID#`,
+    /** Newest first. */
     views: () => callbacks,
     stop: () =>
       new Promise<void>((resolve) => {

@@ -22,17 +22,7 @@ export interface StoryDeps extends StageDeps {
   booksOf(sales: readonly Sale[]): Promise<BooksView>;
 }
 
-export interface StoryRunner {
-  play(name: StoryName): { runId: string };
-  stop(): void;
-  /** Waits before each step until it is requested. Switching it off continues a waiting story. */
-  setStepByStep(isOn: boolean): void;
-  nextStep(): void;
-  isStepByStep(): boolean;
-  view(): StoryView | undefined;
-}
-
-export function createStoryRunner(deps: StoryDeps): StoryRunner {
+export function createStoryRunner(deps: StoryDeps) {
   const { changes, logger, shop } = deps;
   let story: StoryView | undefined;
   let stopped: StoryView | undefined;
@@ -104,7 +94,7 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
   }
 
   return {
-    play(name) {
+    play(name: StoryName): { runId: string } {
       if (story?.isRunning) throw new GatewayError('Device_Busy', 'A story is being played; wait for its end, or stop it.');
       if (deps.till.underWay > 0) throw new GatewayError('Device_Busy', 'The till is in the middle of a sale; wait for its end.');
       story = begin(deps, name);
@@ -112,22 +102,23 @@ export function createStoryRunner(deps: StoryDeps): StoryRunner {
       changes.changed();
       return { runId: story.runId };
     },
-    stop() {
+    stop(): void {
       if (!story?.isRunning) throw new GatewayError('The_status_cannot_be_applied', 'No story is being played.');
       stopped = story;
       changes.stopWaiting(new Error('Stopped by the user.'));
     },
-    setStepByStep(isOn) {
+    /** Waits before each step until it is requested. Switching it off continues a waiting story. */
+    setStepByStep(isOn: boolean): void {
       isStepByStep = isOn;
       if (!isOn) goOn();
       changes.changed();
     },
-    nextStep() {
+    nextStep(): void {
       if (story?.isWaiting !== true) throw new GatewayError('The_status_cannot_be_applied', 'No story waits for its next step.');
       goOn();
     },
     isStepByStep: () => isStepByStep,
-    view: () => story,
+    view: (): StoryView | undefined => story,
   };
 }
 

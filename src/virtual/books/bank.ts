@@ -52,26 +52,7 @@ export interface ChargeState {
   isSettled: boolean;
 }
 
-export interface Bank {
-  readonly name: string;
-  charge(request: { reference: string; amountBani: Bani; documentNr?: string | undefined }): Promise<BankAnswer>;
-  /** An operation that moves no money. */
-  approve(request: { reference: string; amountBani: Bani }): Promise<BankAnswer>;
-  decline(request: { reference: string; amountBani: Bani; reason: string }): Promise<BankAnswer>;
-  closeDocument(request: { reference: string; operationId: string; documentNr: string }): Promise<BankAnswer>;
-  refund(request: { reference: string; operationId: string; rrn: string; amountBani: Bani }): Promise<BankAnswer>;
-  /** Voids a whole charge; `token` undefined: the device reverses its own recent charge. */
-  void(request: { reference: string; operationId: string; token: string | undefined; amountBani: Bani }): Promise<BankAnswer>;
-  settle(request: { reference: string }): Promise<BankAnswer>;
-  /** All entries of one command. */
-  find(reference: string): BankEntry[];
-  charges(): ChargeState[];
-  entries(): BankEntry[];
-  /** Entries from this time on, without reading older ones. */
-  entriesSince(atMs: number): BankEntry[];
-  /** The sum of charges minus refunds and voids. */
-  netBani(): Bani;
-}
+export type Bank = Awaited<ReturnType<typeof openBank>>;
 
 export interface BankOptions {
   store: RecordStore;
@@ -82,7 +63,13 @@ export interface BankOptions {
   restartsNumbers?: boolean | undefined;
 }
 
-export async function openBank({ store, clock, random, name, restartsNumbers = false }: BankOptions): Promise<Bank> {
+interface Request {
+  /** The id of the command. */
+  reference: string;
+  amountBani: Bani;
+}
+
+export async function openBank({ store, clock, random, name, restartsNumbers = false }: BankOptions) {
   const { records, isDamaged } = await store.load();
   if (isDamaged) throw new Error('The bank book is damaged.');
   const book = records as unknown as BankEntry[];
@@ -117,11 +104,7 @@ export async function openBank({ store, clock, random, name, restartsNumbers = f
     return Array.from(random.bytes(count), (byte) => String(byte % 10)).join('');
   }
 
-  async function write(
-    kind: BankEntryKind,
-    request: { reference: string; amountBani: Bani },
-    extras: Partial<BankEntry> = {},
-  ): Promise<BankAnswer> {
+  async function write(kind: BankEntryKind, request: Request, extras: Partial<BankEntry> = {}): Promise<BankAnswer> {
     const entry: BankEntry = {
       kind,
       reference: request.reference,
@@ -143,15 +126,25 @@ export async function openBank({ store, clock, random, name, restartsNumbers = f
 
   return {
     name,
-    charge: ({ documentNr, ...request }) => write('charge', request, documentNr === undefined ? {} : { documentNr }),
-    approve: (request) => write('approval', request),
-    decline: ({ reason, ...request }) => write('decline', request, { reason }),
-    async closeDocument({ reference, operationId, documentNr }) {
+    charge: ({ documentNr, ...request }: Request & { documentNr?: string | undefined }) =>
+      write('charge', request, documentNr === undefined ? {} : { documentNr }),
+    /** An operation that moves no money. */
+    approve: (request: Request) => write('approval', request),
+    decline: ({ reason, ...request }: Request & { reason: string }) => write('decline', request, { reason }),
+    async closeDocument({
+      reference,
+      operationId,
+      documentNr,
+    }: {
+      reference: string;
+      operationId: string;
+      documentNr: string;
+    }): Promise<BankAnswer> {
       const charge = newest(operationId);
       if (!charge) return { refused: 'The bank knows no such operation.' };
       return await write('document-closed', { reference, amountBani: charge.entry.amountBani }, { ...about(charge), documentNr });
     },
-    async refund({ operationId, rrn, ...request }) {
+    async refund({ operationId, rrn, ...request }: Request & { operationId: string; rrn: string }): Promise<BankAnswer> {
       const charge = newest(operationId, (entry) => entry.rrn === rrn);
       if (!charge) return { refused: 'The bank knows no such operation.' };
       if (charge.isVoided) return { refused: balanceRefusals.voided };
@@ -159,7 +152,8 @@ export async function openBank({ store, clock, random, name, restartsNumbers = f
       if (charge.refundedBani + request.amountBani > charge.entry.amountBani) return { refused: balanceRefusals.overRemainder };
       return await write('refund', request, about(charge));
     },
-    async void({ operationId, token, ...request }) {
+    /** Voids a whole charge; `token` undefined: the device reverses its own recent charge. */
+    async void({ operationId, token, ...request }: Request & { operationId: string; token: string | undefined }): Promise<BankAnswer> {
       const charge = newest(operationId, (entry) => token === undefined || entry.token === token) ?? newest(operationId);
       if (!charge) return { refused: 'The bank knows no such operation.' };
       if (token !== undefined && charge.entry.token !== token) return { refused: 'The token is not that of the operation.' };
@@ -168,16 +162,19 @@ export async function openBank({ store, clock, random, name, restartsNumbers = f
       if (charge.refundedBani > 0) return { refused: balanceRefusals.partlyRefunded };
       return await write('void', request, about(charge));
     },
-    async settle({ reference }) {
+    async settle({ reference }: { reference: string }): Promise<BankAnswer> {
       const open = charges.filter((charge) => !charge.isSettled && !charge.isVoided);
       const salesBani = open.reduce((sum, charge) => sum + charge.entry.amountBani, 0);
       const refundsBani = open.reduce((sum, charge) => sum + charge.refundedBani, 0);
       return await write('settlement', { reference, amountBani: salesBani - refundsBani }, { count: open.length, salesBani, refundsBani });
     },
-    find: (reference) => book.filter((entry) => entry.reference === reference),
+    /** All entries of one command. */
+    find: (reference: string) => book.filter((entry) => entry.reference === reference),
     charges: () => [...charges],
     entries: () => [...book],
-    entriesSince: (atMs) => book.slice(book.findLastIndex((entry) => entry.atMs < atMs) + 1),
+    /** Entries from this time on, without reading older ones. */
+    entriesSince: (atMs: number) => book.slice(book.findLastIndex((entry) => entry.atMs < atMs) + 1),
+    /** The sum of charges minus refunds and voids. */
     netBani: () => charges.reduce((sum, charge) => sum + (charge.isVoided ? 0 : charge.entry.amountBani - charge.refundedBani), 0),
   };
 }

@@ -59,26 +59,13 @@ export type NewFiscalDocument = FiscalDocument extends infer Each
     : never
   : never;
 
-export interface FiscalMemory {
-  readonly drawerBani: Bani;
-  /** When the first document after the last Z was written. */
-  readonly shiftOpenedAtMs: number | undefined;
-  shift(): ShiftTotals;
-  nextFiscalNumber(): string;
-  nextReportNumber(type: 'Z' | 'X'): number;
-  append(document: NewFiscalDocument): Promise<FiscalDocument>;
-  find(commandId: string): FiscalDocument | undefined;
-  last(): FiscalDocument | undefined;
-  documents(): FiscalDocument[];
-  /** Documents from this time on, found without reading older ones. */
-  documentsSince(atMs: number): FiscalDocument[];
-}
+export type FiscalMemory = Awaited<ReturnType<typeof openFiscalMemory>>;
 
 function emptyShift(): ShiftTotals {
   return { receipts: 0, totalBani: 0, byVat: {}, byPayment: { cash: 0, card: 0, other: 0 }, moneyInBani: 0, moneyOutBani: 0 };
 }
 
-export async function openFiscalMemory({ store }: { store: RecordStore }): Promise<FiscalMemory> {
+export async function openFiscalMemory({ store }: { store: RecordStore }) {
   const { records, isDamaged } = await store.load();
   if (isDamaged) throw new Error('The fiscal memory is damaged; the register must not work with it.');
   const documents: FiscalDocument[] = [];
@@ -133,22 +120,24 @@ export async function openFiscalMemory({ store }: { store: RecordStore }): Promi
     get drawerBani() {
       return drawerBani;
     },
+    /** When the first document after the last Z was written. */
     get shiftOpenedAtMs() {
       return shiftOpenedAtMs;
     },
     shift: () => structuredClone(shift),
     nextFiscalNumber: () => String(receiptCount + 1).padStart(8, '0'),
-    nextReportNumber: (type) => reportCount[type] + 1,
-    async append(unnumbered) {
+    nextReportNumber: (type: 'Z' | 'X') => reportCount[type] + 1,
+    async append(unnumbered: NewFiscalDocument): Promise<FiscalDocument> {
       const document: FiscalDocument = { ...unnumbered, documentNumber: documents.length + 1 };
       post(document);
       await store.append(document as unknown as JsonObject);
       return document;
     },
-    find: (commandId) => documents.find((document) => document.commandId === commandId),
+    find: (commandId: string) => documents.find((document) => document.commandId === commandId),
     last: () => documents.at(-1),
     documents: () => [...documents],
-    documentsSince: (atMs) => documents.slice(documents.findLastIndex((document) => document.atMs < atMs) + 1),
+    /** Documents from this time on, found without reading older ones. */
+    documentsSince: (atMs: number) => documents.slice(documents.findLastIndex((document) => document.atMs < atMs) + 1),
   };
 }
 

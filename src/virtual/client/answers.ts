@@ -17,14 +17,7 @@ export interface AnswerExtras {
   reason?: string | undefined;
 }
 
-export interface Answers {
-  /** To the gateway that sent the command; a local command has no receiver. */
-  reply(command: { id: string; replyTo: string }, channel: DeviceChannel | undefined, outcome: Outcome, extras?: AnswerExtras): void;
-  /** To the sender and to every gateway that sent a Recall, on any live channel, now or when one connects. */
-  sendEnding(entry: JournalEntry, channel: DeviceChannel | undefined): void;
-  /** A channel has connected: sends the waiting endings. */
-  channelUp(): void;
-}
+export type Answers = ReturnType<typeof createAnswers>;
 
 interface Deps {
   deviceId: string;
@@ -33,7 +26,7 @@ interface Deps {
   send: SendAnswer;
 }
 
-export function createAnswers({ deviceId, clock, journal, send }: Deps): Answers {
+export function createAnswers({ deviceId, clock, journal, send }: Deps) {
   let unsent: { answer: AnswerMessage; replyTo: string }[] = [];
   const clockNow = () => new Date(clock.now()).toISOString();
 
@@ -49,10 +42,12 @@ export function createAnswers({ deviceId, clock, journal, send }: Deps): Answers
   });
 
   return {
-    reply(command, channel, outcome, extras) {
+    /** To the gateway that sent the command; a local command has no receiver. */
+    reply(command: { id: string; replyTo: string }, channel: DeviceChannel | undefined, outcome: Outcome, extras?: AnswerExtras): void {
       if (command.replyTo !== '') send(answer(command.id, outcome, extras), command.replyTo, channel);
     },
-    sendEnding(entry, channel) {
+    /** To the sender and to every gateway that sent a Recall, on any live channel, now or when one connects. */
+    sendEnding(entry: JournalEntry, channel: DeviceChannel | undefined): void {
       const { outcome, ...extras } = endingOf(entry);
       for (const replyTo of entry.replyTos) {
         const message = answer(entry.id, outcome, extras);
@@ -60,7 +55,8 @@ export function createAnswers({ deviceId, clock, journal, send }: Deps): Answers
       }
       unsent = unsent.slice(-maxUnsent);
     },
-    channelUp() {
+    /** A channel has connected: sends the waiting endings. */
+    channelUp(): void {
       const waiting = unsent;
       unsent = [];
       for (const item of waiting) {

@@ -10,21 +10,9 @@ export interface DeviceClientDeps extends Omit<DeviceDeps, 'send'> {
   presenceEveryMs?: number;
 }
 
-export interface DeviceClient {
-  readonly device: Device;
-  /** Recovers commands that a power cut interrupted, and connects every channel that is on. */
-  start(isOn?: (channel: DeviceChannel) => boolean): void;
-  isConnected(channel: DeviceChannel): boolean;
-  /** Connects or cuts one channel. */
-  setChannel(channel: DeviceChannel, isOn: boolean): void;
-  /** Sends presence now on every live channel. */
-  announce(): void;
-  stop(): Promise<void>;
-  /** Simulates a power cut: no offline presence, and this client does nothing any more. */
-  drop(): void;
-}
+export type DeviceClient = ReturnType<typeof createDeviceClient>;
 
-export function createDeviceClient(deps: DeviceClientDeps): DeviceClient {
+export function createDeviceClient(deps: DeviceClientDeps) {
   const { connectors, presenceEveryMs = 30_000 } = deps;
   const device = new Device({ ...deps, send });
   let stopPresence: Cancel = () => {};
@@ -55,26 +43,30 @@ export function createDeviceClient(deps: DeviceClientDeps): DeviceClient {
 
   return {
     device,
-    start(isOn = () => true) {
+    /** Recovers commands that a power cut interrupted, and connects every channel that is on. */
+    start(isOn: (channel: DeviceChannel) => boolean = () => true): void {
       device.recover().catch(deps.onFailure);
       for (const connector of connectors) if (isOn(connector.channel)) connect(connector);
       stopPresence = every(deps.clock, presenceEveryMs, announce);
     },
-    isConnected: (channel) => connectors.some((connector) => connector.channel === channel && connector.isConnected),
-    setChannel(channel, isOn) {
+    isConnected: (channel: DeviceChannel) => connectors.some((connector) => connector.channel === channel && connector.isConnected),
+    /** Connects or cuts one channel. */
+    setChannel(channel: DeviceChannel, isOn: boolean): void {
       for (const connector of connectors) {
         if (connector.channel !== channel) continue;
         if (isOn) connect(connector);
         else connector.drop();
       }
     },
+    /** Sends presence now on every live channel. */
     announce,
-    async stop() {
+    async stop(): Promise<void> {
       stopPresence();
       await Promise.all(connectors.map((connector) => connector.stop()));
       device.halt();
     },
-    drop() {
+    /** Simulates a power cut: no offline presence, and this client does nothing any more. */
+    drop(): void {
       stopPresence();
       device.halt();
       for (const connector of connectors) connector.drop();

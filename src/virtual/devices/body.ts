@@ -5,7 +5,7 @@ import type { Logger } from '../../kernel/logger.ts';
 import { formatLei } from '../../kernel/money.ts';
 import type { Random } from '../../kernel/random.ts';
 import type { DeviceKind } from '../../link/protocol.ts';
-import { type Bank, openBank } from '../books/bank.ts';
+import { openBank } from '../books/bank.ts';
 import { type FiscalMemory, openFiscalMemory } from '../books/fiscal-memory.ts';
 import type { VatTable } from '../books/vat.ts';
 import { createDeviceClient, type DeviceClient } from '../client/client.ts';
@@ -14,10 +14,10 @@ import { type Journal, openJournal, withoutJournal } from '../client/journal.ts'
 import type { RecordStore } from '../client/record-store.ts';
 import { type Faults, noFaults, skewedClock, withFaults } from '../mishaps/faults.ts';
 import { createMisdelivery, type WireWatch, withMisdelivery } from '../mishaps/misdelivery.ts';
-import { createMishaps, type Mishaps } from '../mishaps/mishaps.ts';
-import { createScreen, type Screen } from '../paper/screen.ts';
+import { createMishaps } from '../mishaps/mishaps.ts';
+import { createScreen } from '../paper/screen.ts';
 import type { Roll, Timing } from './counter.ts';
-import { createCustomer, type SwitchableCustomer } from './customer.ts';
+import { createCustomer } from './customer.ts';
 import { registerAmountOf } from './register.ts';
 import { terminalAmountOf } from './terminal.ts';
 import { createWork } from './work.ts';
@@ -45,22 +45,9 @@ export interface BodyDeps {
   watch?: WireWatch | undefined;
 }
 
-export interface Body {
-  readonly screen: Screen;
-  readonly bank: Bank;
-  readonly customer: SwitchableCustomer;
-  readonly mishaps: Mishaps;
-  /** Of the last booted instance. */
-  readonly journal: Journal;
-  readonly fiscalMemory: FiscalMemory;
-  faults: Faults;
-  newRoll(): void;
-  boot(power: { crash(): Promise<void> }): Promise<DeviceClient>;
-}
-
 const amountsOf = { terminal: terminalAmountOf, register: registerAmountOf };
 
-export async function openBody(deps: BodyDeps): Promise<Body> {
+export async function openBody(deps: BodyDeps) {
   const { kind, deviceId, random, logger, timing, vat, limitShiftTo24h } = deps;
   // The bank is remote: it does not lose power with the device.
   const bank = await openBank({
@@ -93,6 +80,7 @@ export async function openBody(deps: BodyDeps): Promise<Body> {
     bank,
     customer,
     mishaps,
+    /** Of the last booted instance. */
     get journal() {
       return journal;
     },
@@ -100,7 +88,7 @@ export async function openBody(deps: BodyDeps): Promise<Body> {
       return fiscalMemory;
     },
     faults: { ...noFaults, ...deps.faults },
-    newRoll() {
+    newRoll(): void {
       mishaps.arm({ paperOut: false });
       roll.paper = 'OK';
       if (screen.display().state === 'outOfPaper') screen.show('idle', '');

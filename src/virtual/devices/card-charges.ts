@@ -6,15 +6,8 @@ import { type Ending, refused } from '../client/device-work.ts';
 import type { Task } from '../client/task.ts';
 import type { Faults } from '../mishaps/mishaps.ts';
 
-export interface CardCharges {
+export function createCardCharges({ bank, bankMs }: { bank: Bank; bankMs: number }) {
   /** Undefined if all are charged; otherwise the ending with the reason why none is. */
-  charge(task: Task, receipt: PricedReceipt, faults: Faults): Promise<Ending | undefined>;
-  /** Whether every card payment of the receipt is charged at the bank. */
-  areAllStanding(reference: string, receipt: PricedReceipt): boolean;
-  reverse(reference: string, reason: string): Promise<Ending>;
-}
-
-export function createCardCharges({ bank, bankMs }: { bank: Bank; bankMs: number }): CardCharges {
   async function charge(task: Task, receipt: PricedReceipt, faults: Faults): Promise<Ending | undefined> {
     const no = faults.has('wrong-pin') ? 'Wrong PIN, three times.' : faults.has('declined') ? 'The bank declined the card.' : undefined;
     for (const payment of cardsOf(receipt)) {
@@ -36,6 +29,7 @@ export function createCardCharges({ bank, bankMs }: { bank: Bank; bankMs: number
       .map(({ entry }) => entry);
   }
 
+  /** Whether every card payment of the receipt is charged at the bank. */
   function areAllStanding(reference: string, receipt: PricedReceipt): boolean {
     const count = standing(reference).length;
     return count > 0 && count === cardsOf(receipt).length;

@@ -13,26 +13,11 @@ export interface Meeting {
   quickMs: number;
 }
 
-export interface Customer {
-  /** `acted` is called once, unless the returned function was called before. */
-  meet(meeting: Meeting, acted: (act: CustomerAct) => void): Cancel;
-}
-
 /** Acts of a person in front of the device. */
 export type PersonAct = 'presentCard' | 'pin' | 'wrongPin' | 'decline' | 'cancel';
 
-/** An automatic customer that can be switched to a person. */
-export interface SwitchableCustomer extends Customer {
-  readonly isByHand: boolean;
-  /** A waiting customer pays when it is switched back. */
-  setByHand(isByHand: boolean): void;
-  /** The act that the device waits for from a person. */
-  waitsFor(): 'card' | 'pin' | undefined;
-  /** False: the device does not wait for this act. */
-  act(act: PersonAct): boolean;
-  /** Calls the listener when the customer or the awaited act changes. */
-  listen(listener: () => void): void;
-}
+/** Automatic, and can be switched to a person. */
+export type Customer = ReturnType<typeof createCustomer>;
 
 export interface CustomerDeps {
   clock: Clock;
@@ -49,7 +34,7 @@ const actsOf: Record<Exclude<PersonAct, 'presentCard'>, CustomerAct> = {
   cancel: 'cancels',
 };
 
-export function createCustomer({ clock, onCard }: CustomerDeps): SwitchableCustomer {
+export function createCustomer({ clock, onCard }: CustomerDeps) {
   const listeners = new Set<() => void>();
   let isByHand = false;
   let waiting: { meeting: Meeting; isCardIn: boolean; end(act: CustomerAct): void } | undefined;
@@ -74,10 +59,11 @@ export function createCustomer({ clock, onCard }: CustomerDeps): SwitchableCusto
   }
 
   return {
-    get isByHand() {
+    get isByHand(): boolean {
       return isByHand;
     },
-    meet(meeting, acted) {
+    /** `acted` is called once, unless the returned function was called before. */
+    meet(meeting: Meeting, acted: (act: CustomerAct) => void): Cancel {
       if (!isByHand) return clock.after(meeting.quickMs, () => acted('pays'));
       let isOver = false;
       const end = (act: CustomerAct) => {
@@ -93,18 +79,22 @@ export function createCustomer({ clock, onCard }: CustomerDeps): SwitchableCusto
         leave();
       };
     },
-    setByHand(byHand) {
+    /** A waiting customer pays when it is switched back. */
+    setByHand(byHand: boolean): void {
       if (byHand === isByHand) return;
       isByHand = byHand;
       if (!byHand) waiting?.end('pays');
       onChange();
     },
-    listen: (listener) => void listeners.add(listener),
-    waitsFor() {
+    /** Calls the listener when the customer or the awaited act changes. */
+    listen: (listener: () => void) => void listeners.add(listener),
+    /** The act that the device waits for from a person. */
+    waitsFor(): 'card' | 'pin' | undefined {
       if (waiting === undefined) return undefined;
       return waiting.isCardIn ? 'pin' : 'card';
     },
-    act(act) {
+    /** False: the device does not wait for this act. */
+    act(act: PersonAct): boolean {
       if (waiting === undefined) return false;
       if (act === 'presentCard') {
         if (waiting.isCardIn) return false;

@@ -25,13 +25,7 @@ export interface PrinterDeps extends CounterDeps {
   crash(): Promise<never>;
 }
 
-export interface ReceiptPrinter {
-  print(task: Task, faults: Faults): Promise<Ending>;
-  /** After a power cut, for a receipt that had begun: promise 6. */
-  recover(entry: JournalEntry): Promise<Ending>;
-}
-
-export function createReceiptPrinter(deps: PrinterDeps): ReceiptPrinter {
+export function createReceiptPrinter(deps: PrinterDeps) {
   const { bank, memory, screen, timing, roll } = deps;
   const shop = { name: deps.deviceName, deviceId: deps.deviceId };
   const charges = createCardCharges({ bank, bankMs: timing.bankMs });
@@ -93,7 +87,7 @@ export function createReceiptPrinter(deps: PrinterDeps): ReceiptPrinter {
     return document;
   }
 
-  // A receipt in the memory is done; approved charges are completed; nothing is done twice.
+  /** Promise 6. A receipt in the memory is done; approved charges are completed; nothing is done twice. */
   async function recover(entry: JournalEntry): Promise<Ending> {
     const document = memory.find(entry.id);
     if (document) return doneWith(document, bank.find(entry.id));

@@ -1,16 +1,10 @@
 // A virtual device: its hardware, its power switch and its faults.
 // The stores survive a crash, the instance does not: after a short time a new one starts from the stored state.
-import type { DeviceKind, JsonObject, LedgerCommandName } from '../../link/protocol.ts';
-import type { Bank } from '../books/bank.ts';
-import type { FiscalMemory } from '../books/fiscal-memory.ts';
+import type { JsonObject, LedgerCommandName } from '../../link/protocol.ts';
 import type { DeviceChannel } from '../client/connector.ts';
 import type { Ending } from '../client/device-work.ts';
-import type { Journal } from '../client/journal.ts';
 import type { Faults } from '../mishaps/faults.ts';
-import type { Mishaps } from '../mishaps/mishaps.ts';
-import type { Screen } from '../paper/screen.ts';
 import { type BodyDeps, openBody } from './body.ts';
-import type { SwitchableCustomer } from './customer.ts';
 import { Power } from './power.ts';
 
 export interface VirtualDeviceDeps extends BodyDeps {
@@ -25,36 +19,11 @@ export interface LocalCommand {
   withinMs?: number;
 }
 
-export interface VirtualDevice {
-  readonly kind: DeviceKind;
-  readonly deviceId: string;
-  readonly name: string;
-  readonly screen: Screen;
-  readonly bank: Bank;
-  readonly customer: SwitchableCustomer;
-  readonly mishaps: Mishaps;
-  /** Of the running instance. */
-  journal(): Journal;
-  /** Of a register; that of a terminal stays empty. */
-  fiscalMemory(): FiscalMemory;
-  isOn(): boolean;
-  isConnected(channel: DeviceChannel): boolean;
-  faults(): Faults;
-  setFaults(faults: Partial<Faults>): void;
-  /** Cuts the power; the device restarts after `restartAfterMs`. Resolves when it runs again. */
-  crash(): Promise<void>;
-  /** Switches the device off or on. */
-  setPower(isOn: boolean): Promise<void>;
-  /** Inserts a new paper roll. */
-  newRoll(): void;
-  /** Runs a local command to its ending, across crashes. A known id is not run again. */
-  perform(command: LocalCommand): Promise<Ending>;
-  stop(): Promise<void>;
-}
+export type VirtualDevice = Awaited<ReturnType<typeof createVirtualDevice>>;
 
 const localWithinMs = 5 * 60_000;
 
-export async function createVirtualDevice(deps: VirtualDeviceDeps): Promise<VirtualDevice> {
+export async function createVirtualDevice(deps: VirtualDeviceDeps) {
   const { kind, deviceId, logger } = deps;
   const body = await openBody(deps);
   const { screen, bank, customer, mishaps } = body;
@@ -86,17 +55,23 @@ export async function createVirtualDevice(deps: VirtualDeviceDeps): Promise<Virt
     bank,
     customer,
     mishaps,
+    /** Of the running instance. */
     journal: () => body.journal,
+    /** Of a register; that of a terminal stays empty. */
     fiscalMemory: () => body.fiscalMemory,
     isOn: () => power.client !== undefined,
-    isConnected: (channel) => power.client?.isConnected(channel) ?? false,
+    isConnected: (channel: DeviceChannel) => power.client?.isConnected(channel) ?? false,
     faults: () => body.faults,
     setFaults,
+    /** Cuts the power; the device restarts after `restartAfterMs`. Resolves when it runs again. */
     crash: () => power.crash(),
-    setPower: (isOn) => power.switch(isOn),
+    /** Switches the device off or on. */
+    setPower: (isOn: boolean) => power.switch(isOn),
+    /** Inserts a new paper roll. */
     newRoll: () => body.newRoll(),
-    perform: (command) => performThroughCrashes(power, command),
-    async stop() {
+    /** Runs a local command to its ending, across crashes. A known id is not run again. */
+    perform: (command: LocalCommand) => performThroughCrashes(power, command),
+    async stop(): Promise<void> {
       await power.stop();
       await Promise.all(Object.values(deps.stores).map((store) => store.close()));
     },

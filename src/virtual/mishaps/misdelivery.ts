@@ -14,24 +14,20 @@ export interface WireWatch {
   channelChanged(channel: DeviceChannel): void;
 }
 
-export interface Misdelivery {
-  /** The next ending answer of this command is lost. */
-  lose(commandId: string): void;
-  /** The next ending answer of this command is sent twice. */
-  double(commandId: string): void;
-  /** Number of copies to send of this answer; called once per answer. */
-  copiesOf(answer: AnswerMessage): number;
-}
+export type Misdelivery = ReturnType<typeof createMisdelivery>;
 
 /** Bounded, because a local command has no receiver and its entry would never be removed. */
 const maxEntries = 100;
 
-export function createMisdelivery(): Misdelivery {
+export function createMisdelivery() {
   const copies = new BoundedMap<string, number>(maxEntries);
   return {
-    lose: (commandId) => void copies.set(commandId, 0),
-    double: (commandId) => void copies.set(commandId, 2),
-    copiesOf(answer) {
+    /** The next ending answer of this command is lost. */
+    lose: (commandId: string) => void copies.set(commandId, 0),
+    /** The next ending answer of this command is sent twice. */
+    double: (commandId: string) => void copies.set(commandId, 2),
+    /** Number of copies to send of this answer; called once per answer. */
+    copiesOf(answer: AnswerMessage): number {
       if (answer.outcome === 'accepted') return 1;
       const count = copies.get(answer.id) ?? 1;
       copies.delete(answer.id);

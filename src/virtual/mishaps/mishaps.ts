@@ -21,18 +21,7 @@ export interface SelectedFault {
   document: string | undefined;
 }
 
-export interface Mishaps {
-  /** Returns the faults without using them up. */
-  peekFaults(name: string, args: JsonObject): Faults;
-  /** The same, and uses up an armed fault, and the magic amount for its document. */
-  take(name: string, args: JsonObject): Faults;
-  /** Whether a person is in the menu; once per document, too. */
-  isBusy(name: string, args: JsonObject): boolean;
-  /** For the command of a running request; call the result when the request has ended. */
-  select(selected: SelectedFault): () => void;
-  armed(): ArmedMishaps;
-  arm(change: Partial<ArmedMishaps>): void;
-}
+export type Mishaps = ReturnType<typeof createMishaps>;
 
 export interface MishapDeps {
   kind: DeviceKind;
@@ -44,7 +33,7 @@ export interface MishapDeps {
 
 const nothingArmed: ArmedMishaps = { loseAnswer: false, answerTwice: false, paperOut: false };
 
-export function createMishaps({ kind, hasMagic, amountOf }: MishapDeps): Mishaps {
+export function createMishaps({ kind, hasMagic, amountOf }: MishapDeps) {
   let armed: ArmedMishaps = nothingArmed;
   const usedUp = new Set<string>();
   /** One per running request. */
@@ -80,24 +69,28 @@ export function createMishaps({ kind, hasMagic, amountOf }: MishapDeps): Mishaps
   }
 
   return {
+    /** Returns the faults without using them up. */
     peekFaults,
-    isBusy(name, args) {
+    /** Whether a person is in the menu; once per document, too. */
+    isBusy(name: string, args: JsonObject): boolean {
       if (!peekFaults(name, args).has('busy')) return false;
       useUp(name, args);
       return true;
     },
-    take(name, args) {
+    /** The same, and uses up an armed fault, and the magic amount for its document. */
+    take(name: string, args: JsonObject): Faults {
       const faults = peekFaults(name, args);
       useUp(name, args);
       if (amountOf(name, args) !== undefined) armed = { ...nothingArmed, paperOut: armed.paperOut };
       return faults;
     },
-    select(selected) {
+    /** For the command of a running request; call the result when the request has ended. */
+    select(selected: SelectedFault): () => void {
       selections.add(selected);
       return () => void selections.delete(selected);
     },
     armed: () => armed,
-    arm(change) {
+    arm(change: Partial<ArmedMishaps>): void {
       armed = { ...armed, ...change };
     },
   };

@@ -33,26 +33,12 @@ export type ScreenEvent =
   | ({ type: 'paper'; atMs: number } & Printout)
   | { type: 'power'; atMs: number; isOn: boolean };
 
-export interface Screen {
-  /** The device's clock. */
-  now(): number;
-  show(state: DisplayState, text: string, about?: DisplayAbout): void;
-  print(printout: Printout): void;
-  power(isOn: boolean): void;
-  /** The current display; idle after a start. */
-  display(): Display;
-  /** The last printout. */
-  paper(): (Printout & { atMs: number }) | undefined;
-  /** Listens until the returned function is called. */
-  listen(listener: (event: ScreenEvent) => void): () => void;
-  /** The newest events, oldest first. */
-  recent(): ScreenEvent[];
-}
+export type Screen = ReturnType<typeof createScreen>;
 
 const maxRecent = 50;
 const idle: Display = { state: 'idle', text: '' };
 
-export function createScreen(clock: Clock): Screen {
+export function createScreen(clock: Clock) {
   const listeners = new Set<(event: ScreenEvent) => void>();
   let recent: ScreenEvent[] = [];
   let display = idle;
@@ -64,25 +50,30 @@ export function createScreen(clock: Clock): Screen {
   }
 
   return {
+    /** The device's clock. */
     now: () => clock.now(),
-    show(state, text, about = {}) {
+    show(state: DisplayState, text: string, about: DisplayAbout = {}): void {
       display = { state, text, ...about };
       emit({ type: 'display', atMs: clock.now(), ...display });
     },
-    print(printout) {
+    print(printout: Printout): void {
       paper = { ...printout, atMs: clock.now() };
       emit({ type: 'paper', ...paper });
     },
-    power(isOn) {
+    power(isOn: boolean): void {
       display = idle;
       emit({ type: 'power', atMs: clock.now(), isOn });
     },
+    /** The current display; idle after a start. */
     display: () => display,
+    /** The last printout. */
     paper: () => paper,
-    listen(listener) {
+    /** Listens until the returned function is called. */
+    listen(listener: (event: ScreenEvent) => void): () => void {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    /** The newest events, oldest first. */
     recent: () => recent,
   };
 }

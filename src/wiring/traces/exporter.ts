@@ -6,11 +6,7 @@ import type { Logger } from '../../kernel/logger.ts';
 import { writeSpans } from './otlp.ts';
 import type { Attributes, EndedSpan } from './tracer.ts';
 
-export interface Exporter {
-  add(span: EndedSpan): void;
-  /** Sends the remaining spans, for as long as a stopping gateway can wait. */
-  stop(): Promise<void>;
-}
+export type Exporter = ReturnType<typeof createExporter>;
 
 export interface ExporterOptions {
   clock: Clock;
@@ -36,7 +32,7 @@ const pauses = { firstMs: 1_000, maxMs: 60_000 };
 /** Statuses after which a retry may succeed. */
 const busyStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-export function createExporter(options: ExporterOptions): Exporter {
+export function createExporter(options: ExporterOptions) {
   const { clock, logger, resource } = options;
   const post = options.post ?? postTo(options);
   let kept: EndedSpan[] = [];
@@ -99,7 +95,7 @@ export function createExporter(options: ExporterOptions): Exporter {
   }
 
   return {
-    add(span) {
+    add(span: EndedSpan): void {
       if (isStopping || kept.length >= maxKept) {
         dropped += 1;
         return;
@@ -109,7 +105,8 @@ export function createExporter(options: ExporterOptions): Exporter {
       if (kept.length >= perRequest) start();
       else arm();
     },
-    async stop() {
+    /** Sends the remaining spans, for as long as a stopping gateway can wait. */
+    async stop(): Promise<void> {
       isStopping = true;
       cancelTimer?.();
       stopped.resolve();

@@ -45,15 +45,7 @@ export interface Begun {
   attributes?: Attributes;
 }
 
-export interface Tracer {
-  /** The first span on this instance: continues the trace of `parent`, recorded if that one is; or begins a trace. */
-  begin(begun: Begun, parent?: TraceContext): Span;
-  /** A child of the current span; undefined if there is none or it is not recorded. */
-  child(begun: Begun): Span | undefined;
-  /** Runs `work`, and everything it starts, within the span. */
-  within<Result>(span: Span, work: () => Result): Result;
-  current(): Span | undefined;
-}
+export type Tracer = ReturnType<typeof createTracer>;
 
 interface Deps {
   clock: Clock;
@@ -74,7 +66,7 @@ const maxSpansPerTrace = 1_000;
 const maxEventsPerSpan = 64;
 const afterEndMs = 60_000;
 
-export function createTracer({ clock, random, recordedPercent, onEnd }: Deps): Tracer {
+export function createTracer({ clock, random, recordedPercent, onEnd }: Deps) {
   const context = new AsyncLocalStorage<Span>();
   const traces = new WeakMap<Span, Trace>();
   const newId = (bytes: number) => Buffer.from(random.bytes(bytes)).toString('hex');
@@ -115,7 +107,8 @@ export function createTracer({ clock, random, recordedPercent, onEnd }: Deps): T
   }
 
   return {
-    begin(begun, parent) {
+    /** The first span on this instance: continues the trace of `parent`, recorded if that one is; or begins a trace. */
+    begin(begun: Begun, parent?: TraceContext): Span {
       const isRecorded = parent?.isSampled ?? random.fraction() * 100 < recordedPercent;
       const trace: Trace = { isRecorded, spansLeft: maxSpansPerTrace - 1, endedAt: undefined };
       const span = open(begun, trace, parent?.traceId ?? newId(16), parent?.spanId);
@@ -126,7 +119,8 @@ export function createTracer({ clock, random, recordedPercent, onEnd }: Deps): T
       };
       return span;
     },
-    child(begun) {
+    /** A child of the current span; undefined if there is none or it is not recorded. */
+    child(begun: Begun): Span | undefined {
       const above = context.getStore();
       const trace = above && traces.get(above);
       if (above === undefined || trace === undefined || !trace.isRecorded || trace.spansLeft <= 0) return undefined;
@@ -134,7 +128,8 @@ export function createTracer({ clock, random, recordedPercent, onEnd }: Deps): T
       trace.spansLeft -= 1;
       return open(begun, trace, above.context.traceId, above.context.spanId);
     },
-    within: (span, work) => context.run(span, work),
-    current: () => context.getStore(),
+    /** Runs `work`, and everything it starts, within the span. */
+    within: <Result>(span: Span, work: () => Result) => context.run(span, work),
+    current: (): Span | undefined => context.getStore(),
   };
 }

@@ -2,7 +2,6 @@
 // The rooms do not depend on it: wrappers around their dependencies record spans and change no call and no result.
 import type { FastifyInstance } from 'fastify';
 import type { Send } from '../../callbacks/sender.ts';
-import type { WatchStatement } from '../../database/watched-dialect.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Random } from '../../kernel/random.ts';
@@ -13,18 +12,7 @@ import { writeTraceparent } from './traceparent.ts';
 import { createTracer } from './tracer.ts';
 import { watchedChannel, watchedLink, watchedSend, watchRequests, watchStatements } from './watched.ts';
 
-export interface Traces {
-  watchStatement: WatchStatement;
-  /** Call it before the routes are added. */
-  watchRequests(app: FastifyInstance): void;
-  channel(channel: Channel): Channel;
-  link(link: Link): Link;
-  send(send: Send): Send;
-  /** The traceparent of the current work, for work that continues later or in another process. */
-  current(): string | undefined;
-  /** Sends the remaining spans. */
-  stop(): Promise<void>;
-}
+export type Traces = ReturnType<typeof createTraces>;
 
 interface Options {
   clock: Clock;
@@ -39,21 +27,24 @@ interface Options {
   pid: number;
 }
 
-export function createTraces(options: Options): Traces {
+export function createTraces(options: Options) {
   const { version, hostname, pid } = options;
   const resource = { 'service.name': 'tillgate', 'service.version': version, 'host.name': hostname, 'process.pid': pid };
   const exporter = createExporter({ ...options, resource });
   const tracer = createTracer({ ...options, onEnd: exporter.add });
   return {
     watchStatement: watchStatements(tracer, options.engine),
-    watchRequests: (app) => watchRequests(tracer, app),
-    channel: (channel) => watchedChannel(tracer, channel),
-    link: (link) => watchedLink(tracer, link),
-    send: (send) => watchedSend(tracer, send),
-    current() {
+    /** Call it before the routes are added. */
+    watchRequests: (app: FastifyInstance) => watchRequests(tracer, app),
+    channel: (channel: Channel) => watchedChannel(tracer, channel),
+    link: (link: Link) => watchedLink(tracer, link),
+    send: (send: Send) => watchedSend(tracer, send),
+    /** The traceparent of the current work, for work that continues later or in another process. */
+    current(): string | undefined {
       const span = tracer.current();
       return span === undefined ? undefined : writeTraceparent(span.context);
     },
+    /** Sends the remaining spans. */
     stop: exporter.stop,
   };
 }

@@ -25,19 +25,17 @@ const allMerchants = '';
 const maxChanges = 5_000;
 const rowsPerStatement = 200;
 
-export interface HourSums {
-  /** Hour by hour from `fromMs`, the last one cut at `toMs`. */
-  read(database: Reading, scope: Scope, fromMs: number, toMs: number, nowMs: number): Promise<HourFigures[]>;
-}
+export type HourSums = ReturnType<typeof createHourSums>;
 
 export type Reading = Pick<Database, 'queries' | 'transaction'>;
 
-export function createHourSums(): HourSums {
+export function createHourSums() {
   /** Changes were checked up to this time of the database's clock. */
   let lookedUntilMs: number | undefined;
 
   return {
-    async read(database, scope, fromMs, toMs, nowMs) {
+    /** Hour by hour from `fromMs`, the last one cut at `toMs`. */
+    async read(database: Reading, scope: Scope, fromMs: number, toMs: number, nowMs: number): Promise<HourFigures[]> {
       lookedUntilMs = await dropChanged(database.queries, lookedUntilMs);
       const kept = await readKept(database.queries, scope, fromMs, toMs);
       const hours: HourFigures[] = [];

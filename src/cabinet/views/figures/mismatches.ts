@@ -11,10 +11,7 @@ import { ownedBy, type Scope } from '../scope.ts';
 
 export type MismatchKind = 'paymentWithoutReceipt' | 'receiptWithoutPayment';
 
-export interface Mismatches {
-  /** Ids of the successful half. `isCut`: there may be older ones. */
-  read(queries: Queries, scope: Scope, nowMs: number): Promise<Record<MismatchKind, string[]> & { isCut: boolean }>;
-}
+export type Mismatches = ReturnType<typeof createMismatches>;
 
 const dayMs = 24 * 3_600_000;
 /** Older mismatches are shown only in the day's close. */
@@ -67,7 +64,7 @@ interface Book {
   searching: Promise<void> | undefined;
 }
 
-export function createMismatches(): Mismatches {
+export function createMismatches() {
   const books = new BoundedMap<string, Book>(maxBooks);
 
   function bookOf({ merchantId = '*' }: Scope): Book {
@@ -78,7 +75,8 @@ export function createMismatches(): Mismatches {
   }
 
   return {
-    async read(queries, scope, nowMs) {
+    /** Ids of the successful half. `isCut`: there may be older ones. */
+    async read(queries: Queries, scope: Scope, nowMs: number): Promise<Record<MismatchKind, string[]> & { isCut: boolean }> {
       const book = bookOf(scope);
       book.searching ??= search(book, queries, scope, nowMs).finally(() => {
         book.searching = undefined;

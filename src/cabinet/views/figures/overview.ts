@@ -51,11 +51,7 @@ export interface Overview {
 const freshForMs = 3_000;
 const maxKept = 200;
 
-export interface OverviewBook {
-  read(database: Reading, scope: Scope, period: PeriodName, zone: string, nowMs: number): Promise<Overview>;
-}
-
-export function createOverviewBook(mismatches: Mismatches): OverviewBook {
+export function createOverviewBook(mismatches: Mismatches) {
   const sums = createHourSums();
   const kept = new BoundedMap<string, { atMs: number; page: Promise<Overview> }>(maxKept);
 
@@ -90,7 +86,7 @@ export function createOverviewBook(mismatches: Mismatches): OverviewBook {
   }
 
   return {
-    read(database, scope, period, zone, nowMs) {
+    read(database: Reading, scope: Scope, period: PeriodName, zone: string, nowMs: number): Promise<Overview> {
       const name = `${scope.merchantId ?? '*'} ${period} ${zone}`;
       const known = kept.get(name);
       if (known && nowMs - known.atMs < freshForMs) return known.page;

@@ -26,10 +26,7 @@ export interface CsvList<Row> {
   readPage: (after: Place | undefined) => Promise<ExportPage<Row>>;
 }
 
-export interface CsvExports {
-  /** Throws Too_Many_Requests if this viewer, or all together, run too many. */
-  start<Row>(viewer: Viewer, list: CsvList<Row>): Readable;
-}
+export type CsvExports = ReturnType<typeof createCsvExports>;
 
 interface Deps {
   bounds: ExportBounds;
@@ -42,7 +39,7 @@ interface Deps {
 const maxPauseMs = 180_000;
 const tooMany = (message: string) => new GatewayError('Too_Many_Requests', message, { retryAfterS: 10 });
 
-export function createCsvExports({ bounds, clock, people }: Deps): CsvExports {
+export function createCsvExports({ bounds, clock, people }: Deps) {
   const { maxAtOnce, maxRows } = bounds;
   const maxPerUser = Math.max(1, Math.floor(maxAtOnce / 4));
   const maxPerMerchant = Math.max(1, Math.floor(maxAtOnce / 2));
@@ -64,7 +61,8 @@ export function createCsvExports({ bounds, clock, people }: Deps): CsvExports {
   }
 
   return {
-    start(viewer, list) {
+    /** Throws Too_Many_Requests if this viewer, or all together, run too many. */
+    start<Row>(viewer: Viewer, list: CsvList<Row>): Readable {
       const freePlace = takePlace(viewer);
       const waitForReader = () =>
         clock.after(maxPauseMs, () => void stream.destroy(tooMany('The export was not read any further; begin again.')));
