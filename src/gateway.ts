@@ -11,12 +11,11 @@ import { endOtherInstances, type Instance, startInstance } from './database/inst
 import { openDatabase } from './database/open.ts';
 import { createOutageLog } from './database/outage-log.ts';
 import { defaultBounds } from './database/postgres/database.ts';
+import type { Shared } from './database/shared-deps.ts';
 import { createMetrics } from './http/metrics.ts';
 import type { HttpServer } from './http/server.ts';
-import type { Clock } from './kernel/clock.ts';
 import { GatewayError } from './kernel/error-codes.ts';
-import type { Logger } from './kernel/logger.ts';
-import type { Random } from './kernel/random.ts';
+import type { World } from './kernel/world.ts';
 import type { Config } from './settings.ts';
 import { type Addresses, addressesOf } from './wiring/addresses.ts';
 import { openCertificate } from './wiring/certificate.ts';
@@ -24,16 +23,13 @@ import { refuseDangers } from './wiring/dangers.ts';
 import type { FaultPort } from './wiring/fault-header.ts';
 import { addGauges } from './wiring/gauges.ts';
 import { createStatusReader } from './wiring/instance-status.ts';
-import { createRooms, type Rooms, type Shared } from './wiring/rooms.ts';
+import { createRooms, type Rooms } from './wiring/rooms.ts';
 import { createServer, type SandboxParts } from './wiring/server.ts';
 import type { Traces } from './wiring/traces/traces.ts';
 import { version } from './wiring/version.ts';
 
 /** What the outside world gives: the real ones in main.ts, the simulation's in tests. */
-export interface World {
-  clock: Clock;
-  random: Random;
-  logger: Logger;
+export interface ProcessWorld extends World {
   /** Ends this process at once, so that its supervisor starts a new one. */
   endProcess?: ((exitCode: number) => void) | undefined;
 }
@@ -53,7 +49,7 @@ async function openTraces(config: Config, world: World): Promise<Traces | undefi
 }
 
 /** `opened` is called when the database is this process's to use, before anything else happens. */
-export async function startGateway(config: Config, outside: World, opened: () => void = () => {}) {
+export async function startGateway(config: Config, outside: ProcessWorld, opened: () => void = () => {}) {
   const outages = createOutageLog(outside);
   const world = { ...outside, logger: outages.logger };
   const traces = await openTraces(config, world);
@@ -122,7 +118,7 @@ export function assemble(config: Config, { clock, random, logger }: World, datab
     for (const room of [rooms.ledger, rooms.callbacks, rooms.presenceKeeper, rooms.removal, rooms.hourKeeper, rooms.searchKeeper])
       room.start();
     logger.info({ ...known, instanceId: id, engine: database.engine, embedded }, 'the gateway is ready');
-    void rooms.brokerAdmins.check();
+    void rooms.checkBrokerAdmins();
   }
 
   async function drainAndStop(): Promise<void> {

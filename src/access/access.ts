@@ -1,13 +1,14 @@
 // Merchants, their API keys, and the look-up of the caller of a key.
 // Every change is one transaction with its audit entry. A change of keys takes effect at once here and within seconds on other instances.
-import type { Database, Queries } from '../database/database.ts';
+
+import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
+import type { Shared } from '../database/shared-deps.ts';
 import type { Caller } from '../kernel/callers.ts';
-import type { Cancel, Clock } from '../kernel/clock.ts';
+import type { Cancel } from '../kernel/clock.ts';
 import { parseUuid } from '../kernel/ids.ts';
-import type { Random } from '../kernel/random.ts';
-import { insertKey, type ListedKey, listKeys, markRevoked, modulesOf, type NewKeyRequest, type Rotation, replaceKey } from './keys.ts';
-import { insertMerchant, listMerchants, type Merchant, setShare } from './merchants.ts';
+import { insertKey, listKeys, markRevoked, modulesOf, type NewKeyRequest, type Rotation, replaceKey } from './keys.ts';
+import { insertMerchant, listMerchants, setShare } from './merchants.ts';
 import { hashSecret } from './secrets.ts';
 import { createShortLivedCache } from './short-lived-cache.ts';
 
@@ -17,10 +18,7 @@ const unknownForMs = 2_000;
 const memoryCapacity = 10_000;
 const defaultOverlapMs = 24 * 3600 * 1000;
 
-export interface AccessDeps {
-  database: Database;
-  clock: Clock;
-  random: Random;
+export interface AccessDeps extends Pick<Shared, 'database' | 'clock' | 'random'> {
   /** Active keys of one merchant. */
   maxKeys: number;
 }
@@ -65,7 +63,7 @@ export function createAccess({ database, clock, random, maxKeys }: AccessDeps) {
     },
     createMerchant: (actor: string, name: string) => database.transaction((queries) => insertMerchant(queries, random, actor, name)),
     /** All merchants, or the one with that id. */
-    listMerchants: (merchantId?: string): Promise<Merchant[]> => listMerchants(database.queries, merchantId),
+    listMerchants: (merchantId?: string) => listMerchants(database.queries, merchantId),
     /** Applies to new requests at once here, within seconds on other instances. */
     async setShare(actor: string, merchantId: string, sharePercent: number | undefined): Promise<void> {
       await database.transaction((queries) => setShare(queries, actor, merchantId, sharePercent));
@@ -73,7 +71,7 @@ export function createAccess({ database, clock, random, maxKeys }: AccessDeps) {
     },
     // A new key cannot be in the cache.
     createKey: (actor: string, request: NewKeyRequest) => database.transaction((queries) => insertKey(keyDeps(queries, actor), request)),
-    listKeys: (merchantId?: string): Promise<ListedKey[]> => listKeys(database.queries, merchantId),
+    listKeys: (merchantId?: string) => listKeys(database.queries, merchantId),
     async revokeKey(actor: string, keyId: string): Promise<{ revokedAtMs: number }> {
       const revoked = await database.transaction((queries) => markRevoked(queries, actor, keyId));
       keysChanged();

@@ -16,15 +16,6 @@ export interface AuditEntry {
   detail?: Record<string, unknown>;
 }
 
-export interface AuditRecord {
-  id: number;
-  atMs: number;
-  actor: string;
-  action: string;
-  subject: string;
-  detail: Record<string, unknown>;
-}
-
 export async function writeAudit(queries: Queries, entry: AuditEntry): Promise<void> {
   await queries
     .insertInto('audit_log')
@@ -52,10 +43,10 @@ export interface AuditFilter {
 const maxSearched = 50_000;
 
 /** Newest first. */
-export async function listAudit(queries: Queries, filter: AuditFilter): Promise<AuditRecord[]> {
+export async function listAudit(queries: Queries, filter: AuditFilter) {
   let query = queries
     .selectFrom('audit_log')
-    .select(['id', 'at', 'actor', 'action', 'subject', 'detail'])
+    .select(['id', 'at as atMs', 'actor', 'action', 'subject', 'detail'])
     .orderBy('id', 'desc')
     .limit(filter.limit);
   if (filter.actor !== undefined || filter.action !== undefined) {
@@ -68,12 +59,5 @@ export async function listAudit(queries: Queries, filter: AuditFilter): Promise<
   if (filter.merchantId !== undefined) query = query.where('merchant_id', '=', filter.merchantId);
   if (filter.beforeId !== undefined) query = query.where('id', '<', filter.beforeId);
   const rows = await query.execute();
-  return rows.map((row) => ({
-    id: row.id,
-    atMs: row.at,
-    actor: row.actor,
-    action: row.action,
-    subject: row.subject,
-    detail: JSON.parse(row.detail) as Record<string, unknown>,
-  }));
+  return rows.map((row) => ({ ...row, detail: JSON.parse(row.detail) as Record<string, unknown> }));
 }

@@ -1,9 +1,9 @@
 // Audit entries for frequent events: failed logins to the cabinet and refused calls. Password guessing causes thousands of them, which
 // must neither fill the log nor cost a write each. So they are counted in memory: one entry per minute, actor and subject, with the
 // number of events and the first few accounts or calls. A killed process loses its current minute. Subjects above the bound share one count.
-import type { Database } from '../database/database.ts';
-import type { Cancel, Clock } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
+
+import type { Shared } from '../database/shared-deps.ts';
+import type { Cancel } from '../kernel/clock.ts';
 import { type AuditEntry, writeAudit } from './audit.ts';
 
 const minuteMs = 60_000;
@@ -21,7 +21,7 @@ interface Count {
   about: Set<string>;
 }
 
-export function createCountedAudit({ database, clock, logger }: { database: Database; clock: Clock; logger: Logger }) {
+export function createCountedAudit({ database, clock, logger }: Pick<Shared, 'database' | 'clock' | 'logger'>) {
   let counts = new Map<string, Count>();
   let timer: Cancel | undefined;
 

@@ -1,10 +1,10 @@
 // "Last used" of API keys. Requests do not wait for it: uses are collected in memory and written for all keys in one statement, a second
 // after the first use and then at most once a minute. A killed process loses its current minute.
+
 import { sql } from 'kysely';
 import { rowsAs, rowsText } from '../database/batch-rows.ts';
-import type { Database } from '../database/database.ts';
-import type { Cancel, Clock } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
+import type { Shared } from '../database/shared-deps.ts';
+import type { Cancel } from '../kernel/clock.ts';
 
 const soonMs = 1_000;
 const writeEveryMs = 60_000;
@@ -13,7 +13,7 @@ const maxKeys = 10_000;
 
 const columns = { id: 'text', age_ms: 'int8' } as const;
 
-export function createKeyUses({ database, clock, logger }: { database: Database; clock: Clock; logger: Logger }) {
+export function createKeyUses({ database, clock, logger }: Pick<Shared, 'database' | 'clock' | 'logger'>) {
   /** Last use of each key, by clock.elapsed(). */
   let usedAtMs = new Map<string, number>();
   let lastWriteMs = Number.NEGATIVE_INFINITY;

@@ -26,21 +26,6 @@ export interface NewKey {
   expiresAtMs: number | undefined;
 }
 
-export interface ListedKey {
-  id: string;
-  merchantId: string;
-  name: string;
-  modules: Module[];
-  state: 'active' | 'expired' | 'revoked';
-  createdAtMs: number;
-  expiresAtMs: number | undefined;
-  revokedAtMs: number | undefined;
-  /** The key that replaced this one by rotation. */
-  replacedBy: string | undefined;
-  /** Up to a minute late (key-uses.ts). */
-  lastUsedAtMs: number | undefined;
-}
-
 interface KeyRow {
   opens_pos: number;
   opens_qr: number;
@@ -187,38 +172,21 @@ export async function replaceKey(deps: KeyDeps, keyId: string, overlapMs: number
 }
 
 /** All keys, or one merchant's, without secrets; newest first. */
-export async function listKeys(queries: Queries, merchantId?: string): Promise<ListedKey[]> {
-  let query = queries
+export async function listKeys(queries: Queries, merchantId?: string) {
+  const rows = await queries
     .selectFrom('api_keys')
-    .select([
-      'id',
-      'merchant_id',
-      'name',
-      'opens_pos',
-      'opens_qr',
-      'opens_fiscal',
-      'created_at',
-      'expires_at',
-      'revoked_at',
-      'replaced_by',
-      'last_used_at',
-    ])
+    .select(['id', 'merchant_id as merchantId', 'name', 'opens_pos', 'opens_qr', 'opens_fiscal', 'replaced_by as replacedBy'])
+    // The last use is up to a minute late (key-uses.ts).
+    .select(['created_at as createdAtMs', 'expires_at as expiresAtMs', 'revoked_at as revokedAtMs', 'last_used_at as lastUsedAtMs'])
     .select(nowMs.as('now'))
+    .$if(merchantId !== undefined, (query) => query.where('merchant_id', '=', merchantId ?? ''))
     .orderBy('created_at', 'desc')
-    .orderBy('id');
-  if (merchantId !== undefined) query = query.where('merchant_id', '=', merchantId);
-  const rows = await query.execute();
-  return rows.map((row) => ({
-    id: row.id,
-    merchantId: row.merchant_id,
-    name: row.name,
-    modules: modulesOf(row),
-    state: row.revoked_at !== null ? 'revoked' : row.expires_at !== null && row.expires_at <= row.now ? 'expired' : 'active',
-    createdAtMs: row.created_at,
-    expiresAtMs: row.expires_at ?? undefined,
-    revokedAtMs: row.revoked_at ?? undefined,
-    replacedBy: row.replaced_by ?? undefined,
-    lastUsedAtMs: row.last_used_at ?? undefined,
+    .orderBy('id')
+    .execute();
+  return rows.map(({ opens_pos, opens_qr, opens_fiscal, now, ...key }) => ({
+    ...key,
+    modules: modulesOf({ opens_pos, opens_qr, opens_fiscal }),
+    state: key.revokedAtMs !== null ? 'revoked' : key.expiresAtMs !== null && key.expiresAtMs <= now ? 'expired' : 'active',
   }));
 }
 

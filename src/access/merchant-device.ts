@@ -1,6 +1,8 @@
 // Looks up a device within the merchant of the key: a caller cannot tell an unknown device from a disabled one or another merchant's [D11].
-import type { Database, Queries } from '../database/database.ts';
+
+import type { Queries } from '../database/database.ts';
 import { databaseDown } from '../database/errors.ts';
+import type { Shared } from '../database/shared-deps.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { deviceOffline } from '../kernel/error-codes.ts';
 import type { DeviceKind } from '../link/protocol.ts';
@@ -31,7 +33,7 @@ export async function requireMerchantDevice(queries: Queries, merchantId: string
   return device;
 }
 
-export function createMerchantDevices({ database, clock }: { database: Database; clock: Clock }) {
+export function createMerchantDevices({ database, clock }: Pick<Shared, 'database' | 'clock'>) {
   const devices = createShortLivedCache<MerchantDevice>(clock, memoryCapacity, async (name) => {
     const [merchantId = '', deviceId = ''] = name.split(' ');
     const value = await findMerchantDevice(database.queries, merchantId, deviceId);

@@ -6,21 +6,6 @@ import type { Random } from '../kernel/random.ts';
 import { writeAudit } from './audit.ts';
 import { newCallbackSecret } from './secrets.ts';
 
-export interface Merchant {
-  id: string;
-  name: string;
-  createdAtMs: number;
-  /** Share of the request slots; undefined: the configured default. */
-  sharePercent: number | undefined;
-}
-
-export interface NewMerchant {
-  id: string;
-  name: string;
-  /** Verifies the signature of callbacks [D28]; shown at creation, never in lists. */
-  callbackSecret: string;
-}
-
 /** A display name: trimmed, 1 to 200 characters, no control characters. */
 export function checkName(value: string): string {
   const name = value.trim();
@@ -30,8 +15,8 @@ export function checkName(value: string): string {
   return name;
 }
 
-/** Call it inside a transaction. */
-export async function insertMerchant(queries: Queries, random: Random, actor: string, name: string): Promise<NewMerchant> {
+/** Call it inside a transaction. `callbackSecret` verifies the signature of callbacks [D28]; shown at creation, never in lists. */
+export async function insertMerchant(queries: Queries, random: Random, actor: string, name: string) {
   const merchant = { id: random.uuid(), name: checkName(name), callbackSecret: newCallbackSecret(random) };
   await queries
     .insertInto('merchants')
@@ -47,11 +32,15 @@ export async function insertMerchant(queries: Queries, random: Random, actor: st
   return merchant;
 }
 
-export async function listMerchants(queries: Queries, merchantId?: string): Promise<Merchant[]> {
-  let query = queries.selectFrom('merchants').select(['id', 'name', 'created_at', 'share_percent']).orderBy('created_at').orderBy('id');
-  if (merchantId !== undefined) query = query.where('id', '=', merchantId);
-  const rows = await query.execute();
-  return rows.map((row) => ({ id: row.id, name: row.name, createdAtMs: row.created_at, sharePercent: row.share_percent ?? undefined }));
+/** `sharePercent`: share of the request slots; null: the configured default. */
+export async function listMerchants(queries: Queries, merchantId?: string) {
+  return await queries
+    .selectFrom('merchants')
+    .select(['id', 'name', 'created_at as createdAtMs', 'share_percent as sharePercent'])
+    .$if(merchantId !== undefined, (query) => query.where('id', '=', merchantId ?? ''))
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
 }
 
 /** The merchant's share of the request slots [D62]; undefined: the configured default. Call it inside a transaction. */

@@ -1,21 +1,19 @@
 // What the cabinet's routes use of the other rooms.
+
 import type { Access } from '../access/access.ts';
 import type { People } from '../access/people/people.ts';
 import type { Callbacks } from '../callbacks/callbacks.ts';
 import type { Cards } from '../cards/cards.ts';
-import type { Database } from '../database/database.ts';
+import type { Shared } from '../database/shared-deps.ts';
 import type { Devices } from '../devices/devices.ts';
 import type { Fiscal } from '../fiscal/fiscal.ts';
 import type { Invoices } from '../invoices/invoices.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { Random } from '../kernel/random.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Link } from '../link/link.ts';
 
-export interface CabinetDeps extends Pick<Invoices, 'cancelUnpaidInvoice' | 'qrOf' | 'rotateQrSecret'> {
-  database: Database;
-  clock: Clock;
-  random: Random;
+export interface CabinetDeps
+  extends Pick<Invoices, 'cancelUnpaidInvoice' | 'qrOf' | 'rotateQrSecret'>,
+    Pick<Shared, 'database' | 'clock' | 'random'> {
   access: Access;
   people: People;
   devices: Devices;

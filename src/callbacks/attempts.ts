@@ -2,10 +2,10 @@
 // If the process dies at any point, the leases expire and another gateway takes over: an ERP may get a callback twice (same webhook-id),
 // but none is lost. More are leased than can be sent at once, so that one statement leases many. A callback that cannot be sent well before
 // its lease ends, because the ERP became slow or the process paused, is released unsent.
-import type { Database } from '../database/database.ts';
+
+import type { Shared } from '../database/shared-deps.ts';
 import { growingPauseMs } from '../kernel/backoff.ts';
-import { type Clock, sleep } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
+import { sleep } from '../kernel/clock.ts';
 import type { Outcome } from './attempt-records.ts';
 import type { Hosts } from './hosts.ts';
 import type { Addressee } from './outbox.ts';
@@ -13,11 +13,7 @@ import { createRecorder, type Recorder } from './recorder.ts';
 import type { AttemptResult, Send } from './sender.ts';
 import type { ClaimedCallback } from './store.ts';
 
-export interface SendingDeps {
-  database: Database;
-  clock: Clock;
-  logger: Logger;
-  instanceId: string;
+export interface SendingDeps extends Pick<Shared, 'database' | 'clock' | 'logger' | 'instanceId'> {
   /** Delays before the retries; the first attempt is at once [D25]. */
   delaysS: readonly number[];
   send: Send;

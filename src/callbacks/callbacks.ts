@@ -1,7 +1,6 @@
 // The interface of the room: outbox.ts writes callbacks in the caller's transaction, the worker sends them, people list and resend them.
-import type { Database } from '../database/database.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
+
+import type { Shared } from '../database/shared-deps.ts';
 import { createAddressGuard } from './address-guard.ts';
 import { countCallbacks, type ListedAttempt, type ListedCallback, type ListFilter, listAttempts, listCallbacks } from './delivery-log.ts';
 import type { Addressee } from './outbox.ts';
@@ -10,10 +9,7 @@ import { createSender, type Send } from './sender.ts';
 import { createTestSender, type SendTest } from './test-callback.ts';
 import { CallbackWorker, type WorkerCounts, type WorkerLimits } from './worker.ts';
 
-export interface CallbacksDeps {
-  database: Database;
-  clock: Clock;
-  logger: Logger;
+export interface CallbacksDeps extends Pick<Shared, 'database' | 'clock' | 'logger'> {
   /** Different in every process. */
   instanceId: string;
   /** Seconds before each retry (TILLGATE_CALLBACK_DELAYS_S); the first attempt is immediate [D25]. */

@@ -171,11 +171,7 @@ export async function listCallbacksOf(
 }
 
 /** All attempts of these callbacks, oldest first. */
-export async function listAttemptsOf(
-  queries: Queries,
-  callbackIds: readonly string[],
-  limit: number,
-): Promise<(Omit<ListedAttempt, 'responseHead'> & { callbackId: string })[]> {
+export async function listAttemptsOf(queries: Queries, callbackIds: readonly string[], limit: number) {
   if (callbackIds.length === 0) return [];
   return await queries
     .selectFrom('callback_attempts')

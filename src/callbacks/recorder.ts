@@ -2,18 +2,15 @@
 // same id; after it, the whole batch is recorded. If the answer of the commit is lost, the batch is written again, and each guard detects
 // an attempt that is recorded already. A single attempt that the database rejects is retried without end: a delivered callback must not
 // stay pending.
-import type { Database } from '../database/database.ts';
+
 import { isCertainlyUndone } from '../database/errors.ts';
 import { createGroup } from '../database/group.ts';
-import type { Logger } from '../kernel/logger.ts';
+import type { Shared } from '../database/shared-deps.ts';
 import { type EndedAttempt, recordAttempts } from './attempt-records.ts';
 
 export type Recorder = ReturnType<typeof createRecorder>;
 
-interface Deps {
-  database: Database;
-  logger: Logger;
-  instanceId: string;
+interface Deps extends Pick<Shared, 'database' | 'logger' | 'instanceId'> {
   /** Back-off for the database; false: the gateway is stopping. */
   pause(failures: number): Promise<boolean>;
 }

@@ -1,20 +1,17 @@
 // Deletes delivered callbacks and their attempts after the retention time. Pending and dead ones are kept: they may still be delivered.
 // Several gateways may delete at once: each takes the rows that the others have not locked, in small transactions.
+
 import { sql } from 'kysely';
 import type { Database } from '../database/database.ts';
 import { skipLocked } from '../database/dialect.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
+import type { Shared } from '../database/shared-deps.ts';
 import { createRounds, type Rounds } from '../kernel/rounds.ts';
 
 const dayMs = 24 * 3_600_000;
 const clearEveryMs = 3_600_000;
 const batchSize = 500;
 
-export interface RetentionDeps {
-  database: Database;
-  clock: Clock;
-  logger: Logger;
+export interface RetentionDeps extends Pick<Shared, 'database' | 'clock' | 'logger'> {
   keepDays: number;
 }
 

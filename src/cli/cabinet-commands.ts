@@ -1,9 +1,9 @@
 // Runs the commands that call the cabinet: each is one call to a running gateway, so they also work with the embedded database.
 // main.ts dispatches by name and passes the address and the token. Exit codes: 0 done, 1 refused or unreachable, 2 wrong usage.
-import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { systemSentence } from '../kernel/system-errors.ts';
 import { definitions } from './cabinet-calls.ts';
 import type { Body, Call, Definition, Values } from './cabinet-definition.ts';
+import { helpLines, helpOption, type Options, parseOptions } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface CommandIo {
@@ -21,22 +21,24 @@ export interface CabinetCommand {
   name: string;
   usage: string;
   help: string;
-  /** All take a value, except json. */
-  options: readonly string[];
+  options: Options;
   /** `args` are the words after the name. Returns the exit code. */
   run(args: string[], io: CommandIo): Promise<number>;
 }
 
-const commonOptions = {
-  url: 'base URL of the gateway, for example https://pay.example.md/tillgate',
-  json: 'print the answer as JSON, and an error as one line of JSON',
-  help: 'show this text',
+const commonOptions: Options = {
+  url: ['string', 'base URL of the gateway, for example https://pay.example.md/tillgate'],
+  json: ['boolean', 'print the answer as JSON, and an error as one line of JSON'],
 };
-
-const followOption = { follow: 'keep running and show new entries, until Ctrl-C' };
+const followOption: Options = { follow: ['boolean', 'keep running and show new entries, until Ctrl-C'] };
 const lookAgainMs = 1_000;
 
 const bare = (option: string) => option.replace('!', '');
+
+function optionsOf({ options = {}, follow }: Definition): Options {
+  const own = Object.entries(options).map(([option, meaning]) => [bare(option), ['string', meaning]]);
+  return { ...Object.fromEntries(own), ...(follow && followOption), ...commonOptions };
+}
 
 function usageOf({ name, subject, subjectIsOptional, options = {}, follow }: Definition): string {
   const word = subject === undefined ? [] : [subjectIsOptional ? `[${subject}]` : subject];
@@ -45,28 +47,15 @@ function usageOf({ name, subject, subjectIsOptional, options = {}, follow }: Def
 }
 
 function helpOf(definition: Definition): string {
-  const all = Object.entries({ ...definition.options, ...(definition.follow && followOption), ...commonOptions });
-  const width = Math.max(...all.map(([option]) => bare(option).length));
-  const lines = all.map(([option, meaning]) => `  --${bare(option).padEnd(width)}  ${meaning}`);
+  const lines = helpLines({ ...optionsOf(definition), ...helpOption });
   return [`Usage: ${usageOf(definition)}`, '', definition.help, '', ...lines, '', 'TILLGATE_ADMIN_TOKEN must be the admin token.'].join(
     '\n',
   );
 }
 
-function readArguments(
-  definition: Definition,
-  args: string[],
-): { values: Values; flags: { json: boolean; help: boolean; follow: boolean }; subject: string } {
-  const config: ParseArgsOptionsConfig = { url: { type: 'string' }, json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } };
-  for (const option of Object.keys(definition.options ?? {})) config[bare(option)] = { type: 'string' };
-  if (definition.follow) config['follow'] = { type: 'boolean' };
-  let parsed: { values: Record<string, unknown>; positionals: string[] };
-  try {
-    parsed = parseArgs({ args, options: config, allowPositionals: true });
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
-  const { json, help, follow, ...values } = parsed.values;
+function readArguments(definition: Definition, args: string[]) {
+  const parsed = parseOptions(args, optionsOf(definition), { allowPositionals: true });
+  const { json, help, follow, ...values } = parsed.values as Record<string, unknown>;
   const flags = { json: json === true, help: help === true, follow: follow === true };
   const [subject = '', ...more] = parsed.positionals;
   if (flags.help) return { values: {}, flags, subject };
@@ -177,6 +166,6 @@ export const cabinetCommands: readonly CabinetCommand[] = definitions.map((defin
   name: definition.name,
   usage: usageOf(definition),
   help: definition.help,
-  options: [...Object.keys(definition.options ?? {}).map(bare), ...(definition.follow ? ['follow'] : []), 'url', 'json'],
+  options: optionsOf(definition),
   run: (args, io) => runDefinition(definition, args, io),
 }));

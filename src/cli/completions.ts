@@ -1,12 +1,13 @@
 // `tillgate completions bash|zsh|fish`: the completion script of a shell, generated from the table of commands, so that new commands are
 // included. The scripts are complete: pressing Tab starts no process and calls no gateway.
 
+import { helpOption, type Options } from './options.ts';
+
 export interface Completable {
   /** As typed: 'serve', 'key create'. */
   name: string;
   help: string;
-  /** Options with a value are 'string'. */
-  options: Readonly<Record<string, 'string' | 'boolean'>>;
+  options: Options;
   /** Possible arguments after the name. */
   words?: readonly string[];
 }
@@ -45,7 +46,7 @@ const optionsOf = ({ options }: Completable) => [...Object.keys(options), 'help'
 const wordsOf = (command: Completable) => [...(command.words ?? []), ...optionsOf(command)];
 /** Options without a value: after any other option a value follows, which is not completed. */
 function flagsOf(commands: readonly Completable[]): string[] {
-  const plain = commands.flatMap(({ options }) => Object.entries(options).filter(([, type]) => type === 'boolean'));
+  const plain = commands.flatMap(({ options }) => Object.entries(options).filter(([, [type]]) => type === 'boolean'));
   return [...new Set([...plain.map(([option]) => `--${option}`), '--help'])];
 }
 
@@ -123,7 +124,7 @@ function fishScript(commands: readonly Completable[]): string {
   const line = (condition: string, rest: string) => `complete -c tillgate -f -n ${fishQuoted(condition)} ${rest}`;
   const ofCommand = (command: Completable) => [
     ...(command.words ?? []).map((word) => line(`__tillgate_in ${command.name}`, `-a ${word}`)),
-    ...[...Object.entries(command.options), ['help', 'boolean'] as const].map(([option, type]) =>
+    ...Object.entries<Options[string]>({ ...command.options, ...helpOption }).map(([option, [type]]) =>
       line(`__tillgate_in ${command.name}`, `-l ${option}${type === 'string' ? ' -r' : ''}`),
     ),
   ];

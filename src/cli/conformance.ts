@@ -6,7 +6,7 @@ import { createDesk } from '../conformance/desk.ts';
 import { type Person, realPace } from '../conformance/exam.ts';
 import { announcement, countVerdicts, htmlReport, progressLine, textReport } from '../conformance/report.ts';
 import { checks, runConformance } from '../conformance/run.ts';
-import type { World } from '../gateway.ts';
+import type { ProcessWorld } from '../gateway.ts';
 import { parseAmount } from '../kernel/money.ts';
 import { isLoopback } from '../kernel/network-of.ts';
 import { type DeviceKind, deviceKinds } from '../link/protocol.ts';
@@ -17,7 +17,7 @@ import { UsageError } from './usage-error.ts';
 interface Io {
   out(text: string): void;
   err(text: string): void;
-  world: World;
+  world: ProcessWorld;
   /** Standard input is a terminal: a person can act. */
   isInteractive: boolean;
 }

@@ -28,7 +28,7 @@ export async function ensureDemoDevices(
   const registered = await devices.list(merchantId);
   const ready: DemoDevice[] = [];
   for (const want of wanted) {
-    const known = registered.find((one) => one.kind === want.kind && one.name === want.name && one.bank === want.bank);
+    const known = registered.find((one) => one.kind === want.kind && one.name === want.name && one.bank === (want.bank ?? null));
     const id = known?.id ?? (await devices.register(actor, { merchantId, ...want })).id;
     const old = remembered.find((one) => one.id === id)?.secret;
     const isStillRight = old !== undefined && (await devices.checkSecret(id, old)) !== undefined;

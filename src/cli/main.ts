@@ -4,7 +4,7 @@
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { ConfigError, readAdminToken, readConfig } from '../config.ts';
-import type { World } from '../gateway.ts';
+import type { ProcessWorld } from '../gateway.ts';
 import { sleep } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
@@ -154,11 +154,7 @@ const commands: Record<string, Command> = {
 
 /** All commands and options. */
 function completable(): Completable[] {
-  const typesOf = (options: Options) => Object.fromEntries(Object.entries(options).map(([name, [type]]) => [name, type]));
-  const own = Object.entries(commands).map(([name, { help, options, words = [] }]) => ({ name, help, options: typesOf(options), words }));
-  const typeOf = (option: string) => [option, option === 'json' || option === 'follow' ? 'boolean' : 'string'] as const;
-  const calls = cabinetCommands.map(({ name, help, options }) => ({ name, help, options: Object.fromEntries(options.map(typeOf)) }));
-  return [...own, ...calls];
+  return [...Object.entries(commands).map(([name, own]) => ({ ...own, name })), ...cabinetCommands];
 }
 
 async function main(args: string[]): Promise<number> {
@@ -277,7 +273,7 @@ function configFor(mode: Mode) {
   return config;
 }
 
-function world(logLevel: Parameters<typeof createLogger>[0]): World {
+function world(logLevel: Parameters<typeof createLogger>[0]): ProcessWorld {
   return { clock: systemClock, random: systemRandom, logger: createLogger(logLevel), endProcess: (exitCode) => process.exit(exitCode) };
 }
 

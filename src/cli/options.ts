@@ -20,6 +20,8 @@ export function parseOptions<Own extends Options>(
   }
 }
 
+export const helpOption: Options = { help: ['boolean', 'show this text'] };
+
 /** A meaning of several lines is indented. */
 export function helpLines(own: Options): string[] {
   const width = Math.max(...Object.keys(own).map((name) => name.length));

@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSigningSecrets } from '../callbacks/signing-secrets.ts';
-import { startGateway, type World } from '../gateway.ts';
+import { type ProcessWorld, startGateway } from '../gateway.ts';
 import { createEther, startPlayground } from '../playground/playground.ts';
 import type { ShopDevice } from '../playground/shop.ts';
 import type { Config } from '../settings.ts';
@@ -19,7 +19,7 @@ import { readSandboxFile, type SandboxFile, writeSandboxFile } from './sandbox-f
 /** Pause between the actions of people in the playground's stories. */
 const defaultMomentMs = 700;
 
-export async function startSandbox(config: Config, world: World, momentMs = defaultMomentMs) {
+export async function startSandbox(config: Config, world: ProcessWorld, momentMs = defaultMomentMs) {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const path = join(config.dataDir, 'sandbox.json');
   const earlierPath = join(config.dataDir, 'sandbox.earlier.json');
@@ -49,23 +49,18 @@ export async function startSandbox(config: Config, world: World, momentMs = defa
     const mqttUrl = mqttPlainUrl ?? others.mqttUrl;
     const ether = createEther(world.clock);
     const started: ShopDevice[] = [];
-    for (const device of devices) {
-      const virtual = await startVirtualDevice({
+    for (const { id: deviceId, kind, name, bank, secret } of devices) {
+      const login = { deviceId, kind, name, bank, secret, mqttUrl, queueUrl };
+      const device = await startVirtualDevice({
         ...world,
-        kind: device.kind,
-        deviceId: device.id,
-        secret: device.secret,
-        name: device.name,
-        ...(device.bank === undefined ? {} : { bank: device.bank }),
-        mqttUrl,
-        queueUrl,
-        stateDir: join(config.dataDir, 'devices', device.id),
+        ...login,
+        stateDir: join(config.dataDir, 'devices', deviceId),
         vat: config.vat,
         limitShiftTo24h: config.limitShiftTo24h,
-        watch: ether.wire.watch(device.id),
+        watch: ether.wire.watch(deviceId),
       });
-      stops.push(() => virtual.stop());
-      started.push({ device: virtual, secret: device.secret, bank: device.bank });
+      stops.push(device.stop);
+      started.push({ device, secret, bank });
     }
     const playground = await startPlayground({
       ...world,

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readConfig } from '../config.ts';
-import type { World } from '../gateway.ts';
+import type { ProcessWorld } from '../gateway.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
 import type { DeviceKind } from '../link/protocol.ts';
 import { type FaultStep, noFaults, parseFaultScript, playFaultScript } from '../virtual/mishaps/faults.ts';
@@ -20,7 +20,7 @@ import { UsageError } from './usage-error.ts';
 interface Io {
   out(text: string): void;
   err(text: string): void;
-  world: World;
+  world: ProcessWorld;
   /** Resolves when the user stops the command. */
   untilStopped(stop: () => Promise<void>): Promise<number>;
 }

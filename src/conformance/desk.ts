@@ -6,11 +6,10 @@ import { registerPairingRoute } from '../devices/routes.ts';
 import { createTokenCheck } from '../http/authentication.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { createHttpServer } from '../http/server.ts';
-import { type Clock, sleep } from '../kernel/clock.ts';
+import { sleep } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { createGuessLimit } from '../kernel/guess-limit.ts';
-import type { Logger } from '../kernel/logger.ts';
-import type { Random } from '../kernel/random.ts';
+import type { World } from '../kernel/world.ts';
 import { EmbeddedBroker } from '../link/channels/mqtt/embedded-broker.ts';
 import { MqttChannel } from '../link/channels/mqtt/mqtt.ts';
 import { BuiltInQueue } from '../link/channels/queue/built-in-queue.ts';
@@ -18,10 +17,7 @@ import { RabbitmqChannel } from '../link/channels/queue/rabbitmq.ts';
 import type { DeviceKind } from '../link/protocol.ts';
 import { Bench } from './bench.ts';
 
-export interface DeskOptions {
-  clock: Clock;
-  random: Random;
-  logger: Logger;
+export interface DeskOptions extends World {
   /** An address to which the device can connect. */
   host: string;
   port: number;

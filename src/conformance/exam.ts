@@ -1,9 +1,11 @@
 // The environment of a check: the bench, a person in front of the device, the amount to charge, and the record of observations.
 // Every sent command is recorded here, so that none keeps running into the next check and all money can be refunded.
+
 import type { Clock } from '../kernel/clock.ts';
 import { sleep } from '../kernel/clock.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import type { Random } from '../kernel/random.ts';
+import type { World } from '../kernel/world.ts';
 import type { ChannelName } from '../link/channel.ts';
 import { readRecallReport } from '../link/messages.ts';
 import { type DeviceKind, type JsonObject, protocolVersion } from '../link/protocol.ts';
@@ -66,9 +68,7 @@ export interface Order {
   args: JsonObject;
 }
 
-export interface ExamDeps {
-  clock: Clock;
-  random: Random;
+export interface ExamDeps extends Pick<World, 'clock' | 'random'> {
   bench: Bench;
   kind: DeviceKind;
   gatewayId: string;

@@ -4,11 +4,10 @@
 
 import { deviceAccessTopic } from '../access/merchant-device.ts';
 import { newDeviceSecret } from '../access/secrets.ts';
-import type { Database } from '../database/database.ts';
+import type { Shared } from '../database/shared-deps.ts';
 import type { DeviceCaller } from '../kernel/callers.ts';
-import type { Cancel, Clock } from '../kernel/clock.ts';
+import type { Cancel } from '../kernel/clock.ts';
 import { createGuessLimit } from '../kernel/guess-limit.ts';
-import type { Random } from '../kernel/random.ts';
 import type { DeviceLogins } from '../link/brokers/mosquitto-logins.ts';
 import { createCredentials } from './credentials.ts';
 import {
@@ -20,16 +19,7 @@ import {
   type PairedDevice,
   type PairingCode,
 } from './pairing.ts';
-import {
-  type Bank,
-  insertDevice,
-  type ListedDevice,
-  listDevices,
-  type NewDeviceRequest,
-  renameDevice,
-  replaceSecret,
-  setDisabled,
-} from './registry.ts';
+import { type Bank, insertDevice, listDevices, type NewDeviceRequest, renameDevice, replaceSecret, setDisabled } from './registry.ts';
 import { createSecretChanges } from './secret-changes.ts';
 
 // A code has 40 bits and is valid for minutes: at this rate of wrong codes, guessing one takes thousands of years. Right codes are not
@@ -42,10 +32,7 @@ const wrongCodes = {
 };
 const defaultPairingLifetimeMs = 15 * 60_000;
 
-export interface DevicesDeps {
-  database: Database;
-  clock: Clock;
-  random: Random;
+export interface DevicesDeps extends Pick<Shared, 'database' | 'clock' | 'random'> {
   banks: readonly Bank[];
   /** Called at each pairing: ports may be known only after the start. */
   addresses: () => ChannelAddresses;
@@ -59,7 +46,7 @@ export type Pairing = PairedDevice & ReturnType<typeof connectionGuide>;
 export interface Devices {
   readonly banks: readonly Bank[];
   register(actor: string, request: NewDeviceRequest): Promise<{ id: string } & PairingCode>;
-  list(merchantId?: string): Promise<ListedDevice[]>;
+  list(merchantId?: string): ReturnType<typeof listDevices>;
   rename(actor: string, deviceId: string, name: string): Promise<void>;
   disable(actor: string, deviceId: string): Promise<void>;
   enable(actor: string, deviceId: string): Promise<void>;

@@ -4,15 +4,15 @@
 // gateways. Invariants: one statement at a time, so that presence uses at most one database connection and payments never wait for it; a
 // device is written at most once a minute, or after five seconds if its journal changed. While the database is down, there is one try per
 // round. If the writer dies, its lease expires within 15 s and another gateway continues; it does not rewrite rows that are recent.
+
 import { sql } from 'kysely';
 import { type BatchRow, batchRows, type RowsText, rowsText } from '../database/batch-rows.ts';
-import type { Database } from '../database/database.ts';
 import { forEachEngine } from '../database/dialect.ts';
 import { isDatabaseDown } from '../database/errors.ts';
 import { keptStatement } from '../database/kept-statement.ts';
+import type { Shared } from '../database/shared-deps.ts';
 import { maskReport } from '../kernel/card-mask.ts';
-import { type Cancel, type Clock, every } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
+import { type Cancel, every } from '../kernel/clock.ts';
 import { restrainLogger } from '../kernel/restrained-logger.ts';
 import type { Link } from '../link/link.ts';
 import type { DeviceSnapshot, SeenDevice } from '../link/sightings.ts';
@@ -73,12 +73,8 @@ function halves(rows: readonly Row[]): Row[][] {
   return [rows.slice(0, middle), rows.slice(middle)];
 }
 
-interface Deps {
-  database: Database;
-  clock: Clock;
-  logger: Logger;
+interface Deps extends Pick<Shared, 'database' | 'clock' | 'logger' | 'instanceId'> {
   link: Pick<Link, 'onSeen' | 'presence' | 'connected'>;
-  instanceId: string;
 }
 
 export function createPresenceKeeper(deps: Deps) {

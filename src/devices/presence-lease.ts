@@ -2,19 +2,18 @@
 // one for a moment, and the statement itself keeps the newer state.
 // A gateway that has lost one of its channels does not receive the presence of every device: it lets the lease expire, and takes it only if
 // no other gateway has taken it for the length of one more lease.
+
 import type { Database } from '../database/database.ts';
+import type { Shared } from '../database/shared-deps.ts';
 import { endTurn, isTurnFree, keepTurn, takeTurn } from '../database/turn.ts';
-import type { Clock } from '../kernel/clock.ts';
 import type { Link } from '../link/link.ts';
 
 export const presenceRoundMs = 5_000;
 const leaseMs = 3 * presenceRoundMs;
 
-interface Deps {
+interface Deps extends Pick<Shared, 'clock' | 'instanceId'> {
   database: Pick<Database, 'queries'>;
-  clock: Clock;
   link: Pick<Link, 'connected'>;
-  instanceId: string;
 }
 
 export function createPresenceLease({ database: { queries }, clock, link, instanceId }: Deps) {

@@ -26,21 +26,6 @@ export interface NewDeviceRequest {
   pointOfSalesCode?: string | undefined;
 }
 
-export interface ListedDevice {
-  id: string;
-  merchantId: string;
-  kind: DeviceKind;
-  name: string;
-  bank: string | undefined;
-  pointOfSalesCode: string | undefined;
-  state: 'new' | 'paired' | 'disabled';
-  hasJournal: boolean;
-  createdAtMs: number;
-  lastSeenAtMs: number | undefined;
-  /** The expiry of an unused pairing code. */
-  pairingExpiresAtMs: number | undefined;
-}
-
 export const noSuchDevice = () => new GatewayError('Record_not_exist', 'There is no device by that id.');
 
 function checkBank(banks: readonly Bank[], kind: DeviceKind, bank: string | undefined): string | null {
@@ -160,31 +145,28 @@ export async function replaceSecret(queries: Queries, actor: string, deviceId: s
 }
 
 /** All devices, or one merchant's, without secrets; oldest first. */
-export async function listDevices(queries: Queries, merchantId?: string): Promise<ListedDevice[]> {
-  let query = queries
+export async function listDevices(queries: Queries, merchantId?: string) {
+  const rows = await queries
     .selectFrom('devices')
-    .select(['id', 'merchant_id', 'kind', 'name', 'bank', 'point_of_sales_code', 'secret_hash', 'journal_id', 'created_at', 'last_seen_at'])
-    .select(['disabled_at', 'pairing_expires_at', 'pairing_used_at'])
+    .select(['id', 'merchant_id as merchantId', 'kind', 'name', 'bank', 'point_of_sales_code as pointOfSalesCode', 'secret_hash'])
+    .select([
+      'journal_id',
+      'created_at as createdAtMs',
+      'last_seen_at as lastSeenAtMs',
+      'disabled_at',
+      'pairing_expires_at',
+      'pairing_used_at',
+    ])
     .select(nowMs.as('now'))
+    .$if(merchantId !== undefined, (query) => query.where('merchant_id', '=', merchantId ?? ''))
     .orderBy('created_at')
-    .orderBy('id');
-  if (merchantId !== undefined) query = query.where('merchant_id', '=', merchantId);
-  const rows = await query.execute();
-  return rows.map((row) => ({
-    id: row.id,
-    merchantId: row.merchant_id,
-    kind: row.kind,
-    name: row.name,
-    bank: row.bank ?? undefined,
-    pointOfSalesCode: row.point_of_sales_code ?? undefined,
-    state: row.disabled_at !== null ? 'disabled' : row.secret_hash === null ? 'new' : 'paired',
-    hasJournal: row.journal_id !== null,
-    createdAtMs: row.created_at,
-    lastSeenAtMs: row.last_seen_at ?? undefined,
-    pairingExpiresAtMs: isWaiting(row) ? (row.pairing_expires_at ?? undefined) : undefined,
+    .orderBy('id')
+    .execute();
+  return rows.map(({ secret_hash, journal_id, disabled_at, pairing_expires_at, pairing_used_at, now, ...device }) => ({
+    ...device,
+    state: disabled_at !== null ? 'disabled' : secret_hash === null ? 'new' : 'paired',
+    hasJournal: journal_id !== null,
+    // The expiry of an unused pairing code.
+    pairingExpiresAtMs: pairing_used_at === null && pairing_expires_at !== null && pairing_expires_at > now ? pairing_expires_at : null,
   }));
-}
-
-function isWaiting(row: { pairing_expires_at: number | null; pairing_used_at: number | null; now: number }): boolean {
-  return row.pairing_used_at === null && row.pairing_expires_at !== null && row.pairing_expires_at > row.now;
 }

@@ -1,9 +1,9 @@
 // Terminal status: the device's own answer, unchanged [D6]; for an offline device its last report, marked as such.
 // An unknown device, another merchant's or a disabled one is answered 30 without a report [D11].
+
 import { type MerchantDevice, requireMerchantDevice } from '../access/merchant-device.ts';
-import type { Database } from '../database/database.ts';
+import type { Shared } from '../database/shared-deps.ts';
 import { maskReport } from '../kernel/card-mask.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { deviceOffline, GatewayError } from '../kernel/error-codes.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import { parseUuid } from '../kernel/ids.ts';
@@ -13,9 +13,7 @@ import { keptReport } from './presence-keeper.ts';
 /** From the specification's Limits; includes the time to locate the device. */
 export const answerWithinMs = 20_000;
 
-export interface StatusDeps {
-  database: Database;
-  clock: Clock;
+export interface StatusDeps extends Pick<Shared, 'database' | 'clock'> {
   link: Pick<Link, 'locate' | 'ask' | 'presence'>;
 }
 

@@ -3,10 +3,9 @@
 // closed and the handler has ended. Health probes and scrapes need no slot, so that they work during an overload. A request whose
 // credential is being checked holds none.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
-import type { Logger } from '../kernel/logger.ts';
 import { networkOf } from '../kernel/network-of.ts';
+import type { World } from '../kernel/world.ts';
 import { type AnonymousSlot, createAnonymousSlots } from './anonymous-slots.ts';
 import { type Access, type AccessOptions, createAccessJudge, ownerOf } from './authentication.ts';
 import { createCredentialChecks, type Next } from './credential-checks.ts';
@@ -22,10 +21,8 @@ import { logRequest, routeOf } from './request-log.ts';
 import { createRequestSlots, type Owner, type Slot } from './request-slots.ts';
 import type { UnauthenticatedConnections } from './unauthenticated-connections.ts';
 
-export interface AdmissionDeps extends AccessOptions {
+export interface AdmissionDeps extends AccessOptions, Pick<World, 'clock' | 'logger'> {
   basePath: string;
-  clock: Clock;
-  logger: Logger;
   metrics: Metrics;
   limits: HttpLimits;
   unauthenticated: UnauthenticatedConnections;
@@ -33,9 +30,18 @@ export interface AdmissionDeps extends AccessOptions {
   whyNot(): GatewayError | undefined;
 }
 
-export type Admission = ReturnType<typeof createAdmission>;
+export interface Admission {
+  /** Adds its hooks. */
+  attach(app: FastifyInstance): void;
+  /** Throws unless a large body comes with a valid credential. */
+  judgeUnparsed(request: FastifyRequest, needed: Access, body: Buffer): Promise<void>;
+  /** The handler of this request has ended, with or without an error. */
+  workEnded(request: FastifyRequest): void;
+  /** Resolves when no request is in flight, or after the bound. */
+  drained(withinMs: number): Promise<void>;
+}
 
-export function createAdmission(deps: AdmissionDeps) {
+export function createAdmission(deps: AdmissionDeps): Admission {
   const { basePath, clock, logger, metrics, limits, unauthenticated, whyNot } = deps;
   const access = createAccessJudge(deps);
   const line = createCredentialChecks(limits.requestsInFlight);
@@ -125,18 +131,13 @@ export function createAdmission(deps: AdmissionDeps) {
   }
 
   return {
-    /** Adds its hooks. */
-    attach(app: FastifyInstance): void {
+    attach(app) {
       app.addHook('onRequest', onRequest);
       app.addHook('preValidation', preValidation);
       app.addHook('onSend', onSend);
     },
-    /** Throws unless a large body comes with a valid credential. */
-    judgeUnparsed: (request: FastifyRequest, needed: Access, body: Buffer) =>
-      line.judged(request, access.judgeUnparsed(request, needed, body)),
-    /** The handler of this request has ended, with or without an error. */
-    workEnded: (request: FastifyRequest) => flights.of(request)?.workEnded(),
-    /** Resolves when no request is in flight, or after the bound. */
+    judgeUnparsed: (request, needed, body) => line.judged(request, access.judgeUnparsed(request, needed, body)),
+    workEnded: (request) => flights.of(request)?.workEnded(),
     drained: inFlight.drained,
   };
 }

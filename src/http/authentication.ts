@@ -278,7 +278,6 @@ export function createAccessJudge(options: AccessOptions) {
       verdicts.set(request, await findGoodKey(request, body, (key) => judgeKey(request, key, access.modules)));
   }
 
-  /** The body is parsed. */
   async function judge(request: FastifyRequest, access: Access): Promise<void> {
     const early = verdicts.of(request);
     if (access.kind === 'open') return;

@@ -1,5 +1,6 @@
 // The HTTP server: everything around the handlers. A request passes, in this order: overload check, JSON body,
 // access [D8], schema, handler, envelope [D4 to D7], log line. It depends on no slice; slices register their routes on it.
+
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as TcpServer } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
@@ -13,9 +14,8 @@ import fastify, {
 import type { Static, TSchema } from 'typebox';
 import { type Clock, sleep } from '../kernel/clock.ts';
 import { errorCodes, GatewayError } from '../kernel/error-codes.ts';
-import type { Logger } from '../kernel/logger.ts';
 import { networkOf } from '../kernel/network-of.ts';
-import type { Random } from '../kernel/random.ts';
+import type { World } from '../kernel/world.ts';
 import { type Admission, createAdmission } from './admission.ts';
 import { answerFailure, answerInEnvelope } from './answering.ts';
 import { type AccessOptions, createUpgradeLogin, open, signedIn, takesSmallBodiesOnly } from './authentication.ts';
@@ -40,7 +40,7 @@ import { createUpgrades, type UpgradeHandler, type Upgrades, type UpgradesDeps }
 import { compileValidator } from './validation.ts';
 import { optionalViewerOf } from './viewer.ts';
 
-export interface HttpServerOptions extends AccessOptions {
+export interface HttpServerOptions extends AccessOptions, World {
   host: string;
   port: number;
   /** Begins with a slash and does not end with one, or is empty. */
@@ -49,9 +49,6 @@ export interface HttpServerOptions extends AccessOptions {
   hosts?: readonly string[] | undefined;
   /** PEM texts; with them the server speaks HTTPS only. */
   tls?: { cert: string; key: string } | undefined;
-  logger: Logger;
-  clock: Clock;
-  random: Random;
   metrics: Metrics;
   /** Calls back with each device that loses the right to connect, once `findDevice` rejects it. */
   onCutOff: UpgradesDeps['onCutOff'];

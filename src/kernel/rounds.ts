@@ -1,13 +1,12 @@
 // Periodic work: one round at a time, the next starts a period after the last has ended. A failed round is logged, and the next one tries
 // again, because the database may be down for a while. Stopping waits for the running round.
-import { type Cancel, type Clock, every } from './clock.ts';
-import type { Logger } from './logger.ts';
+
+import { type Cancel, every } from './clock.ts';
+import type { World } from './world.ts';
 
 export type Rounds = ReturnType<typeof createRounds>;
 
-export interface RoundsOptions {
-  clock: Clock;
-  logger: Logger;
+export interface RoundsOptions extends Pick<World, 'clock' | 'logger'> {
   periodMs: number;
   work(): Promise<unknown>;
   /** The log message of a failed round. */

@@ -1,13 +1,12 @@
 // The playground of the sandbox: its devices, a till that is a small real ERP, the messages between them, four books and six stories.
 // Its state is in memory and ends with the process, except for the real books. It exists only in a sandbox.
+
 import type { PlaygroundPort } from '../cabinet/playground/port.ts';
 import { storyNames } from '../cabinet/playground/view-schema.ts';
 import { readSigningSecrets } from '../callbacks/signing-secrets.ts';
-import type { Database } from '../database/database.ts';
+import type { Shared } from '../database/shared-deps.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
 import { baniToLei } from '../kernel/money.ts';
-import type { Random } from '../kernel/random.ts';
 import { readBooks } from './books.ts';
 import { createChanges } from './changes.ts';
 import { createApiCalls } from './erp/api-calls.ts';
@@ -23,11 +22,7 @@ export interface Playground extends PlaygroundPort {
   stop(): Promise<void>;
 }
 
-export interface PlaygroundDeps {
-  database: Database;
-  clock: Clock;
-  random: Random;
-  logger: Logger;
+export interface PlaygroundDeps extends Pick<Shared, 'database' | 'clock' | 'random' | 'logger'> {
   merchantId: string;
   apiKey: string;
   baseUrl: string;

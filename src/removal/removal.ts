@@ -5,12 +5,11 @@
 //
 // One instance at a time has the turn. If it dies, its removals so far are committed, the turn expires within a minute, and any instance
 // starts again from the oldest record.
-import type { Database } from '../database/database.ts';
+
 import { nowMs } from '../database/dialect.ts';
 import { isDatabaseDown } from '../database/errors.ts';
+import type { Shared } from '../database/shared-deps.ts';
 import { keepTurn, takeTurn } from '../database/turn.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
 import { createRounds } from '../kernel/rounds.ts';
 import { removableAuditEntries } from './audit.ts';
 import { removableCommands } from './commands.ts';
@@ -30,11 +29,7 @@ export interface Removal {
   stop(): Promise<void>;
 }
 
-interface Deps {
-  database: Database;
-  clock: Clock;
-  logger: Logger;
-  instanceId: string;
+interface Deps extends Pick<Shared, 'database' | 'clock' | 'logger' | 'instanceId'> {
   keeping: Keeping;
 }
 

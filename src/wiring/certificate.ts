@@ -1,14 +1,15 @@
 // The gateway's certificate and key, for HTTPS and MQTT over TLS. The files are read again every few seconds, so a renewal needs only new
 // files. Invariant: the pair in use always matches. A new pair applies to new connections and ends none; an invalid or partially written pair
 // changes nothing and is logged once. A certificate that expires soon is logged at the start and once a day.
+
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { type Cancel, type Clock, every } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
+import { type Cancel, every } from '../kernel/clock.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
 import { systemSentence } from '../kernel/system-errors.ts';
+import type { World } from '../kernel/world.ts';
 
 // Compared by content and not by date: after a symbolic link changes its target, date and size may be the same.
 const lookEveryMs = 5_000;
@@ -22,11 +23,9 @@ export interface KeyPair {
 
 export type Certificate = ReturnType<typeof openCertificate>;
 
-export interface CertificateOptions {
+export interface CertificateOptions extends Pick<World, 'clock' | 'logger'> {
   certFile: string;
   keyFile: string;
-  clock: Clock;
-  logger: Logger;
 }
 
 interface Loaded {

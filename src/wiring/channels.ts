@@ -1,8 +1,6 @@
 // The two channels according to the settings: an external broker if configured, otherwise the embedded one.
 
-import type { Clock } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
-import type { Random } from '../kernel/random.ts';
+import type { Shared } from '../database/shared-deps.ts';
 import { EmbeddedBroker } from '../link/channels/mqtt/embedded-broker.ts';
 import { MqttChannel } from '../link/channels/mqtt/mqtt.ts';
 import { BuiltInQueue } from '../link/channels/queue/built-in-queue.ts';
@@ -11,11 +9,7 @@ import { isMqttPlainOpen } from '../setting-dangers.ts';
 import type { Config } from '../settings.ts';
 import type { Certificate } from './certificate.ts';
 
-interface Deps {
-  clock: Clock;
-  random: Random;
-  logger: Logger;
-  instanceId: string;
+interface Deps extends Pick<Shared, 'clock' | 'random' | 'logger' | 'instanceId'> {
   certificate: Certificate | undefined;
   checkDevice(deviceId: string, secret: string): Promise<boolean>;
 }

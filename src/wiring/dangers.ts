@@ -1,17 +1,13 @@
 // Reasons to refuse the start of `serve` that the settings alone do not show: a database that may lose committed data, and another instance on
 // the same database if one of the two could not reach the devices of the other.
-import type { Database } from '../database/database.ts';
+
 import { checkDurability } from '../database/durability.ts';
 import { type LivingInstance, livingInstances } from '../database/instances.ts';
-import { type Clock, sleep } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
+import type { Shared } from '../database/shared-deps.ts';
+import { sleep } from '../kernel/clock.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
 
-interface Deps {
-  database: Database;
-  clock: Clock;
-  logger: Logger;
-  instanceId: string;
+interface Deps extends Pick<Shared, 'database' | 'clock' | 'logger' | 'instanceId'> {
   /** Names of the channels inside this process. */
   embedded: readonly string[];
 }

@@ -1,19 +1,18 @@
 // The gauges and counters of a running gateway, read at each scrape of /metrics. docs/operating.md lists them; a test compares.
 // One database query runs at a time, with a time-out of 3 s. If the database hangs, a scrape takes that long, and the metrics from the database
 // are left out, with tillgate_database_up 0. Metrics of this process are always present.
+
 import { countWaiting, type WaitingFigures } from '../cabinet/views/figures/waiting-figures.ts';
 import type { CallbackStats, Callbacks } from '../callbacks/callbacks.ts';
-import type { Database } from '../database/database.ts';
 import { databaseDown } from '../database/errors.ts';
+import type { Shared } from '../database/shared-deps.ts';
 import type { Labels, Metrics, Reading } from '../http/metrics.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Link } from '../link/link.ts';
 import type { Certificate } from './certificate.ts';
 
-interface Parts {
-  clock: Clock;
-  database: Database;
+interface Parts extends Pick<Shared, 'clock' | 'database'> {
   callbacks: Pick<Callbacks, 'stats' | 'counts'>;
   link: Pick<Link, 'stats'>;
   ledger: Pick<Ledger, 'stats'>;

@@ -8,14 +8,11 @@ import { createHourKeeper } from '../cabinet/overview/hour-keeper.ts';
 import { createSearchKeeper } from '../cabinet/sales/search-keeper.ts';
 import { createCallbacks } from '../callbacks/callbacks.ts';
 import { createCards } from '../cards/cards.ts';
-import type { Database } from '../database/database.ts';
+import type { Shared } from '../database/shared-deps.ts';
 import { createDevices } from '../devices/devices.ts';
 import { createPresenceKeeper } from '../devices/presence-keeper.ts';
 import { createFiscal } from '../fiscal/fiscal.ts';
 import { createInvoices } from '../invoices/invoices.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/logger.ts';
-import type { Random } from '../kernel/random.ts';
 import { createLedger } from '../ledger/ledger.ts';
 import { createMosquittoLogins } from '../link/brokers/mosquitto-logins.ts';
 import { createRabbitmqConnections } from '../link/brokers/rabbitmq-connections.ts';
@@ -23,21 +20,10 @@ import { createLink } from '../link/link.ts';
 import { createRemoval } from '../removal/removal.ts';
 import type { Config } from '../settings.ts';
 import type { Addresses } from './addresses.ts';
-import { createBrokerAdmins } from './broker-admins.ts';
+import { checkBrokerAdmins } from './broker-admins.ts';
 import type { Certificate } from './certificate.ts';
 import { createChannels } from './channels.ts';
 import type { Traces } from './traces/traces.ts';
-
-/** Shared dependencies of the rooms. */
-export interface Shared {
-  database: Database;
-  clock: Clock;
-  random: Random;
-  logger: Logger;
-  instanceId: string;
-  /** The current trace, if traces are configured. */
-  traceparent?: (() => string | undefined) | undefined;
-}
 
 export interface RoomsDeps {
   config: Config;
@@ -68,7 +54,6 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
   const { mosquittoAdminUrl, rabbitmqApiUrl } = config;
   const logins = mosquittoAdminUrl === undefined ? undefined : createMosquittoLogins({ ...shared, url: mosquittoAdminUrl });
   const rabbitmqConnections = rabbitmqApiUrl === undefined ? undefined : createRabbitmqConnections({ ...shared, apiUrl: rabbitmqApiUrl });
-  const brokerAdmins = createBrokerAdmins(shared.logger, { logins, rabbitmqConnections });
   const devices = createDevices({ ...shared, banks: config.banks, addresses, logins });
 
   const checkDevice = async (deviceId: string, secret: string) => (await devices.checkSecret(deviceId, secret)) !== undefined;
@@ -116,7 +101,7 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
     people,
     devices,
     rabbitmqConnections,
-    brokerAdmins,
+    checkBrokerAdmins: () => checkBrokerAdmins(shared.logger, { logins, rabbitmqConnections }),
     channels,
     link,
     callbacks,

@@ -3,6 +3,7 @@ import type { PlaygroundPort } from '../cabinet/playground/port.ts';
 import { registerCabinetRoutes } from '../cabinet/routes.ts';
 import type { DeveloperFacts } from '../cabinet/setup/developer-routes.ts';
 import { registerCardRoutes } from '../cards/routes.ts';
+import type { Shared } from '../database/shared-deps.ts';
 import { registerBrokerRoutes } from '../devices/broker-routes.ts';
 import { registerDeviceRoutes } from '../devices/routes.ts';
 import { registerFiscalRoutes } from '../fiscal/routes.ts';
@@ -18,7 +19,7 @@ import type { Config } from '../settings.ts';
 import { magicAmounts } from '../virtual/mishaps/magic-amounts.ts';
 import type { Certificate } from './certificate.ts';
 import { type FaultPort, watchFaultHeader } from './fault-header.ts';
-import type { Rooms, Shared } from './rooms.ts';
+import type { Rooms } from './rooms.ts';
 import type { Traces } from './traces/traces.ts';
 import { version } from './version.ts';
 

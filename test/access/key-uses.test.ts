@@ -23,7 +23,8 @@ describe.each(engines)('the last use of keys on %s', (engine) => {
   });
   afterEach(() => database.close());
 
-  const lastUse = async (id: string) => (await listKeys(database.queries, merchantId)).find((key) => key.id === id)?.lastUsedAtMs;
+  const lastUse = async (id: string) =>
+    (await listKeys(database.queries, merchantId)).find((key) => key.id === id)?.lastUsedAtMs ?? undefined;
   it('is written a second after the first one, together, with the time of the use', async () => {
     const one = await seedKey(database.queries, merchantId);
     const two = await seedKey(database.queries, merchantId);

@@ -68,7 +68,7 @@ describe('a key', () => {
     expect(await access.listKeys(merchantId)).toEqual([
       {
         ...{ id, merchantId, name: 'ERP', modules: ['POS'], state: 'active', createdAtMs: clock.now() },
-        ...{ expiresAtMs: undefined, revokedAtMs: undefined, replacedBy: undefined },
+        ...{ expiresAtMs: null, revokedAtMs: null, replacedBy: null, lastUsedAtMs: null },
       },
     ]);
     const revokedAtMs = clock.now();

@@ -87,7 +87,7 @@ describe.each(engines)('devices on %s', (engine) => {
     expect(await devices.checkSecret(id, `${paired.secret}x`)).toBeUndefined();
     expect(await devices.checkSecret(id, '')).toBeUndefined();
     expect(await devices.checkSecret(nobody, paired.secret)).toBeUndefined();
-    expect(await devices.list()).toMatchObject([{ state: 'paired', pairingExpiresAtMs: undefined }]);
+    expect(await devices.list()).toMatchObject([{ state: 'paired', pairingExpiresAtMs: null }]);
   });
 
   it('lets an interrupted pairing be repeated until the device has connected, and only the last secret counts', async () => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system.ts';
 import { createRabbitmqConnections } from '../../src/link/brokers/rabbitmq-connections.ts';
-import { createBrokerAdmins } from '../../src/wiring/broker-admins.ts';
+import { checkBrokerAdmins } from '../../src/wiring/broker-admins.ts';
 import { freePort } from '../support/free-port.ts';
 import { quietLogger, recordingLogger } from '../support/quiet-logger.ts';
 
@@ -16,9 +16,9 @@ const fails = (reason: unknown) => ({
   },
 });
 
-async function linesOf(parts: Parameters<typeof createBrokerAdmins>[1]): Promise<Record<string, unknown>[]> {
+async function linesOf(parts: Parameters<typeof checkBrokerAdmins>[1]): Promise<Record<string, unknown>[]> {
   const logger = recordingLogger();
-  await createBrokerAdmins(logger, parts).check();
+  await checkBrokerAdmins(logger, parts);
   return logger.lines.map(({ fields, ...line }) => ({ ...line, ...fields }));
 }
 

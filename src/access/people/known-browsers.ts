@@ -1,15 +1,14 @@
 // Recognises by a signed cookie a browser in which a user has signed in before: failed logins of others do not lock that user out [D167].
 // The cookie contains the user and the day; it grants no access. The signing key is stored in the database, so that the cookie is valid on
 // every gateway and after a restart.
+
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Database } from '../../database/database.ts';
 import { keepFact } from '../../database/facts.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Random } from '../../kernel/random.ts';
+import type { Shared } from '../../database/shared-deps.ts';
 
 export const knownBrowserMs = 180 * 24 * 3_600_000;
 
-export function createKnownBrowsers({ database, clock, random }: { database: Database; clock: Clock; random: Random }) {
+export function createKnownBrowsers({ database, clock, random }: Pick<Shared, 'database' | 'clock' | 'random'>) {
   let key: string | undefined;
 
   async function macOf(text: string): Promise<Buffer> {

@@ -52,17 +52,7 @@ export async function insertLink(queries: Queries, random: Random, request: Link
   return row && { token, expiresAtMs: row.expiresAtMs };
 }
 
-export interface ReadLink {
-  /** The user, or the first operator. */
-  subject: string;
-  purpose: 'invitation' | 'reset';
-  /** A code is needed beside the new password. */
-  needsCode: boolean;
-  /** Absent in the link of the first operator, who enters it when using the link. */
-  email: string | undefined;
-  name: string | undefined;
-  expiresAtMs: number;
-}
+export type ReadLink = Awaited<ReturnType<typeof readLink>>;
 
 const noSuchLink = () =>
   new GatewayError(
@@ -70,7 +60,8 @@ const noSuchLink = () =>
     'The link is wrong, has expired or was used. If you have set a password with it, sign in; otherwise ask for a new one.',
   );
 
-export async function readLink(queries: Queries, token: string): Promise<ReadLink> {
+/** Without e-mail and name: the link of the first operator, who enters them when using it. */
+export async function readLink(queries: Queries, token: string) {
   const row = await queries
     .selectFrom('user_links as l')
     .leftJoin('users as u', 'u.id', 'l.user_id')
@@ -80,8 +71,10 @@ export async function readLink(queries: Queries, token: string): Promise<ReadLin
     .executeTakeFirst();
   if (!row) throw noSuchLink();
   return {
+    // The user, or the first operator.
     subject: row.subject,
     purpose: row.purpose,
+    // A code is needed beside the new password.
     needsCode: row.totp_secret !== null,
     email: row.email ?? undefined,
     name: row.name ?? undefined,

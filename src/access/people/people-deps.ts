@@ -1,15 +1,9 @@
 // What the parts of this folder are built from.
-import type { Database } from '../../database/database.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Logger } from '../../kernel/logger.ts';
-import type { Random } from '../../kernel/random.ts';
+
+import type { Shared } from '../../database/shared-deps.ts';
 import type { WrongTry } from './tries.ts';
 
-export interface PeopleDeps {
-  database: Database;
-  clock: Clock;
-  random: Random;
-  logger: Logger;
+export interface PeopleDeps extends Pick<Shared, 'database' | 'clock' | 'random' | 'logger'> {
   /** Only a sandbox accepts the sandbox's user. */
   isSandbox: boolean;
   /** Users of one merchant. */

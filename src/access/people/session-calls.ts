@@ -9,16 +9,7 @@ import { writeAudit } from '../audit.ts';
 import type { Person } from './own-account.ts';
 import type { PeopleDeps } from './people-deps.ts';
 import type { SessionKeeper } from './session-keeper.ts';
-import {
-  confirmationMs,
-  endAllSessions,
-  endSession,
-  insertSession,
-  type ListedSession,
-  listSessions,
-  type NewSession,
-  type Origin,
-} from './sessions.ts';
+import { confirmationMs, endAllSessions, endSession, insertSession, listSessions, type NewSession, type Origin } from './sessions.ts';
 import { confirmSession, type Proof, type SignedIn, type SignInRequest, signIn } from './sign-in.ts';
 import type { Tries } from './tries.ts';
 import { findUser, insertRow, readEmail } from './users.ts';
@@ -74,7 +65,7 @@ export function createSessionCalls(deps: Deps) {
       keeper.changed();
       return count;
     },
-    listSessions: (userId: string): Promise<ListedSession[]> => listSessions(database.queries, userId, deps.sessionIdleMs),
+    listSessions: (userId: string) => listSessions(database.queries, userId, deps.sessionIdleMs),
   };
 }
 

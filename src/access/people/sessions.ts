@@ -85,15 +85,6 @@ export async function endSessionsOf(queries: Queries, userId: string): Promise<v
   await queries.deleteFrom('sessions').where('user_id', '=', userId).execute();
 }
 
-export interface ListedSession {
-  id: string;
-  userId: string;
-  createdAtMs: number;
-  expiresAtMs: number;
-  address: string;
-  agent: string;
-}
-
 /** Records the use of a session; writes at most once a minute. */
 export async function touchSession(queries: Queries, sessionId: string): Promise<void> {
   await queries
@@ -113,7 +104,7 @@ export async function endAllSessions(queries: Queries): Promise<number> {
 const lastUseBefore = (idleMs: number) => sql<number>`now_ms() - ${idleMs}`;
 
 /** Open sessions, newest first. */
-export async function listSessions(queries: Queries, userId: string, idleMs: number): Promise<ListedSession[]> {
+export async function listSessions(queries: Queries, userId: string, idleMs: number) {
   return await queries
     .selectFrom('sessions')
     .select(['id', 'user_id as userId', 'created_at as createdAtMs', 'expires_at as expiresAtMs', 'address', 'agent'])
@@ -125,23 +116,8 @@ export async function listSessions(queries: Queries, userId: string, idleMs: num
     .execute();
 }
 
-export interface FoundSession {
-  id: string;
-  userId: string;
-  email: string;
-  name: string;
-  role: 'operator' | 'merchant' | 'viewer';
-  merchantId: string | null;
-  isSandbox: boolean;
-  hasTotp: boolean;
-  leftMs: number;
-  /** The use must be recorded again. */
-  isUseOld: boolean;
-  /** Zero or less: expired. */
-  confirmedForMs: number;
-}
-
-export async function findSession(queries: Queries, tokenHash: string, idleMs: number): Promise<FoundSession | undefined> {
+/** `isUseOld`: the use must be recorded again. `confirmedForMs`: zero or less if the confirmation has expired. */
+export async function findSession(queries: Queries, tokenHash: string, idleMs: number) {
   const row = await queries
     .selectFrom('sessions as s')
     .innerJoin('users as u', 'u.id', 's.user_id')

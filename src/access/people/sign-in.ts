@@ -1,11 +1,12 @@
 // Authentication of users: by e-mail and password (and a one-time code), or again within a session. Attempts are queued and counted
 // (tries.ts). The transaction that opens the session checks the result again: a password changed, a user disabled or a code used in between
 // does not grant a sign-in.
+
 import { sql } from 'kysely';
 import type { Database, Queries } from '../../database/database.ts';
 import { lockRows, nowMs } from '../../database/dialect.ts';
+import type { Shared } from '../../database/shared-deps.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
-import type { Random } from '../../kernel/random.ts';
 import { writeAudit } from '../audit.ts';
 import { hashPassword, isPassword, matchPassword } from './passwords.ts';
 import { actorNamed } from './session-keeper.ts';
@@ -27,9 +28,7 @@ export interface SignInRequest {
 
 export type SignedIn = { needsCode: true } | { userId: string; session: NewSession };
 
-interface Deps {
-  database: Database;
-  random: Random;
+interface Deps extends Pick<Shared, 'database' | 'random'> {
   tries: Tries;
 }
 

@@ -5,17 +5,7 @@ import type { Viewer } from '../../http/viewer.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Random } from '../../kernel/random.ts';
 import { writeAudit } from '../audit.ts';
-import {
-  checkUse,
-  firstOperatorLinkMs,
-  insertLink,
-  type LinkUse,
-  linkMs,
-  type NewLink,
-  type ReadLink,
-  readLink,
-  useLink,
-} from './links.ts';
+import { checkUse, firstOperatorLinkMs, insertLink, type LinkUse, linkMs, type NewLink, readLink, useLink } from './links.ts';
 import { checkPassword, hashPassword } from './passwords.ts';
 import type { PeopleDeps } from './people-deps.ts';
 import { requireRank } from './ranks.ts';
@@ -117,7 +107,7 @@ function createLinkCalls({ database, random, tries, baseUrl, maxUsers }: Deps, c
       return urlOf(link);
     },
 
-    readLink: (token: string): Promise<ReadLink> => readLink(database.queries, token),
+    readLink: (token: string) => readLink(database.queries, token),
     async useLink(use: Omit<LinkUse, 'passwordHash'> & { password: string }, origin: Origin): Promise<SignedIn> {
       checkPassword('password', use.password);
       // Checked before hashing: only a valid link with valid fields causes that work.

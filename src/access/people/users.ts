@@ -15,18 +15,7 @@ import { endSessionsOf } from './sessions.ts';
 
 export type UserRow = Selectable<Schema['users']>;
 
-export interface ListedUser {
-  id: string;
-  email: string;
-  name: string;
-  role: UserRow['role'];
-  merchantId: string | undefined;
-  merchantName: string | undefined;
-  hasTotp: boolean;
-  /** invited: no password yet. */
-  state: 'invited' | 'active' | 'disabled';
-  createdAtMs: number;
-}
+export type ListedUser = ReturnType<typeof toListed>;
 
 const takenEmail = () => new GatewayError('The_status_cannot_be_applied', 'There is a user with this e-mail already.');
 export const noSuchUser = () => new GatewayError('Record_not_exist', 'There is no user by that id.');
@@ -68,36 +57,18 @@ function listedUsers(queries: Queries) {
   return queries
     .selectFrom('users as u')
     .leftJoin('merchants as m', 'm.id', 'u.merchant_id')
-    .select([
-      'u.id',
-      'u.email',
-      'u.name',
-      'u.role',
-      'u.merchant_id',
-      'u.created_at',
-      'u.disabled_at',
-      'u.is_sandbox',
-      'm.name as merchantName',
-    ])
+    .select(['u.id', 'u.email', 'u.name', 'u.role', 'u.merchant_id as merchantId', 'm.name as merchantName', 'u.created_at as createdAtMs'])
+    .select(['u.disabled_at', 'u.is_sandbox'])
     .select([sql<number>`case when u.password_hash is null then 0 else 1 end`.as('hasPassword')])
     .select([sql<number>`case when u.totp_secret is null then 0 else 1 end`.as('hasTotp')]);
 }
 
 type ListedRow = Awaited<ReturnType<ReturnType<typeof listedUsers>['executeTakeFirstOrThrow']>>;
 
-function toListed(row: ListedRow): ListedUser {
-  const canSignIn = row.hasPassword === 1 || row.is_sandbox === 1;
-  return {
-    id: row.id,
-    email: row.email,
-    name: row.name,
-    role: row.role,
-    merchantId: row.merchant_id ?? undefined,
-    merchantName: row.merchantName ?? undefined,
-    hasTotp: row.hasTotp === 1,
-    state: row.disabled_at !== null ? 'disabled' : canSignIn ? 'active' : 'invited',
-    createdAtMs: row.created_at,
-  };
+function toListed({ hasPassword, disabled_at, is_sandbox, ...row }: ListedRow) {
+  const isInvited = hasPassword === 0 && is_sandbox === 0;
+  const state: 'disabled' | 'invited' | 'active' = disabled_at !== null ? 'disabled' : isInvited ? 'invited' : 'active';
+  return { ...row, hasTotp: row.hasTotp === 1, state };
 }
 
 export interface UserFilter {

@@ -1,11 +1,11 @@
 // Changes since the last query, as hints with their merchant. A hint has no content: only kind, id and version.
 // Several changes of one object become one hint, the newest: reading the object again shows all of them.
+
 import { type SqlBool, sql } from 'kysely';
 import { type RowsText, rowsAs, rowsText } from '../../database/batch-rows.ts';
-import type { Database } from '../../database/database.ts';
 import { forEachEngine } from '../../database/dialect.ts';
 import { keptStatement } from '../../database/kept-statement.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import type { Shared } from '../../database/shared-deps.ts';
 import { channelNames } from '../../link/channel.ts';
 import type { Link } from '../../link/link.ts';
 import { createChangeReader } from '../views/changes.ts';
@@ -21,9 +21,7 @@ export interface MerchantHint {
   hint: Hint;
 }
 
-export interface HintDeps {
-  database: Database;
-  clock: Clock;
+export interface HintDeps extends Pick<Shared, 'database' | 'clock'> {
   link: Pick<Link, 'presence'>;
 }
 

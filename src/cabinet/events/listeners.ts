@@ -16,7 +16,6 @@ export interface Listener {
   end(): void;
 }
 
-
 export interface StreamBounds {
   maxPerUser: number;
   maxPerMerchant: number;

@@ -4,21 +4,16 @@
 // shows any more are deleted.
 //
 // A page computes missing sums itself: if this job dies, lags or runs twice, pages are slower, but no figure is wrong.
-import type { Database } from '../../database/database.ts';
+
 import { nowMs } from '../../database/dialect.ts';
+import type { Shared } from '../../database/shared-deps.ts';
 import { keepTurn, takeTurn } from '../../database/turn.ts';
-import { type Clock, sleep } from '../../kernel/clock.ts';
-import type { Logger } from '../../kernel/logger.ts';
+import { sleep } from '../../kernel/clock.ts';
 import { createRounds } from '../../kernel/rounds.ts';
 import { lateAfterMs } from '../../ledger/settlements.ts';
 import { hourMs, sumHour, sumIdleHours } from '../views/figures/hour-sums.ts';
 
-interface Deps {
-  database: Database;
-  clock: Clock;
-  logger: Logger;
-  instanceId: string;
-}
+type Deps = Pick<Shared, 'database' | 'clock' | 'logger' | 'instanceId'>;
 
 const dayMs = 24 * hourMs;
 /** Seven days and the seven before them, in any time zone. */

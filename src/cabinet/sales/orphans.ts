@@ -2,18 +2,8 @@
 import type { Queries } from '../../database/database.ts';
 import { isStillOrphan, orphanReason } from '../../invoices/store.ts';
 
-export interface Orphan {
-  id: number;
-  merchantId: string;
-  oid: string;
-  receiptId: string;
-  deviceId: string;
-  reason: string;
-  atMs: number;
-}
-
 /** Newest first, without payments that their invoice accepted later, unless it was paid by card, too. */
-export async function listOrphans(queries: Queries, limit: number, merchantId?: string): Promise<Orphan[]> {
+export async function listOrphans(queries: Queries, limit: number, merchantId?: string) {
   let query = queries
     .selectFrom('orphan_payments as o')
     .select([

@@ -1,13 +1,13 @@
 // Fills the search terms in the background, from rows settled since the last round [D175]. It continues from the position of any instance;
 // two instances at once write the same terms. If it dies or lags, the newest sales are not found by authorization code, card or receipt
 // number for a while; by all other numbers they are found at once.
+
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { listed, type RowsText, rowsAs, rowsText } from '../../database/batch-rows.ts';
 import type { Database, Queries } from '../../database/database.ts';
 import type { Engine } from '../../database/dialect.ts';
 import { keptStatement } from '../../database/kept-statement.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Logger } from '../../kernel/logger.ts';
+import type { Shared } from '../../database/shared-deps.ts';
 import type { OperationName } from '../../kernel/operations.ts';
 import { createRounds, type Rounds } from '../../kernel/rounds.ts';
 import { mayBeDone } from '../../ledger/standing.ts';
@@ -73,7 +73,7 @@ const readers: Record<TermKind, Reader> = {
   },
 };
 
-export function createSearchKeeper({ database, clock, logger }: { database: Database; clock: Clock; logger: Logger }): Rounds {
+export function createSearchKeeper({ database, clock, logger }: Pick<Shared, 'database' | 'clock' | 'logger'>): Rounds {
   const complaint = 'the search terms could not be written; the gateway will retry';
   const work = async () => {
     for (const kind of ['command', 'invoice'] as const) await fillTerms(database, kind);

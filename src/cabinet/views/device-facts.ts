@@ -2,28 +2,17 @@
 // received by this instance.
 import { sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
+import { channelNames } from '../../link/channel.ts';
 import type { DeviceSnapshot } from '../../link/sightings.ts';
 import { type ListedCommand, readListed } from './lists/commands-list.ts';
 import type { Scope } from './scope.ts';
-
-export interface DeviceFacts {
-  channels: { name: 'mqtt' | 'queue'; isLive: boolean; sinceMs: number | undefined }[];
-  battery: number | undefined;
-  paper: string | undefined;
-  signal: number | undefined;
-  firmware: string | undefined;
-  clockOffsetMs: number | undefined;
-  dropped: { reason: string; count: number; lastAtMs: number }[];
-}
-
-const channelNames = ['mqtt', 'queue'] as const;
 
 /** `kept`: the last stored report, for a device from which this instance has no message. */
 export function deviceFacts(
   snapshot: DeviceSnapshot | undefined,
   kept: Record<string, unknown>,
   dropped: Record<string, { count: number; lastAtMs: number }>,
-): DeviceFacts {
+) {
   const report = { ...kept, ...snapshot?.report };
   const number = (value: unknown) => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
   const text = (value: unknown) => (typeof value === 'string' ? value.slice(0, 200) : undefined);
@@ -43,10 +32,7 @@ export function deviceFacts(
 }
 
 /** The newest command and the last report of each device. */
-export async function readLastOfDevices(
-  queries: Queries,
-  scope: Scope,
-): Promise<Map<string, { last: ListedCommand | undefined; report: Record<string, unknown> }>> {
+export async function readLastOfDevices(queries: Queries, scope: Scope) {
   const own = scope.merchantId === undefined ? sql`` : sql` where d.merchant_id = ${scope.merchantId}`;
   const { rows } = await sql<{ id: string; last_report: string | null; last_id: string | null }>`
     select d.id, d.last_report, (select c.id from commands c where c.device_id = d.id order by c.issued_at desc limit 1) as last_id

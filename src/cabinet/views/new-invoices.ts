@@ -4,11 +4,6 @@
 import { sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
 
-export interface NewInvoice {
-  oid: string;
-  merchantId: string;
-}
-
 interface Row {
   oid: string;
   merchant_id: string;
@@ -36,7 +31,7 @@ export function createNewInvoiceReader(lateCommitsMs: number) {
 
   return {
     /** The first call only stores the position. */
-    async read(queries: Queries): Promise<NewInvoice[]> {
+    async read(queries: Queries) {
       const isFirst = newestMs === undefined;
       if (newestMs === undefined) {
         const { rows } = await sql<{ at: number | null }>`select max(created_at) as at from invoices`.execute(queries);

@@ -1,9 +1,9 @@
 // Uses the brokers like the gateway: connects, logs in, creates its queues and subscriptions, and removes them again.
 // It claims only what a broker reports: RabbitMQ refuses a forbidden publication or queue. MQTT 3.1.1 has no such answer: Mosquitto accepts
 // every subscription and silently drops messages that its ACL forbids.
-import type { Clock } from '../../kernel/clock.ts';
+
 import type { Logger } from '../../kernel/logger.ts';
-import type { Random } from '../../kernel/random.ts';
+import type { World } from '../../kernel/world.ts';
 import { createMosquittoLogins } from '../../link/brokers/mosquitto-logins.ts';
 import { endConnections, isEnded } from '../../link/brokers/rabbitmq-connections.ts';
 import { type Channel, type ChannelListener, DeviceNotOnChannel } from '../../link/channel.ts';
@@ -14,17 +14,14 @@ import type { Config } from '../../settings.ts';
 import { isPortFree } from '../free-port.ts';
 import { doubt, type Finding, good, trouble, wordsOf } from './finding.ts';
 
-interface World {
-  clock: Clock;
-  random: Random;
-}
+type CheckWorld = Pick<World, 'clock' | 'random'>;
 
 const apiAnswerMs = 5_000;
 
 /** Ignores all messages of devices. */
 const deaf: ChannelListener = { offer() {}, answer() {}, presence() {}, gone() {}, up() {}, down() {}, dropped() {} };
 
-export async function checkMqtt(config: Config, world: World): Promise<Finding[]> {
+export async function checkMqtt(config: Config, world: CheckWorld): Promise<Finding[]> {
   const { mqttUrl: url } = config;
   if (url === undefined) return checkEmbedded(config);
   return tryChannel(
@@ -36,7 +33,7 @@ export async function checkMqtt(config: Config, world: World): Promise<Finding[]
   );
 }
 
-export async function checkQueue({ queueUrl: url }: Config, world: World): Promise<Finding[]> {
+export async function checkQueue({ queueUrl: url }: Config, world: CheckWorld): Promise<Finding[]> {
   if (url === undefined) return [good('queue', 'Built in: devices connect to the gateway itself.')];
   return tryChannel(
     'queue',
@@ -48,14 +45,14 @@ export async function checkQueue({ queueUrl: url }: Config, world: World): Promi
 }
 
 /** Checks the admin logins with which the gateway writes logins and ends connections, with a device that does not exist, so that nothing changes. */
-export async function checkCutOff({ mosquittoAdminUrl, rabbitmqApiUrl }: Config, world: World): Promise<Finding[]> {
+export async function checkCutOff({ mosquittoAdminUrl, rabbitmqApiUrl }: Config, world: CheckWorld): Promise<Finding[]> {
   return [
     ...(mosquittoAdminUrl === undefined ? [] : [await tryLogins(mosquittoAdminUrl, world)]),
     ...(rabbitmqApiUrl === undefined ? [] : [await tryApi(rabbitmqApiUrl, world)]),
   ];
 }
 
-async function tryLogins(url: string, { clock, random }: World): Promise<Finding> {
+async function tryLogins(url: string, { clock, random }: CheckWorld): Promise<Finding> {
   const check = 'device logins';
   const { host, username } = new URL(url);
   const said: unknown[] = [];
@@ -72,7 +69,7 @@ async function tryLogins(url: string, { clock, random }: World): Promise<Finding
   }
 }
 
-async function tryApi(url: string, { random }: World): Promise<Finding> {
+async function tryApi(url: string, { random }: CheckWorld): Promise<Finding> {
   const check = 'queue connections';
   const { host, username } = new URL(url);
   const advice = 'Check TILLGATE_RABBITMQ_API_URL, and that its user has the tag administrator: devices that are cut off stay connected.';
@@ -90,7 +87,7 @@ async function tryChannel(
   variable: string,
   url: string,
   open: (logger: Logger, gatewayId: string) => Channel,
-  world: World,
+  world: CheckWorld,
 ): Promise<Finding[]> {
   const { host, username } = new URL(url);
   const said: unknown[] = [];
@@ -122,7 +119,7 @@ async function tryChannel(
 }
 
 /** Publishes to a device that does not exist: the broker returns the message, or refuses this user. */
-async function publishToUnknownDevice(channel: Channel, { clock, random }: World): Promise<void> {
+async function publishToUnknownDevice(channel: Channel, { clock, random }: CheckWorld): Promise<void> {
   const issuedAt = new Date(clock.now()).toISOString();
   try {
     await channel.send(random.uuid(), { v: 1, id: random.uuid(), name: 'Status', replyTo: 'doctor', issuedAt, args: {} }, 1_000);

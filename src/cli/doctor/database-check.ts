@@ -2,7 +2,7 @@
 
 import { type Inspection, inspectDatabase } from '../../database/inspection.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Logger } from '../../kernel/logger.ts';
+import type { World } from '../../kernel/world.ts';
 import type { Config } from '../../settings.ts';
 import { doubt, type Finding, good, trouble, wordsOf } from './finding.ts';
 
@@ -13,7 +13,7 @@ const wrongClockMs = 60_000;
 /** Besides the pool: one that listens for notifications, and one that migrates. */
 const sessionsBesidePool = 2;
 
-export async function checkDatabase(config: Config, { clock, logger }: { clock: Clock; logger: Logger }): Promise<Finding[]> {
+export async function checkDatabase(config: Config, { clock, logger }: Pick<World, 'clock' | 'logger'>): Promise<Finding[]> {
   const { databaseUrl: url, dataDir } = config;
   let found: Inspection;
   try {

@@ -1,9 +1,10 @@
 // `tillgate doctor`: checks everything that a gateway needs before and while it runs, and reports each result with advice.
 // It leaves no changes: it writes a byte into the data directory and deletes it, creates its own queue at the brokers and deletes it, and
 // queries the database, with one write that is rolled back. It ends within half a minute, even if something hangs.
+
 import { ConfigError, readConfig } from '../../config.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Random } from '../../kernel/random.ts';
+import type { World } from '../../kernel/world.ts';
 import type { Config } from '../../settings.ts';
 import { probeDataDirectory } from '../data-directory.ts';
 import { createLogger } from '../logger.ts';
@@ -16,9 +17,7 @@ import { checkOpenFiles } from './limit-check.ts';
 
 type Environment = Record<string, string | undefined> | undefined;
 
-export interface DoctorWorld {
-  clock: Clock;
-  random: Random;
+export interface DoctorWorld extends Pick<World, 'clock' | 'random'> {
   /** Absent: that of the process. */
   environment?: Record<string, string | undefined>;
   /** From --url: the gateway to check instead of the configured one. */

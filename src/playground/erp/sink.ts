@@ -1,11 +1,11 @@
 // The callback receiver of the playground's ERP: a server on loopback that checks each signature, answers at once, and keeps the last few
 // callbacks. A callback without a valid signature is answered 401 and ignored. While the ERP is switched off, it answers 503.
+
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { CallbackView } from '../../cabinet/playground/view-schema.ts';
 import { judgeSignature } from '../../callbacks/signature.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Logger } from '../../kernel/logger.ts';
+import type { World } from '../../kernel/world.ts';
 
 export interface ReceivedCallback {
   state: string;
@@ -16,9 +16,7 @@ export interface ReceivedCallback {
 
 export type ErpSink = Awaited<ReturnType<typeof startErpSink>>;
 
-export interface SinkDeps {
-  clock: Clock;
-  logger: Logger;
+export interface SinkDeps extends Pick<World, 'clock' | 'logger'> {
   /** All current signing secrets, so that a rotation needs no restart. */
   secrets(): Promise<readonly string[]>;
   /** Called for a verified callback while the ERP is switched on. */

@@ -6,22 +6,19 @@
 // After an answer without an outcome (3, or no answer), the till repeats the call until it gets one. Repeats keep their identifiers, so none
 // can charge, refund or print twice: documentNr and Receipt.Uid, under which a refused operation may be tried again; an Idempotency-Key for
 // a refund, which has no number of its own.
+
 import type { SaleRequest } from '../../cabinet/playground/port.ts';
-import { type Clock, sleep } from '../../kernel/clock.ts';
+import { sleep } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
-import type { Logger } from '../../kernel/logger.ts';
 import { type Bani, baniToLei, formatLei } from '../../kernel/money.ts';
-import type { Random } from '../../kernel/random.ts';
+import type { World } from '../../kernel/world.ts';
 import type { Shop } from '../shop.ts';
 import { type ApiAnswer, type ApiCallRequest, type ApiCalls, noAnswer } from './api-calls.ts';
 import { type Basket, basketAt, basketOfRequest } from './baskets.ts';
 import { type ErpBook, refundedBani, type Sale } from './sale.ts';
 import type { ErpSink, ReceivedCallback } from './sink.ts';
 
-export interface TillDeps {
-  clock: Clock;
-  random: Random;
-  logger: Logger;
+export interface TillDeps extends World {
   calls: ApiCalls;
   book: ErpBook;
   shop: Shop;

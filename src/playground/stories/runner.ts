@@ -1,10 +1,10 @@
 // Plays one story at a time, shows its progress, and at its end compares the books of its sales.
 // A stopped or failed story is shown as such, without a verdict.
+
 import { type BooksView, type StoryName, type StoryView, storyNames } from '../../cabinet/playground/view-schema.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
-import type { Logger } from '../../kernel/logger.ts';
 import { baniToLei } from '../../kernel/money.ts';
-import type { Random } from '../../kernel/random.ts';
+import type { World } from '../../kernel/world.ts';
 import type { Sale } from '../erp/sale.ts';
 import { doubleClick, lostAnswer, powerCut, refundOverRest } from './card-stories.ts';
 import { deadErp, expiredQr } from './qr-stories.ts';
@@ -16,9 +16,7 @@ const handsFreeWithinMs = 30_000;
 /** After this pause a story continues without a request: it blocks all other stories, and the terminal's deadline would pass. */
 const maxPauseMs = 120_000;
 
-export interface StoryDeps extends StageDeps {
-  random: Random;
-  logger: Logger;
+export interface StoryDeps extends StageDeps, Pick<World, 'random' | 'logger'> {
   booksOf(sales: readonly Sale[]): Promise<BooksView>;
 }
 

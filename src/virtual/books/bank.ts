@@ -1,9 +1,9 @@
 // The bank of a virtual device. Its book is separate from the device's journal and records what was really charged.
 // Like a real bank it does not detect duplicates: a device that charges twice has two entries, and tests compare this book with the
 // gateway's ledger to the ban.
-import type { Clock } from '../../kernel/clock.ts';
+
 import type { Bani } from '../../kernel/money.ts';
-import type { Random } from '../../kernel/random.ts';
+import type { World } from '../../kernel/world.ts';
 import type { JsonObject } from '../../link/protocol.ts';
 import type { RecordStore } from '../client/record-store.ts';
 
@@ -54,10 +54,8 @@ export interface ChargeState {
 
 export type Bank = Awaited<ReturnType<typeof openBank>>;
 
-export interface BankOptions {
+export interface BankOptions extends Pick<World, 'clock' | 'random'> {
   store: RecordStore;
-  clock: Clock;
-  random: Random;
   name: string;
   /** Operation numbers restart after every settlement, as at some banks [D16]. */
   restartsNumbers?: boolean | undefined;
@@ -68,6 +66,12 @@ interface Request {
   reference: string;
   amountBani: Bani;
 }
+
+type Closing = Pick<Request, 'reference'> & { operationId: string; documentNr: string };
+
+const about = ({ entry }: ChargeState) => ({ originalId: entry.operationId, originalReference: entry.reference });
+
+const digits = (random: World['random'], count: number) => Array.from(random.bytes(count), (byte) => String(byte % 10)).join('');
 
 export async function openBank({ store, clock, random, name, restartsNumbers = false }: BankOptions) {
   const { records, isDamaged } = await store.load();
@@ -98,22 +102,16 @@ export async function openBank({ store, clock, random, name, restartsNumbers = f
     return byOperation.get(operationId)?.findLast(({ entry }) => isMeant(entry));
   }
 
-  const about = ({ entry }: ChargeState) => ({ originalId: entry.operationId, originalReference: entry.reference });
-
-  function digits(count: number): string {
-    return Array.from(random.bytes(count), (byte) => String(byte % 10)).join('');
-  }
-
   async function write(kind: BankEntryKind, request: Request, extras: Partial<BankEntry> = {}): Promise<BankAnswer> {
     const entry: BankEntry = {
       kind,
       reference: request.reference,
       atMs: clock.now(),
       operationId: String(lastNumber + 1).padStart(6, '0'),
-      rrn: digits(12),
-      authCode: digits(6),
+      rrn: digits(random, 12),
+      authCode: digits(random, 6),
       token: Buffer.from(random.bytes(16)).toString('hex'),
-      maskedCard: `516793******${digits(4)}`,
+      maskedCard: `516793******${digits(random, 4)}`,
       amountBani: request.amountBani,
       ...extras,
     };
@@ -131,15 +129,7 @@ export async function openBank({ store, clock, random, name, restartsNumbers = f
     /** An operation that moves no money. */
     approve: (request: Request) => write('approval', request),
     decline: ({ reason, ...request }: Request & { reason: string }) => write('decline', request, { reason }),
-    async closeDocument({
-      reference,
-      operationId,
-      documentNr,
-    }: {
-      reference: string;
-      operationId: string;
-      documentNr: string;
-    }): Promise<BankAnswer> {
+    async closeDocument({ reference, operationId, documentNr }: Closing): Promise<BankAnswer> {
       const charge = newest(operationId);
       if (!charge) return { refused: 'The bank knows no such operation.' };
       return await write('document-closed', { reference, amountBani: charge.entry.amountBani }, { ...about(charge), documentNr });

@@ -1,9 +1,9 @@
 // The interface between a device and one channel: it connects, passes commands in and sends answers.
 // It does not queue: if a message cannot be sent now, the device decides what to do.
+
 import { growingPauseMs, spreadPauseMs } from '../../kernel/backoff.ts';
-import type { Cancel, Clock } from '../../kernel/clock.ts';
-import type { Logger } from '../../kernel/logger.ts';
-import type { Random } from '../../kernel/random.ts';
+import type { Cancel } from '../../kernel/clock.ts';
+import type { World } from '../../kernel/world.ts';
 import type { AnswerMessage, PresenceMessage } from '../../link/wire-schemas.ts';
 
 export type DeviceChannel = 'mqtt' | 'queue';
@@ -42,13 +42,10 @@ export interface WireListener {
   command(bytes: Uint8Array): void;
 }
 
-export interface ConnectorOptions {
+export interface ConnectorOptions extends World {
   url: string;
   deviceId: string;
   secret: string;
-  clock: Clock;
-  random: Random;
-  logger: Logger;
 }
 
 export interface ReconnectDeps extends Omit<ConnectorOptions, 'url' | 'secret'> {

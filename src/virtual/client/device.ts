@@ -1,10 +1,10 @@
 // The device's side of the protocol, without input and output: commands come in by `receive`, answers go out by `send`.
 // LedgerCommands handles ledger commands; Recall, Abort, Status and LastTransaction, which change nothing, are always answered here.
 // All state is in the journal, so that after a power cut a new instance on the same journal continues where the old one stopped.
+
 import type { Clock } from '../../kernel/clock.ts';
-import type { Logger } from '../../kernel/logger.ts';
 import { movesCardMoney, operationNamed } from '../../kernel/operations.ts';
-import type { Random } from '../../kernel/random.ts';
+import type { World } from '../../kernel/world.ts';
 import type { JsonObject, LedgerCommandName } from '../../link/protocol.ts';
 import type { PresenceMessage } from '../../link/wire-schemas.ts';
 import { type Answers, createAnswers, lastState, recallReport, type SendAnswer } from './answers.ts';
@@ -14,12 +14,10 @@ import type { DeviceWork, Ending } from './device-work.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 import { LedgerCommands } from './ledger-commands.ts';
 
-export interface DeviceDeps {
+export interface DeviceDeps extends Pick<World, 'random' | 'logger'> {
   deviceId: string;
   /** The device's own clock, which may be wrong. */
   clock: Clock;
-  random: Random;
-  logger: Logger;
   journal: Journal;
   work: DeviceWork;
   send: SendAnswer;

@@ -4,8 +4,8 @@
 //   command -> known? -> answer from the journal
 //           -> unsupported, expired, busy, or refused by the device: written, answered
 //           -> taken: written, `accepted` -> the device's work -> begin(): written -> bank or fiscal memory -> ended: written, answered
-import type { Clock } from '../../kernel/clock.ts';
-import type { Logger } from '../../kernel/logger.ts';
+
+import type { World } from '../../kernel/world.ts';
 import type { LedgerCommandName } from '../../link/protocol.ts';
 import { type Answers, endingOf } from './answers.ts';
 import type { ReceivedCommand } from './command-reader.ts';
@@ -19,10 +19,8 @@ export type LedgerCommand = ReceivedCommand & { name: LedgerCommandName };
 /** A local command has no channel. */
 type From = DeviceChannel | undefined;
 
-interface Deps {
+interface Deps extends Pick<World, 'clock' | 'logger'> {
   deviceId: string;
-  clock: Clock;
-  logger: Logger;
   journal: Journal;
   work: DeviceWork;
   answers: Answers;

@@ -1,9 +1,8 @@
 // The hardware of a virtual device: journal, bank and fiscal memory on their stores, screen, printer and customer, and the channels with
 // their faults. Booting it returns a client that continues from its storage; the caller implements power cuts.
-import type { Clock } from '../../kernel/clock.ts';
-import type { Logger } from '../../kernel/logger.ts';
+
 import { formatLei } from '../../kernel/money.ts';
-import type { Random } from '../../kernel/random.ts';
+import type { World } from '../../kernel/world.ts';
 import type { DeviceKind } from '../../link/protocol.ts';
 import { openBank } from '../books/bank.ts';
 import { type FiscalMemory, openFiscalMemory } from '../books/fiscal-memory.ts';
@@ -22,7 +21,7 @@ import { registerAmountOf } from './register.ts';
 import { terminalAmountOf } from './terminal.ts';
 import { createWork } from './work.ts';
 
-export interface BodyDeps {
+export interface BodyDeps extends World {
   kind: DeviceKind;
   deviceId: string;
   name: string;
@@ -31,9 +30,6 @@ export interface BodyDeps {
   bankRestartsNumbers?: boolean | undefined;
   connectors: readonly Connector[];
   stores: { journal: RecordStore; bank: RecordStore; fiscal: RecordStore };
-  clock: Clock;
-  random: Random;
-  logger: Logger;
   faults?: Partial<Faults>;
   timing?: Partial<Timing>;
   /** False: no amount is magic. */

@@ -1,14 +1,13 @@
 // The power of a virtual device: on, cut with an automatic restart after a short time, or switched off until it is switched on.
 // One client runs at a time. After a cut the old client does nothing any more, and the next one starts from the stored state.
-import { type Clock, sleep } from '../../kernel/clock.ts';
-import type { Logger } from '../../kernel/logger.ts';
+
+import { sleep } from '../../kernel/clock.ts';
+import type { World } from '../../kernel/world.ts';
 import type { DeviceClient } from '../client/client.ts';
 import type { Screen } from '../paper/screen.ts';
 
-export interface PowerDeps {
+export interface PowerDeps extends Pick<World, 'clock' | 'logger'> {
   deviceId: string;
-  clock: Clock;
-  logger: Logger;
   screen: Screen;
   restartAfterMs: number;
   /** Opens the stored state and returns a client that continues from it, not yet started. */

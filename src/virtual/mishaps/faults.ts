@@ -1,7 +1,8 @@
 // Fault injection: cut channels, delayed, duplicated, reordered or lost messages, a wrong clock, no journal.
 // A fault script is a list of changes with times; each fault can also be set by hand while the device runs.
+
 import type { Clock } from '../../kernel/clock.ts';
-import type { Random } from '../../kernel/random.ts';
+import type { World } from '../../kernel/world.ts';
 import type { Connector } from '../client/connector.ts';
 
 export interface Faults {
@@ -79,9 +80,7 @@ export function skewedClock(clock: Clock, faults: () => Faults): Clock {
   };
 }
 
-export interface FaultDeps {
-  clock: Clock;
-  random: Random;
+export interface FaultDeps extends Pick<World, 'clock' | 'random'> {
   faults(): Faults;
 }
 

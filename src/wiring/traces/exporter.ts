@@ -1,16 +1,15 @@
 // Sends ended spans to the receiver in batches, one request at a time. If the receiver is slow or unavailable, a bounded number of spans is
 // kept, further ones are dropped and counted, and the log says so once. Callers never wait for it, and its errors do not affect the gateway.
+
 import { growingPauseMs } from '../../kernel/backoff.ts';
-import { type Cancel, type Clock, sleep } from '../../kernel/clock.ts';
-import type { Logger } from '../../kernel/logger.ts';
+import { type Cancel, sleep } from '../../kernel/clock.ts';
+import type { World } from '../../kernel/world.ts';
 import { writeSpans } from './otlp.ts';
 import type { Attributes, EndedSpan } from './tracer.ts';
 
 export type Exporter = ReturnType<typeof createExporter>;
 
-export interface ExporterOptions {
-  clock: Clock;
-  logger: Logger;
+export interface ExporterOptions extends Pick<World, 'clock' | 'logger'> {
   /** Of the receiver; without a path the default path of OTLP is used. */
   url: string;
   token: string | undefined;

@@ -1,9 +1,9 @@
 // Spans. The current span is in Node's AsyncLocalStorage, so that no room has to pass it.
 // Invariants: a span is reported once, when it ends; a trace that is not recorded costs no further work; the spans of a trace are bounded,
 // and none begins long after the trace has ended (a timer started by a call may run for ever).
+
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Random } from '../../kernel/random.ts';
+import type { World } from '../../kernel/world.ts';
 import type { TraceContext } from './traceparent.ts';
 
 export type SpanKind = 'internal' | 'server' | 'client' | 'producer';
@@ -47,9 +47,7 @@ export interface Begun {
 
 export type Tracer = ReturnType<typeof createTracer>;
 
-interface Deps {
-  clock: Clock;
-  random: Random;
+interface Deps extends Pick<World, 'clock' | 'random'> {
   /** Percentage of the traces that begin here. */
   recordedPercent: number;
   onEnd(span: EndedSpan): void;

@@ -1,10 +1,9 @@
 // Traces of this gateway, if a receiver is configured [D100]; otherwise this directory is not loaded.
 // The rooms do not depend on it: wrappers around their dependencies record spans and change no call and no result.
+
 import type { FastifyInstance } from 'fastify';
 import type { Send } from '../../callbacks/sender.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Logger } from '../../kernel/logger.ts';
-import type { Random } from '../../kernel/random.ts';
+import type { World } from '../../kernel/world.ts';
 import type { Channel } from '../../link/channel.ts';
 import type { Link } from '../../link/link.ts';
 import { createExporter } from './exporter.ts';
@@ -14,10 +13,7 @@ import { watchedChannel, watchedLink, watchedSend, watchRequests, watchStatement
 
 export type Traces = ReturnType<typeof createTraces>;
 
-interface Options {
-  clock: Clock;
-  random: Random;
-  logger: Logger;
+interface Options extends World {
   url: string;
   token: string | undefined;
   recordedPercent: number;

@@ -113,7 +113,7 @@ describe.each(engines)('users on %s', (engine) => {
     expect(all.map(({ id, state, hasTotp, merchantId }) => [id, state, hasTotp, merchantId])).toEqual([
       [ana, 'active', false, shop],
       [bob, 'invited', false, other],
-      [olga, 'disabled', true, undefined],
+      [olga, 'disabled', true, null],
     ]);
     expect(all[0]).toMatchObject({
       email: 'ana@x.md',
@@ -122,7 +122,7 @@ describe.each(engines)('users on %s', (engine) => {
       merchantName: expect.any(String),
       createdAtMs: expect.any(Number),
     });
-    expect(all[2]?.merchantName).toBeUndefined();
+    expect(all[2]?.merchantName).toBeNull();
     const emails = async (filter: object) => (await list(filter)).map(({ email }) => email);
     expect(await emails({ merchantId: other })).toEqual(['bob@x.md']);
     expect(await emails({ limit: 1, after: all[0] && cursorOf(all[0]) })).toEqual(['bob@x.md']);

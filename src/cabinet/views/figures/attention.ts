@@ -30,8 +30,8 @@ export interface AttentionItem {
   merchantId: string;
   sinceMs: number;
   amountBani: number | null;
-  deviceId?: string | undefined;
-  deviceName?: string | undefined;
+  deviceId?: string | null;
+  deviceName?: string | null;
   known: Text;
   unknown: Text;
   nextStep: { action: 'ask' | 'decide' | 'close' | 'note' | 'resend'; closesReview?: boolean; consequence: Text };
@@ -166,8 +166,8 @@ async function orphanItems(queries: Queries, scope: Scope, about?: About): Promi
     .selectFrom('orphan_payments as o')
     .innerJoin('invoices as i', 'i.oid', 'o.oid')
     .leftJoin('devices as d', (join) => join.onRef('d.id', '=', 'o.device_id').onRef('d.merchant_id', '=', 'o.merchant_id'))
-    .select(['o.id', 'o.oid', 'o.merchant_id', 'o.receipt_id', 'o.device_id', 'o.at', 'i.amount_bani', 'd.name as device_name'])
-    .select(orphanReason.as('reason'))
+    .select(['o.id', 'o.oid', 'o.merchant_id as merchantId', 'o.receipt_id as receiptId', 'o.at as sinceMs'])
+    .select(['i.amount_bani as amountBani', 'o.device_id as deviceId', 'd.name as deviceName', orphanReason.as('reason')])
     .$if(scope.merchantId !== undefined, (query) => query.where('o.merchant_id', '=', scope.merchantId ?? ''))
     .where(isStillOrphan)
     .where(isAbout(sql`o.oid`, about?.oids))
@@ -175,20 +175,12 @@ async function orphanItems(queries: Queries, scope: Scope, about?: About): Promi
     .orderBy('o.id', 'desc')
     .limit(maxOfEach)
     .execute();
-  return rows.map((row) => ({
+  return rows.map(({ id, reason, receiptId, ...row }) => ({
+    ...row,
     kind: 'paydRefused',
-    subjectId: String(row.id),
-    oid: row.oid,
+    subjectId: String(id),
     saleKey: row.oid,
-    merchantId: row.merchant_id,
-    sinceMs: row.at,
-    amountBani: row.amount_bani,
-    deviceId: row.device_id,
-    deviceName: row.device_name ?? undefined,
-    known: text(row.reason === paidByCardToo ? 'attention.paydRefused.paidByCardToo' : 'attention.paydRefused.known', {
-      reason: row.reason,
-      receiptId: row.receipt_id,
-    }),
+    known: text(`attention.paydRefused.${reason === paidByCardToo ? 'paidByCardToo' : 'known'}`, { reason, receiptId }),
     unknown: text('attention.paydRefused.unknown'),
     nextStep: { action: 'note', consequence: text('consequence.note') },
   }));
@@ -198,7 +190,7 @@ async function orphanItems(queries: Queries, scope: Scope, about?: About): Promi
 async function paidByCardItems(queries: Queries, scope: Scope, about?: About): Promise<AttentionItem[]> {
   const rows = await queries
     .selectFrom('invoices')
-    .select(['oid', 'merchant_id', 'amount_bani', sql<number>`valid_to`.as('due_at')])
+    .select(['oid', 'merchant_id as merchantId', 'amount_bani as amountBani', sql<number>`valid_to`.as('sinceMs')])
     .where(isOpenWithLimit)
     .where('valid_to', '<=', sql<number>`(select now_ms())`)
     .where('payment_begun_at', 'is not', null)
@@ -210,13 +202,10 @@ async function paidByCardItems(queries: Queries, scope: Scope, about?: About): P
     .limit(maxOfEach)
     .execute();
   return rows.map((row) => ({
+    ...row,
     kind: 'paidByCard',
     subjectId: row.oid,
-    oid: row.oid,
     saleKey: row.oid,
-    merchantId: row.merchant_id,
-    sinceMs: row.due_at,
-    amountBani: row.amount_bani,
     known: text('attention.paidByCard.known'),
     unknown: text('attention.paidByCard.unknown'),
     nextStep: { action: 'note', consequence: text('consequence.note') },
@@ -230,8 +219,8 @@ async function deadCallbackItems(queries: Queries, scope: Scope, about?: About):
     .leftJoin('invoices as i', (join) => join.onRef('i.oid', '=', 'k.subject_id').on('k.subject_kind', '=', 'invoice'))
     .leftJoin('commands as c', (join) => join.onRef('c.id', '=', 'k.subject_id').on('k.subject_kind', '=', 'operation'))
     .leftJoin('devices as d', (join) => join.on(sql<SqlBool>`d.id = coalesce(c.device_id, i.paid_device_id)`))
-    .select(['k.id', 'k.merchant_id', 'k.subject_kind', 'k.subject_id', 'k.host', 'k.attempts', 'k.ended_at', 'k.created_at'])
-    .select([sql<number | null>`coalesce(c.amount_bani, i.amount_bani)`.as('amount_bani'), 'd.id as device_id', 'd.name as device_name'])
+    .select(['k.id', 'k.merchant_id as merchantId', 'k.subject_kind', 'k.subject_id', 'k.host', 'k.attempts', 'k.created_at as sinceMs'])
+    .select([sql<number | null>`coalesce(c.amount_bani, i.amount_bani)`.as('amountBani'), 'd.id as deviceId', 'd.name as deviceName'])
     .select(sql<string>`coalesce(c.document_nr, c.receipt_uid, k.subject_id)`.as('sale_key'))
     .where('k.state', '=', sql.lit('dead'))
     .where(isAbout(sql`k.subject_id`, about && [...about.commandIds, ...about.oids]))
@@ -242,18 +231,14 @@ async function deadCallbackItems(queries: Queries, scope: Scope, about?: About):
     .orderBy('k.created_at', 'desc')
     .limit(maxOfEach)
     .execute();
-  return rows.map((row) => ({
+  return rows.map(({ id, subject_kind, subject_id, host, attempts, sale_key, ...row }) => ({
+    ...row,
     kind: 'erpNotNotified',
-    subjectId: row.id,
-    callbackId: row.id,
-    ...(row.subject_kind === 'invoice' ? { oid: row.subject_id } : { commandId: row.subject_id }),
-    saleKey: saleKeyOf(row.sale_key),
-    merchantId: row.merchant_id,
-    sinceMs: row.created_at,
-    amountBani: row.amount_bani,
-    deviceId: row.device_id ?? undefined,
-    deviceName: row.device_name ?? undefined,
-    known: text('attention.erpNotNotified.known', { host: row.host, attempts: row.attempts, device: row.device_name }),
+    subjectId: id,
+    callbackId: id,
+    ...(subject_kind === 'invoice' ? { oid: subject_id } : { commandId: subject_id }),
+    saleKey: saleKeyOf(sale_key),
+    known: text('attention.erpNotNotified.known', { host, attempts, device: row.deviceName }),
     unknown: text('attention.erpNotNotified.unknown'),
     nextStep: { action: 'resend', consequence: text('consequence.resend') },
   }));

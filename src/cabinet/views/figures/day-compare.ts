@@ -37,39 +37,7 @@ export interface DaySource {
 }
 
 export const lineNames = ['cardSales', 'cardRefunds', 'cardNet', 'cashSales', 'cashIn', 'cashOut', 'drawer'] as const;
-export type LineName = (typeof lineNames)[number];
-
-export interface DayLine {
-  line: LineName;
-  bankBani?: Bani | undefined;
-  zBani?: Bani | undefined;
-  ledgerBani: Bani;
-  /** The largest difference between two books; undefined: there is only one. */
-  differenceBani?: Bani | undefined;
-}
-
 export const groupKinds = ['noReceipt', 'otherRegister', 'otherCode', 'byTerminal', 'byRegister', 'suspect'] as const;
-export type GroupKind = (typeof groupKinds)[number];
-
-export interface DayGroup {
-  kind: GroupKind;
-  sumBani: Bani;
-  /** Contribution to the bank's card sales beyond the Z's; negative if only the Z has them. Suspects alone explain nothing. */
-  effectBani: Bani;
-  operationIds: string[];
-}
-
-export interface DayComparison {
-  lines: DayLine[];
-  groups: DayGroup[];
-  canCompare: { bank: boolean; z: boolean };
-  /** Bank minus Z of card sales, and its unexplained rest. Undefined if one of the two has no total. */
-  equation?: { bankBani: Bani; zBani: Bani; restBani: Bani } | undefined;
-  /** Totals of the bank or the Z beyond the ledger's operations of the period. */
-  unexplained: { bankBani?: Bani | undefined; zBani?: Bani | undefined };
-  operations: number;
-}
-
 const sum = <Item>(items: readonly Item[], of: (item: Item) => Bani) => items.reduce((total, item) => total + of(item), 0);
 
 /** A total as devices report it: lei, including zero. */
@@ -94,7 +62,7 @@ export function paymentsOf(sources: readonly DaySource[]): DayOperation[] {
 }
 
 /** `printedElsewhere`: documents and ids of payments whose receipt is not covered by the Z reports (another register or period). */
-export function compareDay(sources: readonly DaySource[], printedElsewhere: ReadonlySet<string> = new Set()): DayComparison {
+export function compareDay(sources: readonly DaySource[], printedElsewhere: ReadonlySet<string> = new Set()) {
   const banks = sources.filter(({ kind }) => kind === 'bank');
   const zs = sources.filter(({ kind }) => kind === 'z');
   const ofBanks = banks.flatMap(({ operations }) => operations);
@@ -172,11 +140,13 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
   return {
     lines,
     groups,
+    // Bank minus Z of card sales, and its unexplained rest. Undefined if one of the two has no total.
     equation:
       bankSales === undefined || zCard === undefined
         ? undefined
         : { bankBani: bankSales, zBani: zCard, restBani: bankSales - zCard - sum(groups, ({ effectBani }) => effectBani) },
     canCompare: { bank: bankNet !== undefined || bankSales !== undefined, z: zCard !== undefined || z('cash') !== undefined },
+    // Totals of the bank or the Z beyond the ledger's operations of the period.
     unexplained: {
       bankBani: bankSales === undefined ? (bankNet === undefined ? undefined : bankNet - (paidBani - refundsBani)) : bankSales - paidBani,
       zBani: zCard === undefined ? undefined : zCard - sum(prints, ({ cardBani, paidBani: onTerminals }) => cardBani + onTerminals),
@@ -185,7 +155,8 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
   };
 }
 
-function line(name: LineName, bankBani: Bani | undefined, zBani: Bani | undefined, ledgerBani: Bani): DayLine {
+/** `differenceBani`: the largest difference between two books; undefined: there is only one. */
+function line(name: (typeof lineNames)[number], bankBani: Bani | undefined, zBani: Bani | undefined, ledgerBani: Bani) {
   const others = [bankBani, zBani].filter((value) => value !== undefined);
   const values = [...others, ledgerBani];
   return {
@@ -197,7 +168,15 @@ function line(name: LineName, bankBani: Bani | undefined, zBani: Bani | undefine
   };
 }
 
-function group(kind: GroupKind, operations: readonly DayOperation[], of: (operation: DayOperation) => Bani, sign: -1 | 0 | 1): DayGroup[] {
+/**
+ * `effectBani`: contribution to the bank's card sales beyond the Z's; negative if only the Z has them. Suspects alone explain nothing.
+ */
+function group(
+  kind: (typeof groupKinds)[number],
+  operations: readonly DayOperation[],
+  of: (operation: DayOperation) => Bani,
+  sign: -1 | 0 | 1,
+) {
   if (operations.length === 0) return [];
   const sumBani = sum(operations, of);
   return [{ kind, sumBani, effectBani: sign * sumBani, operationIds: operations.map(({ id }) => id) }];

@@ -5,48 +5,14 @@ import type { Queries } from '../../../database/database.ts';
 import { BoundedMap } from '../../../kernel/bounded-map.ts';
 import { conditionOfMode } from '../lists/command-filter.ts';
 import { ownedBy, type Scope } from '../scope.ts';
-import { type Attention, readAttention } from './attention.ts';
+import { readAttention } from './attention.ts';
 import { addUp, durationStepMs, emptyHour, type HourFigures } from './hour-figures.ts';
-import { createHourSums, hourMs, type Reading } from './hour-sums.ts';
+import { createHourSums, type HourSums, hourMs, type Reading } from './hour-sums.ts';
 import type { Mismatches } from './mismatches.ts';
-import { banksOf, modesOf, percentileOf, percentilesOf, settledAloneOf, successOf, totalOf } from './overview-figures.ts';
+import { banksOf, modesOf, type Percentiles, percentileOf, percentilesOf, settledAloneOf, successOf, totalOf } from './overview-figures.ts';
 import { type PeriodName, periodOf, startOfDay } from './period.ts';
 
-export interface OverviewDevice {
-  id: string;
-  name: string;
-  kind: 'terminal' | 'register';
-  bank: string | null;
-  shop: string | null;
-  lastSeenAtMs: number | null;
-}
-
-export interface Overview {
-  /** No operation and no invoice yet: the page shows how to start. */
-  isNew: boolean;
-  fromMs: number;
-  toMs: number;
-  total: ReturnType<typeof totalOf>;
-  before: ReturnType<typeof totalOf>;
-  modes: ReturnType<typeof modesOf>;
-  /** Today includes its coming hours, with the figures of the same day of last week. */
-  hours: { atMs: number; card: number; qr: number; cash: number; before: number; tries: Tries; triesBefore: Tries }[];
-  banks: ReturnType<typeof banksOf>;
-  success: ReturnType<typeof successOf>;
-  answers: ReturnType<typeof percentilesOf>;
-  ownShare: { p50Ms?: number | undefined; p95Ms?: number | undefined };
-  histogram: { fromMs: number; count: number }[];
-  devices: OverviewDevice[];
-  callbacks: {
-    delivered: number;
-    dead: number;
-    waiting: number;
-    steps: { attempts: number; count: number }[];
-    nextAttemptAtMs: number | undefined;
-  };
-  attention: Pick<Attention, 'counts' | 'sumsBani' | 'sales' | 'isCut'> & { oldestSinceMs: number | undefined };
-  settledAlone: ReturnType<typeof settledAloneOf>;
-}
+export type Overview = Awaited<ReturnType<typeof readPage>>;
 
 const freshForMs = 3_000;
 const maxKept = 200;
@@ -55,48 +21,60 @@ export function createOverviewBook(mismatches: Mismatches) {
   const sums = createHourSums();
   const kept = new BoundedMap<string, { atMs: number; page: Promise<Overview> }>(maxKept);
 
-  async function readPage(database: Reading, scope: Scope, name: PeriodName, zone: string, nowMs: number): Promise<Overview> {
-    const { queries } = database;
-    const { fromMs, toMs, before } = periodOf(name, nowMs, zone);
-    const hours = await sums.read(database, scope, fromMs, toMs, nowMs);
-    const earlier = await sums.read(database, scope, before.fromMs, before.toMs, nowMs);
-    const dayEndMs = before.fromMs + (startOfDay(nowMs, zone, 1) - fromMs);
-    const dayBefore = name === 'today' ? await sums.read(database, scope, before.fromMs, dayEndMs, nowMs) : earlier;
-    const whole = addUp(hours);
-    const devices = await readDevices(queries, scope);
-    const { counts, sumsBani, sales, isCut, items } = await readAttention(queries, scope, nowMs, mismatches);
-    return {
-      isNew: await hasNothing(queries, scope),
-      fromMs,
-      toMs,
-      total: totalOf(hours),
-      before: totalOf(earlier),
-      modes: modesOf(hours),
-      hours: hoursOf(fromMs, hours, dayBefore),
-      banks: banksOf([whole]),
-      success: successOf(whole.cards),
-      answers: percentilesOf(whole.durations),
-      ownShare: await readOwnShare(queries, scope),
-      histogram: histogramOf(whole.durations),
-      devices,
-      callbacks: { ...(await readCallbackCounts(queries, scope)), delivered: await countDelivered(queries, scope, fromMs, toMs) },
-      attention: { counts, sumsBani, sales, isCut, oldestSinceMs: items[0]?.sinceMs },
-      settledAlone: settledAloneOf([whole]),
-    };
-  }
-
   return {
     read(database: Reading, scope: Scope, period: PeriodName, zone: string, nowMs: number): Promise<Overview> {
       const name = `${scope.merchantId ?? '*'} ${period} ${zone}`;
       const known = kept.get(name);
       if (known && nowMs - known.atMs < freshForMs) return known.page;
-      const page = readPage(database, scope, period, zone, nowMs);
+      const page = readPage({ database, sums, mismatches, scope, name: period, zone, nowMs });
       kept.delete(name);
       kept.set(name, { atMs: nowMs, page });
       // A failure is not cached.
       page.catch(() => kept.delete(name));
       return page;
     },
+  };
+}
+
+interface Asked {
+  database: Reading;
+  sums: HourSums;
+  mismatches: Mismatches;
+  scope: Scope;
+  name: PeriodName;
+  zone: string;
+  nowMs: number;
+}
+
+async function readPage({ database, sums, mismatches, scope, name, zone, nowMs }: Asked) {
+  const { queries } = database;
+  const { fromMs, toMs, before } = periodOf(name, nowMs, zone);
+  const hours = await sums.read(database, scope, fromMs, toMs, nowMs);
+  const earlier = await sums.read(database, scope, before.fromMs, before.toMs, nowMs);
+  const dayEndMs = before.fromMs + (startOfDay(nowMs, zone, 1) - fromMs);
+  const dayBefore = name === 'today' ? await sums.read(database, scope, before.fromMs, dayEndMs, nowMs) : earlier;
+  const whole = addUp(hours);
+  const devices = await readDevices(queries, scope);
+  const { counts, sumsBani, sales, isCut, items } = await readAttention(queries, scope, nowMs, mismatches);
+  return {
+    // No operation and no invoice yet: the page shows how to start.
+    isNew: await hasNothing(queries, scope),
+    fromMs,
+    toMs,
+    total: totalOf(hours),
+    before: totalOf(earlier),
+    modes: modesOf(hours),
+    // Today includes its coming hours, with the figures of the same day of last week.
+    hours: hoursOf(fromMs, hours, dayBefore),
+    banks: banksOf([whole]),
+    success: successOf(whole.cards),
+    answers: percentilesOf(whole.durations),
+    ownShare: await readOwnShare(queries, scope),
+    histogram: histogramOf(whole.durations),
+    devices,
+    callbacks: { ...(await readCallbackCounts(queries, scope)), delivered: await countDelivered(queries, scope, fromMs, toMs) },
+    attention: { counts, sumsBani, sales, isCut, oldestSinceMs: items[0]?.sinceMs },
+    settledAlone: settledAloneOf([whole]),
   };
 }
 
@@ -112,10 +90,8 @@ async function hasNothing(queries: Queries, { merchantId }: Scope): Promise<bool
   return true;
 }
 
-type Tries = { paid: number; declined: number };
-
-function hoursOf(fromMs: number, hours: readonly HourFigures[], before: readonly HourFigures[]): Overview['hours'] {
-  const triesOf = (hour: HourFigures): Tries => {
+function hoursOf(fromMs: number, hours: readonly HourFigures[], before: readonly HourFigures[]) {
+  const triesOf = (hour: HourFigures) => {
     const { paid, declined } = successOf(hour.cards);
     return { paid, declined };
   };
@@ -151,7 +127,7 @@ function histogramOf(durations: readonly { step: number; count: number }[]): { f
   return counts.map((count, bar) => ({ fromMs: bar * wide * durationStepMs, count }));
 }
 
-async function readDevices(queries: Queries, scope: Scope): Promise<OverviewDevice[]> {
+async function readDevices(queries: Queries, scope: Scope) {
   return await queries
     .selectFrom('devices')
     .select(['id', 'name', 'kind', 'bank', 'point_of_sales_code as shop', 'last_seen_at as lastSeenAtMs'])
@@ -166,7 +142,7 @@ async function readDevices(queries: Queries, scope: Scope): Promise<OverviewDevi
 const sampleSize = 200;
 
 /** The gateway's own time in the last answers: from the row to the first copy, and from the answer to the settlement. */
-async function readOwnShare(queries: Queries, scope: Scope): Promise<Overview['ownShare']> {
+async function readOwnShare(queries: Queries, scope: Scope): Promise<Percentiles> {
   const own = scope.merchantId === undefined ? sql`` : sql` and c.merchant_id = ${scope.merchantId}`;
   const { rows } = await sql<{ own_ms: number }>`
     select (select min(e.at) from command_events e where e.command_id = s.id and e.step = 'sent') - s.issued_at
@@ -191,7 +167,7 @@ async function countDelivered(queries: Queries, scope: Scope, fromMs: number, to
   return rows[0]?.count ?? 0;
 }
 
-async function readCallbackCounts(queries: Queries, scope: Scope): Promise<Omit<Overview['callbacks'], 'delivered'>> {
+async function readCallbackCounts(queries: Queries, scope: Scope) {
   const own = sql` and ${ownedBy(scope, sql`k.merchant_id`)}`;
   const { rows: steps } = await sql<{ attempts: number; count: number; next: number | null }>`
     select k.attempts, cast(count(*) as bigint) as count, min(k.next_attempt_at + 0) as next from callbacks k where k.state = 'pending'${own} group by k.attempts order by k.attempts`.execute(

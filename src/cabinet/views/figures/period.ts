@@ -3,13 +3,6 @@ import { fromLocalTime, isTimeZone } from '../../../kernel/time-zones.ts';
 
 export type PeriodName = 'today' | 'yesterday' | '7d';
 
-export interface Period {
-  fromMs: number;
-  toMs: number;
-  /** The period of comparison: the same day a week before, or the seven days before. */
-  before: { fromMs: number; toMs: number };
-}
-
 const dayMs = 86_400_000;
 const weekMs = 7 * dayMs;
 
@@ -38,7 +31,8 @@ export function startOfDay(atMs: number, zone: string, days = 0): number {
   return fromLocalTime(utcMidnight, zone);
 }
 
-export function periodOf(name: PeriodName, nowMs: number, zone: string): Period {
+/** `before`: the period of comparison, the same day a week before, or the seven days before. */
+export function periodOf(name: PeriodName, nowMs: number, zone: string) {
   const today = startOfDay(nowMs, zone);
   if (name === 'today') return { fromMs: today, toMs: nowMs, before: { fromMs: startOfDay(nowMs, zone, -7), toMs: nowMs - weekMs } };
   if (name === 'yesterday') {

@@ -1,11 +1,10 @@
 // The list of callbacks, newest first, and its text search.
 import { type SqlBool, sql } from 'kysely';
-import { type CallbackState, type ListedCallback, readListedCallbacks } from '../../../callbacks/delivery-log.ts';
+import { type CallbackState, readListedCallbacks } from '../../../callbacks/delivery-log.ts';
 import type { Queries } from '../../../database/database.ts';
 import { parseUuid } from '../../../kernel/ids.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { beginsWith, idPrefixOf } from './command-lookup.ts';
-import type { Place } from './cursor.ts';
 import { type Lookup, type PageWanted, type Walkable, walk } from './walk.ts';
 
 export interface CallbackFilter {
@@ -17,12 +16,7 @@ export interface CallbackFilter {
 
 const callbackRows: Walkable = { table: sql`callbacks k`, time: sql`k.created_at`, id: sql`k.id` };
 
-export async function listCallbackPage(
-  queries: Queries,
-  scope: Scope,
-  filter: CallbackFilter,
-  page: PageWanted,
-): Promise<{ callbacks: ListedCallback[]; next: Place | undefined }> {
+export async function listCallbackPage(queries: Queries, scope: Scope, filter: CallbackFilter, page: PageWanted) {
   const isHost = filter.q !== undefined && idPrefixOf(filter.q) === undefined;
   // Pending and dead callbacks have their own indexes; nearly all are delivered.
   const isFew = filter.state === 'pending' || filter.state === 'dead';

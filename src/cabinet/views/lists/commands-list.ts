@@ -2,63 +2,24 @@
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { type OperationName, operationOf } from '../../../kernel/operations.ts';
-import { type CommandState, isInReview } from '../../../ledger/command.ts';
+import { isInReview } from '../../../ledger/command.ts';
 import { type Follower, refundedBaniOf } from '../../../ledger/standing.ts';
 import { contactLost, standingConditions } from '../../../ledger/standing-sql.ts';
 import type { EndingOutcome } from '../../../link/protocol.ts';
 import { ownedBy, type Scope } from '../scope.ts';
-import { type ShownState, shownStateOf } from '../shown-state.ts';
+import { shownStateOf } from '../shown-state.ts';
 import { type CommandFilter, conditionOfMode, fewOf, sieveOf, spanOf } from './command-filter.ts';
 import { lookupsOf } from './command-lookup.ts';
-import type { Place } from './cursor.ts';
 import { type PageWanted, type Walk, type Walkable, walk } from './walk.ts';
 
-export interface ListedCommand {
-  id: string;
-  merchantId: string;
-  merchantName: string;
-  deviceId: string;
-  deviceName: string;
-  bank: string | null;
-  shop: string | null;
-  name: OperationName;
-  state: CommandState;
-  /** The shown state, from its standing. */
-  shownState: ShownState;
-  outcome: EndingOutcome | null;
-  amountBani: number | null;
-  /** Of a payment: the commands that refer to it, summed by operation and state. */
-  followers: readonly Follower[];
-  refundedBani: number;
-  isOutOfContact: boolean;
-  documentNr: string | null;
-  operationId: string | null;
-  rrn: string | null;
-  receiptUid: string | null;
-  receiptId: string | null;
-  targetId: string | null;
-  issuedAtMs: number;
-  settledAtMs: number | null;
-  settledBy: string | null;
-  /** When its caller left without the outcome, and when a caller received it; null if unknown. */
-  outcomeMissedAtMs: number | null;
-  outcomeReceivedAtMs: number | null;
-  documentState: 'open' | 'closed' | 'voided' | null;
-  reviewSinceMs: number | null;
-  reviewReason: string | null;
-}
-
-export interface CommandPage {
-  commands: ListedCommand[];
-  next: Place | undefined;
-}
+export type ListedCommand = Awaited<ReturnType<typeof readListed>>[number];
 
 /** A bank or shop with more devices than this is scanned by time: its rows are frequent enough. */
 const maxDevicesApart = 100;
 
 const commandRows: Walkable = { table: sql`commands c`, time: sql`c.issued_at`, id: sql`c.id` };
 
-export async function listCommands(queries: Queries, scope: Scope, filter: CommandFilter, page: PageWanted): Promise<CommandPage> {
+export async function listCommands(queries: Queries, scope: Scope, filter: CommandFilter, page: PageWanted) {
   const { ids, next } = await walk(queries, commandRows, await readPlan(queries, scope, filter), page);
   return { commands: await readListed(queries, scope, ids), next };
 }
@@ -113,7 +74,7 @@ async function devicesOf(queries: Queries, scope: Scope, { mode, deviceId, bank,
 }
 
 /** Rows of a list by their ids, newest first. */
-export async function readListed(queries: Queries, scope: Scope, ids: readonly string[]): Promise<ListedCommand[]> {
+export async function readListed(queries: Queries, scope: Scope, ids: readonly string[]) {
   if (ids.length === 0) return [];
   const rows = await queries
     .selectFrom('commands as c')
@@ -123,6 +84,7 @@ export async function readListed(queries: Queries, scope: Scope, ids: readonly s
     .select(['d.bank', 'd.point_of_sales_code as shop', 'c.name', 'c.state', 'c.outcome', 'c.amount_bani as amountBani'])
     .select(['c.document_nr as documentNr', 'c.operation_id as operationId', 'c.rrn', 'c.receipt_uid as receiptUid'])
     .select(['c.receipt_id as receiptId', 'c.target_id as targetId', 'c.issued_at as issuedAtMs', 'c.settled_at as settledAtMs'])
+    // When its caller left without the outcome, and when a caller received it; null if unknown.
     .select([
       'c.outcome_missed_at as outcomeMissedAtMs',
       'c.outcome_received_at as outcomeReceivedAtMs',

@@ -2,26 +2,17 @@
 // whole ledger.
 import { sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
-import type { Bani } from '../../../kernel/money.ts';
 import { standingConditions } from '../../../ledger/standing-sql.ts';
 import type { Scope } from '../scope.ts';
 import { outgoingNames } from '../shown-state.ts';
 import type { CommandFilter } from './command-filter.ts';
 import { readPlan } from './commands-list.ts';
 
-export interface CommandTotal {
-  count: number;
-  /** Commands done and not voided, and their sum: refunds and payouts count negative. */
-  doneCount: number;
-  doneBani: Bani;
-  /** There are more rows; the figures cover the newest. */
-  isCut: boolean;
-}
-
 const maxWalked = 20_000;
 const signedBani = sql`case when c.name in (${sql.join(outgoingNames.map((name) => sql.lit(name)))}) then -c.amount_bani else c.amount_bani end`;
 
-export async function totalOfCommands(queries: Queries, scope: Scope, filter: CommandFilter): Promise<CommandTotal> {
+/** `done…`: commands done and not voided; refunds and payouts count negative. `isCut`: there are more rows; the figures cover the newest. */
+export async function totalOfCommands(queries: Queries, scope: Scope, filter: CommandFilter) {
   const { sources, walked, sieve } = await readPlan(queries, scope, filter);
   if (sources.length === 0) return { count: 0, doneCount: 0, doneBani: 0, isCut: false };
   const isHit = sieve.length === 0 ? sql`1` : sql`case when ${sql.join(sieve, sql` and `)} then 1 else 0 end`;

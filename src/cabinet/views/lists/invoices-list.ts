@@ -3,7 +3,6 @@ import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { amountIn, beginsWith, idPrefixOf } from './command-lookup.ts';
-import type { Place } from './cursor.ts';
 import { subjectsOf } from './search-terms.ts';
 import { type Lookup, type PageWanted, type Walkable, walk } from './walk.ts';
 
@@ -15,30 +14,11 @@ export interface InvoiceFilter {
   toMs?: number | undefined;
 }
 
-export interface ListedInvoice {
-  oid: string;
-  merchantId: string;
-  merchantName: string;
-  state: number;
-  amountBani: number | null;
-  createdAtMs: number;
-  validToMs: number | null;
-  scannedAtMs: number | null;
-  endedAtMs: number | null;
-  receiptId: string | null;
-  paidDeviceId: string | null;
-  paidDeviceName: string | null;
-  shop: string | null;
-}
+export type ListedInvoice = Awaited<ReturnType<typeof readListedInvoices>>[number];
 
 const invoiceRows: Walkable = { table: sql`invoices i`, time: sql`i.created_at`, id: sql`i.oid` };
 
-export async function listInvoices(
-  queries: Queries,
-  scope: Scope,
-  filter: InvoiceFilter,
-  page: PageWanted,
-): Promise<{ invoices: ListedInvoice[]; next: Place | undefined }> {
+export async function listInvoices(queries: Queries, scope: Scope, filter: InvoiceFilter, page: PageWanted) {
   const walked = [
     ...(filter.fromMs === undefined ? [] : [sql<SqlBool>`i.created_at >= cast(${filter.fromMs} as bigint)`]),
     ...(filter.toMs === undefined ? [] : [sql<SqlBool>`i.created_at < cast(${filter.toMs} as bigint)`]),
@@ -71,7 +51,7 @@ function sourcesOf(scope: Scope, q: string | undefined): Lookup[] {
 }
 
 /** Newest first. */
-export async function readListedInvoices(queries: Queries, scope: Scope, oids: readonly string[]): Promise<ListedInvoice[]> {
+export async function readListedInvoices(queries: Queries, scope: Scope, oids: readonly string[]) {
   if (oids.length === 0) return [];
   return await queries
     .selectFrom('invoices as i')

@@ -3,21 +3,7 @@ import type { Queries } from '../../../database/database.ts';
 import { wasDone } from '../../../ledger/standing.ts';
 import { kindConditions } from '../../../ledger/standing-sql.ts';
 
-export interface Print {
-  id: string;
-  /** In lower case; the ERP may have written its Uid in capitals. */
-  document: string;
-  /** Of a receipt that names its payment. */
-  paymentId: string | undefined;
-  isPrinted: boolean;
-  receiptId: string | null;
-}
-
-export async function readPrints(
-  queries: Queries,
-  merchantId: string,
-  payments: readonly { id: string; documentNr: string | null }[],
-): Promise<Print[]> {
+export async function readPrints(queries: Queries, merchantId: string, payments: readonly { id: string; documentNr: string | null }[]) {
   if (payments.length === 0) return [];
   const documents = payments.flatMap(({ documentNr }) => (documentNr === null ? [] : [documentNr, documentNr.toUpperCase()]));
   const columns = ['c.id', 'c.receipt_uid', 'c.state', 'c.receipt_id'] as const;
@@ -44,7 +30,9 @@ export async function readPrints(
     .execute();
   return [...byDocument.map((row) => ({ ...row, payment_id: undefined })), ...byPayment].map((row) => ({
     id: row.id,
+    // In lower case; the ERP may have written its Uid in capitals.
     document: (row.receipt_uid ?? '').toLowerCase(),
+    // Of a receipt that names its payment.
     paymentId: row.payment_id,
     isPrinted: wasDone(row),
     receiptId: row.receipt_id,

@@ -3,44 +3,25 @@ import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { type State, stateNames } from '../../../invoices/rules.ts';
 import { isStillOrphan, orphanReason, paidByCardToo } from '../../../invoices/store.ts';
-import { findStandingPayment, type StandingPayment } from '../../../ledger/standing-payment.ts';
+import { findStandingPayment } from '../../../ledger/standing-payment.ts';
 import { readAttentionAbout } from '../figures/attention.ts';
 import type { AttentionKind } from '../figures/attention-kinds.ts';
-import { type ListedCommand, readListed } from '../lists/commands-list.ts';
+import { readListed } from '../lists/commands-list.ts';
 import { type ListedInvoice, readListedInvoices } from '../lists/invoices-list.ts';
 import type { Scope } from '../scope.ts';
 import { type Text, text } from '../texts.ts';
 import { type CallbackFacts, erpNotified, notifiedMarks } from './erp-notified.ts';
 import { readAttempts, readCallbacks, readCommands, readInvoiceEvents } from './sale-facts.ts';
-import type { Step, StoryCallback } from './sale-model.ts';
 import { adviceOnCallbacks, adviceOnListed, type Mark } from './sale-outcome.ts';
-import { itemsOf, type PaperReceipt } from './sale-page.ts';
+import { itemsOf } from './sale-page.ts';
 import { callbackSteps, invoiceStep, relatedStep } from './sale-steps.ts';
 
-export interface InvoicePage {
-  invoice: ListedInvoice;
-  qrSecretId: number;
-  preferredDeviceId: string | undefined;
-  callbackUri: string | undefined;
-  outcome: Text;
-  advice: Text;
-  marks: Mark[];
-  receipt: PaperReceipt;
-  /** As the ERP sent it. */
-  rawReceipt: unknown;
-  payments: ListedCommand[];
-  orphans: { receiptId: string; deviceId: string; reason: string; atMs: number }[];
-  callbacks: StoryCallback[];
-  timeline: Step[];
-  isCancellable: boolean;
-  /** A card payment under its OID that is open, disputed or done [D142]. */
-  payment: StandingPayment | undefined;
-}
+export type InvoicePage = NonNullable<Awaited<ReturnType<typeof readInvoicePage>>>;
 
 const maxOrphans = 100;
 
 /** Undefined: no such invoice, or of another merchant. */
-export async function readInvoicePage(queries: Queries, scope: Scope, oid: string, nowMs: number): Promise<InvoicePage | undefined> {
+export async function readInvoicePage(queries: Queries, scope: Scope, oid: string, nowMs: number) {
   const [invoice] = await readListedInvoices(queries, scope, [oid]);
   if (!invoice) return undefined;
   const own: Scope = { merchantId: invoice.merchantId };
@@ -83,12 +64,14 @@ export async function readInvoicePage(queries: Queries, scope: Scope, oid: strin
     advice: adviceOnInvoice(invoice, attention, callbacks),
     marks: marksOfInvoice(invoice, callbacks),
     receipt: { number: invoice.receiptId ?? undefined, items: itemsOf(rawReceipt), totalBani: invoice.amountBani ?? undefined },
+    // As the ERP sent it.
     rawReceipt,
     payments: listed,
     orphans,
     callbacks,
     timeline: timeline.sort((one, other) => one.atMs - other.atMs),
     isCancellable: isUnpaid(invoice) && !payment,
+    // A card payment under its OID that is open, disputed or done [D142].
     payment,
   };
 }
@@ -97,7 +80,7 @@ const isUnpaid = ({ state }: Pick<ListedInvoice, 'state'>) => state === 0 || sta
 
 type Facts = Pick<ListedInvoice, 'state' | 'amountBani' | 'receiptId' | 'paidDeviceName' | 'createdAtMs' | 'endedAtMs'>;
 
-function outcomeOfInvoice(invoice: Facts, orphans: InvoicePage['orphans']): Text {
+function outcomeOfInvoice(invoice: Facts, orphans: readonly { reason: string }[]): Text {
   const name = stateNames[invoice.state as State];
   // Money was taken that the invoice could not accept: this comes first, whatever the state.
   if (orphans.length > 0) {

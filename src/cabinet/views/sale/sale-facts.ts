@@ -86,15 +86,7 @@ async function readInvoiceOf(queries: Queries, { merchantId = '' }: Scope, docum
   if (documentNr === null) return undefined;
   return await queries
     .selectFrom('invoices')
-    .select([
-      'oid',
-      'merchant_id as merchantId',
-      'state',
-      'amount_bani as amountBani',
-      'created_at as createdAtMs',
-      'valid_to as validToMs',
-    ])
-    .select(['receipt_id as receiptId', 'paid_device_id as paidDeviceId'])
+    .select(['oid', 'state', 'amount_bani as amountBani', 'created_at as createdAtMs'])
     .where('oid', '=', documentNr.toLowerCase())
     .where('merchant_id', '=', merchantId)
     .executeTakeFirst();

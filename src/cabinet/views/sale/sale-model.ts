@@ -1,4 +1,6 @@
 // The data of a sale's page: the stored facts, and the steps of its timeline. Types only.
+import type { ListedCallback, listAttemptsOf } from '../../../callbacks/delivery-log.ts';
+import type { InvoiceEvent } from '../../../invoices/store.ts';
 import type { Command } from '../../../ledger/command.ts';
 import type { AttentionKind } from '../figures/attention-kinds.ts';
 import type { Text } from '../texts.ts';
@@ -50,42 +52,14 @@ export interface StoryCommand extends Command {
   cardBani: number | null;
 }
 
-export interface StoryCallback {
-  id: string;
-  subjectKind: 'invoice' | 'operation';
-  subjectId: string;
-  sequence: number;
-  url: string;
-  state: 'pending' | 'delivered' | 'dead';
-  attempts: number;
-  createdAtMs: number;
-  nextAttemptAtMs: number | null;
-}
-
-export interface StoryAttempt {
-  callbackId: string;
-  attempt: number;
-  atMs: number;
-  status: number | null;
-  error: string | null;
-  durationMs: number;
-}
+export type StoryCallback = Omit<ListedCallback, 'merchantId' | 'endedAtMs'>;
+export type StoryAttempt = Awaited<ReturnType<typeof listAttemptsOf>>[number];
 
 export interface StoryInvoice {
   oid: string;
-  merchantId: string;
   state: number;
   amountBani: number | null;
   createdAtMs: number;
-  validToMs: number | null;
-  receiptId: string | null;
-  paidDeviceId: string | null;
-}
-
-export interface InvoiceEvent {
-  atMs: number;
-  event: string;
-  detail: Record<string, unknown>;
 }
 
 export interface Sale {

@@ -1,53 +1,24 @@
 // The page of a sale: the facts, the outcome in plain words, the timeline and the next steps, built from pure parts.
 import type { Queries } from '../../../database/database.ts';
-import { type Bani, baniToLei } from '../../../kernel/money.ts';
+import { baniToLei } from '../../../kernel/money.ts';
 import { operationOf } from '../../../kernel/operations.ts';
 import type { CommandEvent } from '../../../ledger/command-event.ts';
 import { wasDone } from '../../../ledger/standing.ts';
 import { readAttentionAbout } from '../figures/attention.ts';
-import { type ListedCommand, readListed } from '../lists/commands-list.ts';
+import { readListed } from '../lists/commands-list.ts';
 import type { Scope } from '../scope.ts';
-import type { Text } from '../texts.ts';
 import { readReport } from './command-steps.ts';
-import { leftBaniOf, type NextStep, nextStepsOf } from './next-steps.ts';
+import { leftBaniOf, nextStepsOf } from './next-steps.ts';
 import { readNamesOfCallers, readSale } from './sale-facts.ts';
-import type { Sale, Step, StoryCommand, Unclear } from './sale-model.ts';
-import { adviceOf, type Mark, marksOf, outcomeOf } from './sale-outcome.ts';
-import { type RawSale, rawOf } from './sale-raw.ts';
+import type { Sale, StoryCommand } from './sale-model.ts';
+import { adviceOf, marksOf, outcomeOf } from './sale-outcome.ts';
+import { rawOf } from './sale-raw.ts';
 import { saleSteps } from './sale-steps.ts';
 import { unclearSpans, withLostAnswer } from './sale-unclear.ts';
 
-export interface SalePage {
-  sale: Sale;
-  /** The command and all related ones as rows of a list, by id. */
-  rows: Map<string, ListedCommand>;
-  outcome: Text;
-  advice: Text;
-  marks: Mark[];
-  facts: Record<string, string | number | undefined>;
-  receipt: PaperReceipt | undefined;
-  timeline: Step[];
-  unclear: Unclear[];
-  raw: RawSale;
-  steps: NextStep[];
-}
+export type SalePage = NonNullable<Awaited<ReturnType<typeof readSalePage>>>;
 
-export interface PaperReceipt {
-  number?: string | undefined;
-  fiscalNumber?: string | undefined;
-  commandId?: string | undefined;
-  deviceName?: string | undefined;
-  items: { name: string; quantity: number; price: number }[];
-  totalBani?: Bani | undefined;
-}
-
-export async function readSalePage(
-  queries: Queries,
-  scope: Scope,
-  commandId: string,
-  events: readonly CommandEvent[],
-  nowMs: number,
-): Promise<SalePage | undefined> {
+export async function readSalePage(queries: Queries, scope: Scope, commandId: string, events: readonly CommandEvent[], nowMs: number) {
   const found = await readSale(queries, scope, commandId, events);
   if (!found) return undefined;
   const { command, followers, linked, payment, invoice } = found;
@@ -70,6 +41,7 @@ export async function readSalePage(
   const unclear = withLostAnswer(unclearSpans(sale.events, sale.command.settledAtMs), lost?.atMs, sale.command.settledAtMs);
   return {
     sale,
+    // The command and all related ones as rows of a list, by id.
     rows: new Map(listed.map((row) => [row.id, row])),
     outcome: outcomeOf(sale, unclear, nowMs),
     advice: adviceOf(sale),
@@ -83,7 +55,7 @@ export async function readSalePage(
   };
 }
 
-function factsOf(sale: Sale, keyNames: ReadonlyMap<string, string>): SalePage['facts'] {
+function factsOf(sale: Sale, keyNames: ReadonlyMap<string, string>) {
   const { command } = sale;
   const report = readReport(command.report);
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
@@ -100,12 +72,12 @@ function factsOf(sale: Sale, keyNames: ReadonlyMap<string, string>): SalePage['f
 }
 
 /** The printed receipt of this sale: of the command itself, or of the receipt for the payment. */
-function receiptOf({ command, linked }: Sale): PaperReceipt | undefined {
+function receiptOf({ command, linked }: Sale) {
   const print = operationOf(command.name).prints ? command : linked.findLast((each) => operationOf(each.name).prints && wasDone(each));
   return print && paperOf(print);
 }
 
-function paperOf(print: StoryCommand): PaperReceipt {
+function paperOf(print: StoryCommand) {
   const { fiscalNumber } = readReport(print.report);
   return {
     number: print.receiptId ?? undefined,
@@ -117,7 +89,7 @@ function paperOf(print: StoryCommand): PaperReceipt {
   };
 }
 
-export function itemsOf(receipt: unknown): PaperReceipt['items'] {
+export function itemsOf(receipt: unknown): { name: string; quantity: number; price: number }[] {
   const items = (receipt as { Items?: unknown } | undefined)?.Items;
   if (!Array.isArray(items)) return [];
   return (items as { Name?: unknown; Quantity?: unknown; Price?: unknown }[]).map(({ Name, Quantity, Price }) => ({

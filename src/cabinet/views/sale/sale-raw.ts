@@ -8,13 +8,7 @@ import { isOpen } from '../../../ledger/command.ts';
 import type { Sale, StoryCommand } from './sale-model.ts';
 import { starred } from './starred.ts';
 
-export interface RawSale {
-  request?: Record<string, unknown> | undefined;
-  report?: Record<string, unknown> | undefined;
-  answer?: Record<string, unknown> | undefined;
-}
-
-export function rawOf(sale: Pick<Sale, 'command' | 'followers'>): RawSale {
+export function rawOf(sale: Pick<Sale, 'command' | 'followers'>) {
   const { command } = sale;
   return {
     request: requestOf(command),

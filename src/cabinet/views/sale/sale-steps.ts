@@ -1,10 +1,11 @@
 // The timeline of a sale: the command, later commands that refer to it, receipt, invoice, and each callback attempt. Pure.
+import type { InvoiceEvent } from '../../../invoices/store.ts';
 import { baniToLei } from '../../../kernel/money.ts';
 import { standingOf, wasDone } from '../../../ledger/standing.ts';
 import { type Params, text } from '../texts.ts';
 import { callerOf, commandSteps, movesMoney, personOf } from './command-steps.ts';
 import { noticeOf } from './next-steps.ts';
-import type { InvoiceEvent, Sale, Step, StoryAttempt, StoryCallback, StoryCommand } from './sale-model.ts';
+import type { Sale, Step, StoryAttempt, StoryCallback, StoryCommand } from './sale-model.ts';
 import { stepFrom } from './step.ts';
 
 export function saleSteps(sale: Sale, keyNames: ReadonlyMap<string, string>): Step[] {
