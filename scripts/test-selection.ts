@@ -7,12 +7,14 @@ import { dirname, join } from 'node:path';
 export const longTests: readonly string[] = [
   'test/bench/quick.server.test.ts',
   'test/cabinet/views/scale.test.ts',
+  'test/clients/killed-gateway.server.test.ts',
   'test/clients/python-device-guide.server.test.ts',
   'test/conformance/neighbours.test.ts',
   'test/conformance/silence.test.ts',
   'test/deploy/alert-hours.server.test.ts',
   'test/deploy/two-gateways.server.test.ts',
   'test/docs/running-clients.test.ts',
+  'test/e2e/endpoints.server.test.ts',
   'test/e2e/fleet.server.test.ts',
   'test/e2e/load.test.ts',
   'test/e2e/packed.test.ts',
@@ -24,10 +26,22 @@ export const longTests: readonly string[] = [
   'test/upgrade/version-before.test.ts',
 ];
 
-/** Random searches that are short by day and long at night, with `byDayOrNight` of test/support/at-length.ts. */
+/**
+ * Random searches and long lists of cases that are short by day and long at night, with test/support/at-length.ts. What the night adds: rounds
+ * of a search; two restarts of RabbitMQ and a killed gateway whose answer was lost; the role matrix and five stories on PostgreSQL; in a
+ * browser four stories, five widths, what an operator is offered, and the phone in two more languages.
+ */
 export const longerTests: readonly string[] = [
+  'test/browser/cabinet.server.test.ts',
+  'test/browser/playground.server.test.ts',
+  'test/browser/support-desk.server.test.ts',
+  'test/cabinet/roles.test.ts',
+  'test/conformance/rabbitmq.server.test.ts',
+  'test/faults/servers-killed.server.test.ts',
+  'test/faults/two-gateways.server.test.ts',
   'test/fiscal/day.test.ts',
   'test/invoices/model.test.ts',
+  'test/playground/stories.test.ts',
   'test/simulation/simulation.test.ts',
 ];
 

@@ -3,6 +3,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSandboxShop, type SandboxShop } from '../e2e/sandbox-shop.ts';
+import { byDayOrNight } from '../support/at-length.ts';
 import { follow, heading, launchChromium, newPerson, open as openPage, seriousFindings } from './support/chromium.ts';
 import { invitedBy, type Login } from './support/invited.ts';
 
@@ -89,7 +90,8 @@ describe('an invoice with dead callbacks', () => {
       const timeline = page.locator('.timeline');
       await timeline.getByText('Payed').first().waitFor();
       await timeline.getByText('Scanned').first().waitFor();
-      expect(await seriousFindings(page)).toEqual([]);
+      // Other people see the same with fewer buttons.
+      if (page === operator) expect(await seriousFindings(page)).toEqual([]);
     }
   }, 90_000);
 
@@ -113,7 +115,7 @@ describe('Callbacks', () => {
       const row = page.getByRole('row').filter({ hasText: '127.0.0.1' }).first();
       await row.waitFor();
       expect(await row.textContent()).toMatch(/ECONNREFUSED.*\d+\sms/);
-      expect(await seriousFindings(page)).toEqual([]);
+      if (page === operator) expect(await seriousFindings(page)).toEqual([]);
     }
   });
 });
@@ -271,7 +273,8 @@ describe('every action', () => {
     ['/playground', 'New sale', owners],
   ];
 
-  it.each(['operator', 'merchant', 'viewer'])(
+  // What an operator is offered, the tests of the pages use.
+  it.each(byDayOrNight(['merchant', 'viewer'], ['operator', 'merchant', 'viewer']))(
     'is offered to a %s exactly if the role may use it',
     async (role) => {
       const page = { operator, merchant, viewer }[role];

@@ -1,15 +1,14 @@
 // `tillgate doctor` at real servers: a PostgreSQL and a Mosquitto that are sound, and with rights, logins and settings broken one by one.
+// test/conformance/rabbitmq.server.test.ts has the limit of open files, where a RabbitMQ with the management API runs.
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { diagnose } from '../../src/cli/doctor/doctor.ts';
 import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { openTestDatabase, type TestDatabase } from '../support/engines.ts';
-import { freePort } from '../support/free-port.ts';
 import { patienceMs, type Settings, serveSettings } from '../support/gateway-process.ts';
 import { startDynsecMosquitto } from '../support/servers/dynsec-mosquitto.ts';
 import { type MosquittoServer, startMosquitto } from '../support/servers/mosquitto.ts';
-import { startShippedRabbitmq } from '../support/servers/shipped-rabbitmq.ts';
 
 async function examine(settings: Settings, check: string) {
   const environment = await serveSettings(settings);
@@ -121,23 +120,6 @@ it('Mosquitto with dynamic security, whose admin is the right one, and is none',
   const wrong = await logins(login(server.adminUrl, 'admin', 'not-the-password'));
   expect(wrong).toEqual([expect.stringMatching(/^bad: .*not authorized/i)]);
   expect(wrong.join()).not.toContain('not-the-password');
-});
-
-it('RabbitMQ: its limit of open files, as the management API tells it', { timeout: 4 * patienceMs }, async () => {
-  const server = await startShippedRabbitmq(await freePort());
-  onTestFinished(() => server.stop());
-  const settings = { TILLGATE_QUEUE_URL: server.url, TILLGATE_BROKER_TOKEN: 'x'.repeat(24), TILLGATE_RABBITMQ_API_URL: server.apiUrl };
-  // A node that has just started has not counted yet.
-  await vi.waitFor(async () => {
-    expect(await examine(settings, 'open files')).toContainEqual(
-      expect.stringMatching(/^(ok|warning): RabbitMQ \S+@\S+ has \d+ of \d+ files open/),
-    );
-  }, 30_000);
-  const wrong = { ...settings, TILLGATE_RABBITMQ_API_URL: login(server.apiUrl, 'tillgate', 'not-the-password') };
-  expect(await examine(wrong, 'open files')).toContainEqual('warning: RabbitMQ does not report its limit: HTTP 401');
-  expect(await examine(wrong, 'queue connections')).toEqual([
-    expect.stringMatching(/^bad: .*does not allow tillgate to end connections \(HTTP 401\)/),
-  ]);
 });
 
 describe('RabbitMQ', () => {

@@ -4,18 +4,20 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'amqplib';
 import { connectAsync } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { diagnose } from '../../src/cli/doctor/doctor.ts';
+import { systemClock, systemRandom } from '../../src/kernel/system.ts';
 import { createMessageFuzz } from '../fuzz/device-messages.ts';
 import { replyToOf } from '../fuzz/run-fuzz.ts';
+import { isNight } from '../support/at-length.ts';
 import { type GatewayProcess, type Settings, serveSettings, startServeProcess, temporaryDirectory } from '../support/gateway-process.ts';
-import type { RabbitmqServer } from '../support/servers/rabbitmq.ts';
-import { startShippedRabbitmq } from '../support/servers/shipped-rabbitmq.ts';
+import { type ShippedRabbitmq, startShippedRabbitmq } from '../support/servers/shipped-rabbitmq.ts';
 import { type Answer, eventually, reportOf } from '../support/till.ts';
 import { amqpUrl, connectAmqp } from './amqp-line.ts';
 import type { Fields, ForeignDevice } from './foreign-device.ts';
 import { type ForeignShop, openForeignShop } from './foreign-shop.ts';
 
 const brokerToken = 'the-token-of-the-conformance-broker';
-let rabbitmq: RabbitmqServer;
+let rabbitmq: ShippedRabbitmq;
 let settings: Settings;
 let shop: ForeignShop;
 let gateway: GatewayProcess;
@@ -251,7 +253,8 @@ describe('RabbitMQ for both channels', () => {
     await device.leave();
   });
 
-  it('a restart of the broker is survived: devices come back, and so does the gateway', { timeout: 90_000 }, async () => {
+  // By day test/contract kills this RabbitMQ under both channels, and test/faults/servers-killed kills it under a gateway.
+  it.runIf(isNight)('a restart of the broker is survived: devices come back, and so does the gateway', { timeout: 90_000 }, async () => {
     const device = await live('terminal', 'mqtt');
     await rabbitmq.restart();
     await eventually(
@@ -268,6 +271,28 @@ describe('RabbitMQ for both channels', () => {
     await device.say(await device.next('CloseDay'), 'done', { report: {} });
     expect(await closing).toMatchObject({ errorCode: 0 });
     await device.leave();
+  });
+});
+
+describe('the doctor', () => {
+  async function examine(apiUrl: string, check: string): Promise<string[]> {
+    const environment = await serveSettings({ ...settings, TILLGATE_RABBITMQ_API_URL: apiUrl });
+    const { findings } = await diagnose({ environment, url: undefined, clock: systemClock, random: systemRandom });
+    return findings.filter((finding) => finding.check === check).map(({ verdict, says }) => `${verdict}: ${says}`);
+  }
+
+  it('finds the limit of open files of RabbitMQ by the management API', { timeout: 90_000 }, async () => {
+    // A node that has just started has not counted yet.
+    await eventually(
+      'the files are counted',
+      () => examine(rabbitmq.apiUrl, 'open files'),
+      (found) => found.some((says) => /^(ok|warning): RabbitMQ \S+@\S+ has \d+ of \d+ files open/.test(says)),
+    );
+    const wrong = Object.assign(new URL(rabbitmq.apiUrl), { password: 'not-the-password' }).href;
+    expect(await examine(wrong, 'open files')).toContainEqual('warning: RabbitMQ does not report its limit: HTTP 401');
+    expect(await examine(wrong, 'queue connections')).toEqual([
+      expect.stringMatching(/^bad: .*does not allow tillgate to end connections \(HTTP 401\)/),
+    ]);
   });
 });
 

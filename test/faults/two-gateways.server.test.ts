@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isNight } from '../support/at-length.ts';
 import { expectRegisterAgrees, expectTerminalAgrees, readBank, readLedger } from '../support/books.ts';
 import { freePort } from '../support/free-port.ts';
 import {
@@ -101,7 +102,8 @@ describe('two gateways', () => {
     await close(otherTill, repeated.report, body.documentNr);
   });
 
-  it('one of which is killed after an answer was lost: the other finds the outcome without a call', slowTest, async () => {
+  // By day ledger/recovery.test.ts has the instance that Recalls within 20 s, and the test above the kill.
+  it.runIf(isNight)('one of which is killed after an answer was lost: the other finds the outcome without a call', slowTest, async () => {
     await shop.restartGateway();
     await shop.online(register.id);
     const Uid = randomUUID();
