@@ -120,7 +120,7 @@ async function moveLocked(deps: InvoiceDeps, invoice: Movable, added: Move, alon
   const isMoved = await deps.database.transaction(async (queries) => {
     await lockInvoice(deps, queries, invoice);
     const payment = await findStandingPayment(queries, invoice.merchantId, invoice.oid);
-    const isSame = payment?.standing === invoice.payment?.standing && payment?.deviceIds.join() === invoice.payment?.deviceIds.join();
+    const isSame = JSON.stringify(payment) === JSON.stringify(invoice.payment);
     const isWritten = isSame && (await writeMove(deps, queries, added));
     if (isWritten) await alongside?.(queries);
     return isWritten;

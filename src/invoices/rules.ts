@@ -76,7 +76,7 @@ function isHeldBack({ state, payment, isPayee }: Facts, trigger: Trigger): boole
   if (!payment) return false;
   if (trigger === 'scan') return payment.standing === 'in doubt' || !isPayee;
   // A repeat of the Payd that was accepted before the card payment was approved is answered as the first.
-  if (trigger === 'pay') return payment.standing === 'done' && !isPayee && state !== states.paid;
+  if (trigger === 'pay') return (payment.standing === 'done' || payment.isAnotherDone === true) && !isPayee && state !== states.paid;
   return trigger === 'cancel';
 }
 

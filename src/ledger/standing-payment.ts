@@ -11,6 +11,8 @@ export interface StandingPayment {
   standing: 'in doubt' | 'done';
   /** The terminals that were paid, or may have been: several if a dispute is open, or was resolved as a second charge. */
   deviceIds: readonly string[];
+  /** Beside the one in doubt, another one is done. */
+  isAnotherDone?: boolean;
 }
 
 const { keepsMoney, refunded, takenBackInDispute } = standingConditions('commands');
@@ -35,7 +37,10 @@ const standingUnder = keptStatement((queries, { merchantId, documentNr }: { merc
 
 export async function findStandingPayment(queries: Queries, merchantId: string, documentNr: string): Promise<StandingPayment | undefined> {
   const rows = await standingUnder(queries, { merchantId, documentNr });
-  return rows[0] && { standing: rows[0].standing, deviceIds: rows.map((row) => row.device_id) };
+  const [first] = rows;
+  if (!first) return undefined;
+  const isAnotherDone = first.standing === 'in doubt' && rows.some((row) => row.standing === 'done');
+  return { standing: first.standing, deviceIds: rows.map((row) => row.device_id), ...(isAnotherDone ? { isAnotherDone } : {}) };
 }
 
 interface OnlyPayments {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { states } from '../../src/invoices/rules.ts';
 import { memoryDatabase } from '../support/engines.ts';
-import { seedCommand } from '../support/fixtures.ts';
+import { seedCommand, seedDevice } from '../support/fixtures.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { anybody, codeOf, eventRows, interruptible, openShop, orphanRows, receipt, type Shop, template } from './shop.ts';
 
@@ -112,6 +112,13 @@ describe('a Payd of another device that finds the card payment running, when bef
 });
 
 describe('an invoice that was paid by card', () => {
+  const disputed = {
+    state: 'disputed',
+    settled_by: 'person',
+    disputed_from: 'refused',
+    review_since: 1,
+    review_reason: 'It did it.',
+  } as const;
   const done = { state: 'done', settled_at: 1, settled_by: 'answer', document_state: 'closed' } as const;
 
   it('is completed by the Payd of the terminal that was paid: nothing is listed', async () => {
@@ -123,6 +130,22 @@ describe('an invoice that was paid by card', () => {
     await cardPayment(done);
     await seedCommand(database.queries, shop.merchantId, shop.secondDeviceId, { ...done, document_nr: oid });
     expect([await pay(shop.deviceId), await state(), await reasons()]).toEqual([0, states.paid, [['F-1', 'paid-by-card-too']]]);
+  });
+
+  it('while an earlier attempt at another terminal is disputed is not completed by a third device: 22, listed', async () => {
+    await cardPayment(disputed);
+    await seedCommand(database.queries, shop.merchantId, shop.secondDeviceId, { ...done, document_nr: oid });
+    const { id: third } = await seedDevice(database.queries, shop.merchantId);
+    expect([await pay(third), await state(), await reasons()]).toEqual([22, states.scanned, [['F-1', 'paid-otherwise']]]);
+    expect([await pay(shop.secondDeviceId, 'F-2'), await state()]).toEqual([0, states.paid]);
+  });
+
+  it('at the moment of a Payd elsewhere, while another attempt is disputed, is not completed by it', async () => {
+    await cardPayment(disputed);
+    const { id } = await seedCommand(database.queries, shop.merchantId, shop.secondDeviceId, { document_nr: oid });
+    const { id: third } = await seedDevice(database.queries, shop.merchantId);
+    race.beforeNextTransaction(() => database.queries.updateTable('commands').set(done).where('id', '=', id).execute());
+    expect([await pay(third), await state()]).toEqual([22, states.scanned]);
   });
 
   it('is fetched by the ERP and by that terminal, and by no other caller [D142]', async () => {
