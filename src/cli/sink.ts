@@ -1,9 +1,9 @@
 // `tillgate sink`: a small HTTP server for tests that answers 200 and prints every callback.
 // It prints whether the signature is valid, and accepts invalid ones as well.
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { judgeSignature } from '../callbacks/signature.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { serveOnLoopback } from '../playground/erp/loopback.ts';
 
 export type Sink = Awaited<ReturnType<typeof startSink>>;
 
@@ -24,18 +24,7 @@ export async function startSink({ port, status, clock, secret, print }: SinkOpti
     request.resume();
     response.writeHead(status, { 'content-type': 'text/plain' }).end(status < 300 ? 'ok\n' : 'no\n');
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    stop: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return await serveOnLoopback(server, port);
 }
 
 function signatureOf({ headers, url = '' }: IncomingMessage, secret: string | undefined, clock: Clock): string {

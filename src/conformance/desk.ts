@@ -9,6 +9,7 @@ import { createHttpServer } from '../http/server.ts';
 import { sleep } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { createGuessLimit } from '../kernel/guess-limit.ts';
+import { hostInUrl, withoutLogin } from '../kernel/url-parts.ts';
 import type { World } from '../kernel/world.ts';
 import { EmbeddedBroker } from '../link/channels/mqtt/embedded-broker.ts';
 import { MqttChannel } from '../link/channels/mqtt/mqtt.ts';
@@ -50,7 +51,8 @@ export function createDesk(options: DeskOptions) {
   const code = options.code ?? newCode(random);
   const gatewayId = `conformance-${random.uuid().slice(0, 8)}`;
   const guesses = createGuessLimit({ clock, ...wrongCodes });
-  const addresses = { baseUrl: '', mqttUrl: withoutLogin(options.mqttUrl), queueUrl: withoutLogin(options.queueUrl) };
+  const given = (url: string | undefined) => (url === undefined ? '' : withoutLogin(url));
+  const addresses = { baseUrl: '', mqttUrl: given(options.mqttUrl), queueUrl: given(options.queueUrl) };
   const isSecret = createTokenCheck(secret);
   let isLocked = false;
   let isCodeUsed = false;
@@ -131,8 +133,8 @@ export function createDesk(options: DeskOptions) {
         throw error;
       });
       addresses.baseUrl = listening.url;
-      if (broker) addresses.mqttUrl = `mqtt://${named(host)}:${broker.port}`;
-      if (queue) addresses.queueUrl = `ws://${named(host)}:${listening.port}${basePath}/queue`;
+      if (broker) addresses.mqttUrl = `mqtt://${hostInUrl(host)}:${broker.port}`;
+      if (queue) addresses.queueUrl = `ws://${hostInUrl(host)}:${listening.port}${basePath}/queue`;
       return { ...addresses };
     },
     async stop(): Promise<void> {
@@ -141,18 +143,4 @@ export function createDesk(options: DeskOptions) {
     },
     ...(broker && queue ? { lockOut } : {}),
   };
-}
-
-/** The host as part of a URL. */
-function named(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
-}
-
-/** The broker's URL for the device, without the gateway's login. */
-function withoutLogin(address: string | undefined): string {
-  if (address === undefined) return '';
-  const url = new URL(address);
-  url.username = '';
-  url.password = '';
-  return url.href;
 }

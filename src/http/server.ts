@@ -15,6 +15,7 @@ import type { Static, TSchema } from 'typebox';
 import { type Clock, sleep } from '../kernel/clock.ts';
 import { errorCodes, GatewayError } from '../kernel/error-codes.ts';
 import { networkOf } from '../kernel/network-of.ts';
+import { hostInUrl } from '../kernel/url-parts.ts';
 import type { World } from '../kernel/world.ts';
 import { type Admission, createAdmission } from './admission.ts';
 import { answerFailure, answerInEnvelope } from './answering.ts';
@@ -330,6 +331,5 @@ async function listen(app: FastifyInstance, { host, port, tls, basePath }: HttpS
   await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port });
   const address = app.server.address();
   const listening = typeof address === 'object' && address !== null ? address.port : port;
-  const name = host.includes(':') ? `[${host}]` : host;
-  return { url: `${tls === undefined ? 'http' : 'https'}://${name}:${listening}${basePath}`, port: listening };
+  return { url: `${tls === undefined ? 'http' : 'https'}://${hostInUrl(host)}:${listening}${basePath}`, port: listening };
 }

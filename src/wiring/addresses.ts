@@ -1,5 +1,6 @@
 // The addresses of this gateway: the configured public ones, or those that this process listens on.
 
+import { withoutLogin } from '../kernel/url-parts.ts';
 import type { EmbeddedBroker } from '../link/channels/mqtt/embedded-broker.ts';
 import type { Config } from '../settings.ts';
 
@@ -24,16 +25,8 @@ export function addressesOf(
   const mqttsUrl = broker?.securePort === undefined ? undefined : `mqtts://${hostname}:${broker.securePort}`;
   return {
     baseUrl,
-    mqttUrl: config.mqttPublicUrl ?? withoutLogin(config.mqttUrl) ?? mqttsUrl ?? mqttPlainUrl ?? '',
+    mqttUrl: config.mqttPublicUrl ?? (config.mqttUrl && withoutLogin(config.mqttUrl)) ?? mqttsUrl ?? mqttPlainUrl ?? '',
     mqttPlainUrl,
-    queueUrl: config.queuePublicUrl ?? withoutLogin(config.queueUrl) ?? `${baseUrl.replace(/^http/, 'ws')}/queue`,
+    queueUrl: config.queuePublicUrl ?? (config.queueUrl && withoutLogin(config.queueUrl)) ?? `${baseUrl.replace(/^http/, 'ws')}/queue`,
   };
-}
-
-function withoutLogin(address: string | undefined): string | undefined {
-  if (address === undefined) return undefined;
-  const url = new URL(address);
-  url.username = '';
-  url.password = '';
-  return url.href;
 }

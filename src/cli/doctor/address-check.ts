@@ -3,6 +3,7 @@
 import { connect } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Clock } from '../../kernel/clock.ts';
+import { hostInUrl } from '../../kernel/url-parts.ts';
 import { isMqttPlainOpen, isNowhere } from '../../setting-dangers.ts';
 import type { Config } from '../../settings.ts';
 import { type Addresses, addressesOf } from '../../wiring/addresses.ts';
@@ -25,7 +26,7 @@ const usualPorts: Record<string, number> = {
 /** The addresses that a gateway with these settings gives to its devices. */
 export function deviceAddresses(config: Config): Addresses {
   const { host, port, basePath, mqttUrl, tlsCert } = config;
-  const listening = `${tlsCert === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}${basePath}`;
+  const listening = `${tlsCert === undefined ? 'http' : 'https'}://${hostInUrl(host)}:${port}${basePath}`;
   const broker =
     mqttUrl === undefined
       ? { port: isMqttPlainOpen(config) ? config.mqttPort : undefined, securePort: tlsCert === undefined ? undefined : config.mqttsPort }

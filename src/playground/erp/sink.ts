@@ -2,10 +2,10 @@
 // callbacks. A callback without a valid signature is answered 401 and ignored. While the ERP is switched off, it answers 503.
 
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { CallbackView } from '../../cabinet/playground/view-schema.ts';
 import { judgeSignature } from '../../callbacks/signature.ts';
 import type { World } from '../../kernel/world.ts';
+import { serveOnLoopback } from './loopback.ts';
 
 export interface ReceivedCallback {
   state: string;
@@ -100,21 +100,13 @@ export async function startErpSink({ clock, logger, secrets, received, onChange 
   });
   server.maxConnections = 100;
   server.requestTimeout = 10_000;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const { port, stop } = await serveOnLoopback(server, 0);
 
   return Object.assign(sink, {
     /** A CallbackURI with placeholders. */
     callbackUri: (subject: string) => `http://127.0.0.1:${port}/${subject}?oid=#OID#&state=#State#&receipt=#ReceiptID#&device=#DeviceID#`,
     /** Newest first. */
     views: () => callbacks,
-    stop: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    stop,
   });
 }
