@@ -1,5 +1,6 @@
 // Processor time of PostgreSQL for one Pay and its CloseDoc, by the ledger's own statements: one at a time and in batches of sixteen.
-// Also the share of HOT updates, and the disk space per command.
+// Also the share of HOT updates, and the disk space per command. Machines differ by half: the three statements of a plain service, measured
+// in turn with it, are the yardstick.
 // Usage: TILLGATE_TEST_POSTGRES_URL=... node bench/ledger-cost.ts [commands] [in flight, separated by commas]
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -74,23 +75,58 @@ async function sell(deviceId: string, number: number): Promise<void> {
   await settles.add({ command: close, settlement: { state: 'done', ...done } });
 }
 
-let number = 0;
-async function run(inFlight: number, count: number): Promise<number> {
+async function preparePlain(): Promise<void> {
+  await sql`create table plain_keys (key text primary key, merchant_id text not null)`.execute(queries);
+  await sql`create table plain_commands (id text primary key, device_id text not null, state text not null, amount int8 not null, document_nr text,
+    report text)`.execute(queries);
+  await sql`create index on plain_commands (device_id)`.execute(queries);
+  await sql`insert into plain_keys values ('key', 'm')`.execute(queries);
+}
+
+/** A command of a service without guarantees: a lookup, an insert and an update, each in its own commit. */
+async function commandPlainly(deviceId: string): Promise<void> {
+  const id = randomUUID();
+  await sql`select * from plain_keys where key = ${'key'}`.execute(queries);
+  await sql`insert into plain_commands (id, device_id, state, amount, document_nr) values (${id}, ${deviceId}, 'sent', 1250, ${randomUUID()})`.execute(
+    queries,
+  );
+  await sql`update plain_commands set state = 'done', report = ${report} where id = ${id}`.execute(queries);
+}
+
+/** In milliseconds of PostgreSQL's processor. */
+async function timed(work: () => Promise<void>): Promise<number> {
   const before = await timeOnCpu();
-  for (let sold = 0; sold < count / 2; sold += inFlight)
-    await Promise.all(devices.slice(0, inFlight).map((deviceId) => sell(deviceId, (number += 1))));
+  await work();
   let sum = 0;
   for (const [pid, spent] of await timeOnCpu()) sum += spent - (before.get(pid) ?? 0);
   return sum / 1e6;
 }
 
+let number = 0;
+function run(inFlight: number, count: number): Promise<number> {
+  return timed(async () => {
+    for (let sold = 0; sold < count / 2; sold += inFlight)
+      await Promise.all(devices.slice(0, inFlight).map((deviceId) => sell(deviceId, (number += 1))));
+  });
+}
+
+function runPlainly(count: number): Promise<number> {
+  return timed(async () => {
+    for (let done = 0; done < count; done += 1) await commandPlainly(devices[done % devices.length] ?? '');
+  });
+}
+
+await preparePlain();
 await run(16, commands / 4);
 await run(1, commands / 8);
+await runPlainly(commands / 8);
 await sql`analyze`.execute(queries);
 for (const inFlight of (process.argv[3] ?? '1,16,1,16').split(',').map(Number)) {
   const count = inFlight === 1 ? commands / 2 : commands;
   const milliseconds = await run(inFlight, count);
   process.stdout.write(`${inFlight} in flight: ${(milliseconds / count).toFixed(3)} ms of PostgreSQL's processor per command\n`);
+  const plain = await runPlainly(count / 4);
+  process.stdout.write(`the statements of a plain service, one in flight: ${(plain / (count / 4)).toFixed(3)} ms\n`);
 }
 await queries.executeQuery(sql`select pg_stat_force_next_flush()`.compile(queries));
 await new Promise((resolve) => setTimeout(resolve, 1_500));
