@@ -61,7 +61,7 @@ Gateway, database, broker, devices and callers share the cores of one machine, s
 
 ${missed(rows)}
 
-The reason: with one call in flight, a command waits for two commits, the broker and the device in sequence; the table of one Pay below shows the times. The peer looks up its key and writes one row of one table per commit. Tillgate's two commits also write the device's lock, the claims of number and key, the bank's number and the settlement, on which its guarantees depend. To reach the peer there, gateway and PostgreSQL would each have to take half of their time.
+The reason: with one call in flight, a command waits for two commits, the broker and the device in sequence; the table of one Pay below shows the times. The peer looks up its key and writes one row of one table per commit. Tillgate's two commits also write the device's lock, the claims of number and key, the bank's number and the settlement, on which its guarantees depend. [tuning.md](tuning.md#requests) says what each goal would take.
 
 ## Figures
 
