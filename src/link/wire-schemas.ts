@@ -1,6 +1,6 @@
 // The messages of the device protocol: JSON Schemas for asyncapi/v1.json, and the types derived from them [D55].
 // messages.ts and virtual/client/command-reader.ts parse by hand; a property test checks both readers against these schemas.
-// Unknown fields are allowed everywhere. Import types with `import type`, so that TypeBox is not loaded.
+// Unknown fields are allowed everywhere.
 import { type Static, Type } from 'typebox';
 import { movesCardMoney, namesWhere } from '../kernel/operations.ts';
 import { commandNames, deviceKinds, endingOutcomes, type JsonObject, outcomes, recallStates } from './protocol.ts';
