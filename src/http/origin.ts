@@ -39,9 +39,10 @@ const shortestSecret = 8;
 /** In a JSON text; letter case is ignored, as in a UUID. */
 function withoutSecrets(json: string, secrets: readonly string[]): string {
   const found = new Set(secrets.filter((secret) => secret.length >= shortestSecret).map((secret) => JSON.stringify(secret).slice(1, -1)));
-  // The key check has removed the key, so nearly always there is nothing to mask, and no expression to compile.
-  const folded = json.toLowerCase();
-  if (![...found].some((secret) => folded.includes(secret.toLowerCase()))) return json;
+  // The key check has removed the key, so nearly always there is nothing to mask, and no expression to compile. In capitals, because a
+  // small sigma depends on the letter after it.
+  const folded = json.toUpperCase();
+  if (![...found].some((secret) => folded.includes(secret.toUpperCase()))) return json;
   return json.replace(new RegExp([...found].map(RegExp.escape).join('|'), 'gi'), '[secret]');
 }
 

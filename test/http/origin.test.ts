@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { expect, it } from 'vitest';
 import { createAccessJudge, keyFor } from '../../src/http/authentication.ts';
 import { originOf, originOfPerson } from '../../src/http/origin.ts';
+import { factsOf } from '../../src/http/request-facts.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const request = (body: unknown, headers: object = {}) =>
@@ -60,6 +61,12 @@ it('has no secret that the caller presented, in any field and any spelling', asy
       ...{ DeviceID: 'd', inner: { list: ['[secret]', '[secret]'] }, '[secret]': 1, password: '' },
     },
   });
+});
+
+it('has no secret inside a longer text, in capitals that fold by the letter after them', () => {
+  const call = request({ note: 'ΚΩΔΙΚΟΣΑΣΦΑΛΕΙΑΣΑ' });
+  factsOf(call).presentedSecrets.push('ΚΩΔΙΚΟΣΑΣΦΑΛΕΙΑΣ');
+  expect(JSON.parse(originOfPerson(call, 'Ana').request)).toMatchObject({ body: { note: '[secret]Α' } });
 });
 
 it('looks up a few UUIDs of unknown fields, and none of known fields', async () => {
