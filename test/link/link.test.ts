@@ -6,6 +6,7 @@ import { type Channel, SendUnclear } from '../../src/link/channel.ts';
 import { createLink } from '../../src/link/link.ts';
 import { quietLogger, recordingLogger } from '../support/quiet-logger.ts';
 import { seededRandom } from '../support/seeded-random.ts';
+import { until } from '../support/until.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { createFakeChannel } from './fake-channel.ts';
 import { createLinkBench, deviceId, gatewayId, type LinkBench, otherDeviceId } from './link-bench.ts';
@@ -99,9 +100,11 @@ describe('the link', () => {
     })();
     bench.mqtt.sends.length = 0;
     bench.queue.sends.length = 0;
-    await bench.clock.settle();
-    collectGarbage();
-    expect(kept.map((reference) => reference.deref())).toEqual([undefined, undefined]);
+    // A compilation in the background may hold an object for a moment; a leak holds it for good.
+    await until(() => {
+      collectGarbage();
+      return kept.every((reference) => reference.deref() === undefined);
+    });
   });
 });
 
