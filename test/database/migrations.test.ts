@@ -3,8 +3,8 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Queries } from '../../src/database/database.ts';
 import { LostToAnother } from '../../src/database/errors.ts';
 import { migrationsDir, readMigrations, splitStatements, statementsFor } from '../../src/database/migration-files.ts';
 import { migrateDatabase, type OpenOptions, openDatabase } from '../../src/database/open.ts';
@@ -155,16 +155,27 @@ describe.each(engines.filter((engine) => engine === 'postgres'))('several instan
 
     it('are retried when the database aborts them in its favour, and leave it alone', async () => {
       const gateway = await openDatabase({ ...place.options, role: 'gateway', clock: systemClock, logger: quietLogger });
+      const other = new pg.Client({ connectionString: place.options.url });
+      await other.connect();
+      await other.query('select pg_advisory_lock(7)');
+      const pausing = [
+        'alter table commands add column more text',
+        'select pg_advisory_xact_lock(7)',
+        'alter table command_events add column more text',
+      ];
       let migrated: Promise<unknown> | undefined;
       // As a gateway writes a line of the timeline: it holds the second table, and comes to need the first.
       await gateway.transaction(async (tx) => {
-        // It is the migration that finds out first that both wait, and is ended.
+        // A session looks for a deadlock once, this long after it began to wait: the migration begins last, and is ended.
         await sql`set local deadlock_timeout = '1min'`.execute(tx);
         await sql`lock table command_events in row exclusive mode`.execute(tx);
-        migrated = migrateTo('alter table commands add column more text; alter table command_events add column more text;');
-        await until(async () => (await waitingFor(tx, 'command_events')) === 1);
         await seedMerchant(tx);
-        await sql`lock table commands in row share mode`.execute(tx);
+        migrated = migrateTo(`set local deadlock_timeout = '10ms'; ${pausing.join('; ')};`);
+        await until(() => isAwaited(other, "locktype = 'advisory' and objid = 7"));
+        const locked = sql`lock table commands in row share mode`.execute(tx);
+        await until(() => isAwaited(other, "relation = 'commands'::regclass"));
+        await other.end();
+        await locked;
       });
       expect(await migrated).toEqual([{ version: oneMore, name: 'more' }]);
       expect(await gateway.queries.selectFrom('merchants').select('id').execute()).toHaveLength(1);
@@ -187,7 +198,8 @@ describe.each(engines.filter((engine) => engine === 'postgres'))('several instan
   });
 });
 
-async function waitingFor(queries: Queries, table: string): Promise<number> {
-  const { rows } = await sql`select 1 from pg_locks where relation = ${table}::regclass and not granted`.execute(queries);
-  return rows.length;
+async function isAwaited(client: pg.Client, what: string): Promise<boolean> {
+  const here = '(select oid from pg_database where datname = current_database())';
+  const { rows } = await client.query(`select 1 from pg_locks where not granted and database = ${here} and ${what}`);
+  return rows.length === 1;
 }
