@@ -63,6 +63,12 @@ async function state(): Promise<PlaygroundView> {
 
 const group = (name: string) => page.getByRole('group', { name, exact: true });
 const press = (where: string, name: string) => group(where).getByRole('button', { name, exact: true }).click();
+/** Returns when the sale has begun: until then the till shows the previous one, and no operation is under way. */
+async function newSale(): Promise<void> {
+  const previous = (await state()).till.lastSale?.id;
+  await press('Till', 'New sale');
+  await until(async () => (await state()).till.lastSale?.id !== previous);
+}
 const terminalShows = (text: string) => page.locator('.pos-verdict', { hasText: text }).waitFor();
 const tillShows = (text: string) => page.locator('.till-state', { hasText: text }).waitFor();
 const heard = (text: string) => page.getByRole('region', { name: 'ERP: what it receives' }).getByText(text).first().waitFor();
@@ -107,7 +113,7 @@ describe('by hand', () => {
   it('sells when the card is presented and a PIN is entered on the keys of the terminal', async () => {
     await page.getByRole('button', { name: 'Free play', exact: true }).click();
     await press('Card terminal', 'By hand');
-    await press('Till', 'New sale');
+    await newSale();
     await terminalShows('Present the card');
     await press('Card terminal', 'Present card');
     await terminalShows('Enter the PIN');
@@ -127,7 +133,7 @@ describe('by hand', () => {
     ['Decline', 'Declined'],
     ['Wrong PIN', 'Declined'],
   ])('%s: no money moves', async (button, shown) => {
-    await press('Till', 'New sale');
+    await newSale();
     await terminalShows('Present the card');
     await press('Card terminal', 'Present card');
     await terminalShows('Enter the PIN');
@@ -138,7 +144,7 @@ describe('by hand', () => {
   });
 
   it('Cancel with the red key: no money moves', async () => {
-    await press('Till', 'New sale');
+    await newSale();
     await terminalShows('Present the card');
     expect(await group('Card terminal').getByRole('button', { name: 'Enter PIN', exact: true }).isDisabled()).toBe(true);
     await page.getByRole('button', { name: 'Red key: cancel' }).click();
@@ -154,7 +160,7 @@ describe('faults', () => {
   it('loses the answer, shows that, and finds it when the terminal reconnects', async () => {
     await press('Card terminal', 'Lose answer');
     await page.locator('.terminal-controls [aria-pressed="true"]', { hasText: 'Lose answer' }).waitFor();
-    await press('Till', 'New sale');
+    await newSale();
     await onTheWire('lost');
     await page.locator('.wire-lost', { hasText: 'lost at' }).waitFor();
     await press('Card terminal', 'Cut MQTT');
@@ -168,7 +174,7 @@ describe('faults', () => {
   it('cuts the power after the approval of the bank: charged once, found afterwards', async () => {
     await press('Card terminal', 'Power cut after the bank');
     await page.locator('.terminal-controls [aria-pressed="true"]', { hasText: 'Power cut after' }).waitFor();
-    await press('Till', 'New sale');
+    await newSale();
     await onTheWire('Recall');
     await tillShows('sold');
     expect((await expectBooksAgree()).bank.count).toBe(3);
@@ -177,7 +183,7 @@ describe('faults', () => {
   it('answers twice: counted once', async () => {
     await press('Card terminal', 'Answer twice');
     await page.locator('.terminal-controls [aria-pressed="true"]', { hasText: 'Answer twice' }).waitFor();
-    await press('Till', 'New sale');
+    await newSale();
     await onTheWire('arrived twice');
     await tillShows('sold');
     expect((await expectBooksAgree()).bank.count).toBe(4);
@@ -186,7 +192,7 @@ describe('faults', () => {
   it('prints no receipt without paper, and prints it when the call is repeated with a new roll', async () => {
     await press('Fiscal register', 'Paper out');
     await group('Fiscal register').getByRole('button', { name: 'New roll' }).waitFor();
-    await press('Till', 'New sale');
+    await newSale();
     await tillShows('paid, no receipt');
     await page.getByRole('region', { name: 'The four books' }).getByText('They do not agree').waitFor();
     await press('Fiscal register', 'New roll');
@@ -201,10 +207,9 @@ describe('faults', () => {
     await group('Card terminal')
       .getByRole('combobox')
       .selectOption(other?.id ?? '');
-    await press('Till', 'New sale');
-    // The till may still show the previous sale.
-    await until(async () => (await state()).till.lastSale?.deviceId === other?.id);
+    await newSale();
     await tillShows('sold');
+    expect((await state()).till.lastSale?.deviceId).toBe(other?.id);
     await expectBooksAgree();
   });
 });
@@ -224,7 +229,7 @@ describe('QR and refund', () => {
   });
 
   it('refunds a part of the last sale', async () => {
-    await press('Till', 'New sale');
+    await newSale();
     await tillShows('sold');
     await page.getByLabel('Amount, MDL').fill('10');
     await press('Till', 'Refund');
@@ -292,7 +297,7 @@ describe('a story', () => {
   it('is refused with a reason during a sale', async () => {
     await press('Card terminal', 'By hand');
     await page.locator('.terminal-controls [aria-pressed="true"]', { hasText: 'By hand' }).waitFor();
-    await press('Till', 'New sale');
+    await newSale();
     await terminalShows('Present the card');
     await page.getByRole('button', { name: /^(Play|Replay) story$/ }).click();
     await page.getByRole('alert').getByText('The till is in the middle of a sale').waitFor();

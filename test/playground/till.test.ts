@@ -75,6 +75,31 @@ describe('the till', () => {
     expect(() => till.refund(sale, undefined)).toThrow('not paid by card');
   });
 
+  it('refunds no sale before its receipt: the gateway would refuse a print with the full amount', async () => {
+    const held: (() => void)[] = [];
+    const { till, labels, clock } = tillWith(({ label }) =>
+      label === 'close' || label === 'print' ? new Promise((resolve) => held.push(() => resolve(approved))) : Promise.resolve(approved),
+    );
+    const sale = till.sell({ deviceId: 'd' });
+    for (const state of ['closing', 'printing']) {
+      await clock.advance(10);
+      expect(sale.state).toBe(state);
+      expect(() => till.refund(sale, 100)).toThrow('receipt is not printed yet');
+      held.shift()?.();
+    }
+    await clock.advance(10);
+    await till.refund(sale, 100);
+    expect(labels()).toEqual(['pay', 'close', 'print', 'refund']);
+  });
+
+  it('refunds a sale whose receipt was refused', async () => {
+    const { till, labels, clock } = tillWith(async ({ label }) => (label === 'print' ? no(14) : approved));
+    const sale = till.sell({ deviceId: 'd' });
+    await clock.advance(10);
+    await till.refund(sale, undefined);
+    expect([labels(), sale.state]).toEqual([['pay', 'close', 'print', 'refund'], 'noReceipt']);
+  });
+
   it('notified twice that an invoice is paid, it prints once', async () => {
     const { till, book, labels, clock } = tillWith(async () => approved);
     const sale = till.newSale('qr', { amountBani: 500 });

@@ -29,6 +29,8 @@ export interface TillDeps extends World {
 /** Neither cash nor card: the card was charged on the terminal before. */
 const paidElsewhere = 3;
 const byCard = 1;
+/** A refund before the receipt lowers the amount that the receipt must have, and the gateway refuses the print. */
+const endedStates: readonly Sale['state'][] = ['done', 'noReceipt'];
 const maxUnderWay = 8;
 const askAgainMs = 2_000;
 const maxAsks = 150;
@@ -118,6 +120,8 @@ export class Till {
     const { operationId, rrn, deviceId } = sale ?? {};
     if (sale?.kind !== 'card' || operationId === undefined || rrn === undefined)
       throw new GatewayError('The_status_cannot_be_applied', 'The last sale was not paid by card, so there is nothing to refund.');
+    if (!endedStates.includes(sale.state))
+      throw new GatewayError('Device_Busy', 'The last sale is running, and its receipt is not printed yet; wait for its end.');
     const wantedBani = amountBani ?? sale.paidBani - refundedBani(sale);
     if (wantedBani <= 0) throw new GatewayError('The_status_cannot_be_applied', 'The last sale is already refunded completely.');
     const idempotencyKey = this.#deps.random.uuid();

@@ -92,7 +92,7 @@ export function TillControls({ till, terminalId, registerId, isFree, hasCalls, p
   );
 }
 
-/** The amount that was paid by card and not refunded yet. */
+/** Paid by card, not refunded completely, and ended: the till refuses a refund before the receipt. */
 function canRefund(sale: Playground['till']['lastSale']): boolean {
-  return sale?.kind === 'card' && sale.paid > sale.refunded;
+  return sale?.kind === 'card' && (sale.state === 'done' || sale.state === 'noReceipt') && sale.paid > sale.refunded;
 }
