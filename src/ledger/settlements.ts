@@ -35,11 +35,11 @@ export function isVoid({ name }: Pick<Command, 'name'>): 0 | 1 {
   return operationOf(name).effect === 'void' ? 1 : 0;
 }
 
-/** A report with new numbers came after the settlement: the search indexes the command again. */
+/** A report came after the settlement: the search indexes its numbers, and a dispute changes the figures of the past. */
 export async function recordReport(queries: Queries, { id }: Command): Promise<void> {
   await queries
     .insertInto('settlements')
-    .values({ settled_at: nowMs, command_id: id })
+    .values({ settled_at: nowMs, command_id: id, changes_past: 1 })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
 }

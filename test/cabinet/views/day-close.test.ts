@@ -79,6 +79,17 @@ describe('a day in three books', () => {
     expect(result).toMatchObject({ groups: [], unexplained: { bankBani: 0, zBani: 0 } });
   });
 
+  it('counts the card that a register charged beside the payment that its receipt names under its own number', () => {
+    const both = { ...print('a', 5), amountBani: 1_500, paidIds: ['a'], paidBani: 1_000 };
+    const result = compareDay([
+      source('bank', { amount: 10, totals: { sales: 10, refunds: 0 } }, [pay('a', 10)]),
+      source('z', { totals: { card: 15, cash: 0, cashIn: 0, cashOut: 0 } }, [both]),
+    ]);
+    expect(lineOf(result, 'cardSales')).toMatchObject({ bankBani: 1_000, zBani: 1_500, ledgerBani: 1_500 });
+    expect(result.groups).toEqual([{ kind: 'byRegister', sumBani: 500, effectBani: -500, operationIds: ['p-a'] }]);
+    expect(result.equation).toMatchObject({ restBani: 0 });
+  });
+
   it('distinguishes a missing receipt, another register and another payment code, which add up to the difference', () => {
     const otherCode = operation({ id: 'p-c', name: 'PrintReceipt', amountBani: 3_000, receiptUid: 'C' });
     const sources = [

@@ -111,13 +111,13 @@ describe.each(engines)('the overview on %s', (engine) => {
         amount_bani: 2_500,
         target_id: paid.id,
       });
-      // Cash, a card charged by the register itself, and the receipt of a payment already counted, with cash beside the card.
+      // Cash, a card charged by the register itself, and the receipt that names a payment already counted, with cash beside the card.
       await print({ ...at(hourMs), amount_bani: 5_000, cash_bani: 5_000, card_bani: 0 });
       await print({ ...at(hourMs), amount_bani: 7_000, cash_bani: 0, card_bani: 7_000, receipt_uid: 'own' });
-      await print({ ...at(hourMs), amount_bani: 12_000, cash_bani: 2_000, card_bani: 10_000, receipt_uid: 'linked' });
+      await print({ ...at(hourMs), amount_bani: 12_000, cash_bani: 2_000, card_bani: 0, receipt_uid: 'linked' });
       const ended = { state: 2, created_at: nowMs - hourMs, ended_at: nowMs - hourMs, receipt_id: 'R', paid_device_id: register };
       await seedInvoice(queries, merchantId, { ...ended, amount_bani: 3_000 });
-      const { oid } = await seedInvoice(queries, merchantId, { ...ended, amount_bani: 10_000 });
+      const { oid } = await seedInvoice(queries, merchantId, { ...ended, paid_device_id: terminal, amount_bani: 10_000 });
       await pay({ ...at(hourMs), document_nr: oid });
       await seedCallback(queries, merchantId, { attempts: 1, next_attempt_at: nowMs + 24_000, created_at: nowMs });
       await seedCallback(queries, merchantId, { state: 'dead', next_attempt_at: null, ended_at: nowMs, created_at: nowMs });

@@ -80,7 +80,9 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
   const charged = new Set(payments.flatMap(({ documentNr }) => (documentNr === null ? [] : [documentNr])));
   const onReceipts = new Set(prints.flatMap(({ paidIds }) => paidIds));
   const unprinted = payments.filter(({ id, documentNr }) => !onReceipts.has(id) && (documentNr === null || !printed.has(documentNr)));
-  const byRegister = cardPrints.filter(({ receiptUid }) => receiptUid === null || !charged.has(receiptUid.toLowerCase()));
+  const byRegister = cardPrints.filter(
+    ({ receiptUid, paidIds }) => paidIds.length > 0 || receiptUid === null || !charged.has(receiptUid.toLowerCase()),
+  );
   const elsewhere = unprinted.filter(
     ({ id, documentNr }) => printedElsewhere.has(id) || (documentNr !== null && printedElsewhere.has(documentNr)),
   );

@@ -148,18 +148,14 @@ async function readCards({ queries, span, own }: Asked): Promise<Part[]> {
   });
 }
 
-/** If the payment of a receipt is known, its card part is counted as that payment; its cash is counted here. */
+/** Its cash, and the cards that the register charged itself: `card_bani` excludes payments that were made on a terminal [D146]. */
 async function readFiscal({ queries, span, own }: Asked): Promise<Part[]> {
   const { rows } = await sql<{ merchant_id: string; cash_count: number; cash: number; card_count: number; card: number }>`
-    select r.merchant_id,
-      cast(coalesce(sum(case when r.cash > 0 then 1 else 0 end), 0) as bigint) as cash_count, cast(coalesce(sum(r.cash), 0) as bigint) as cash,
-      cast(coalesce(sum(case when r.card > 0 then 1 else 0 end), 0) as bigint) as card_count, cast(coalesce(sum(r.card), 0) as bigint) as card
-    from (select c.merchant_id, c.cash_bani as cash,
-        case when c.receipt_uid is null or not exists (select 1 from commands p where p.merchant_id = c.merchant_id and p.document_nr = lower(c.receipt_uid)
-          and p.document_nr is not null and p.is_payment = 1 and ${payment.done}) then c.card_bani end as card
-      from commands c where ${kind.fiscal} and ${kind.print} and ${card.done}
-        and ${span(sql`c.issued_at`)}${own(sql`c.merchant_id`)}) as r
-    group by r.merchant_id`.execute(queries);
+    select c.merchant_id,
+      cast(sum(case when c.cash_bani > 0 then 1 else 0 end) as bigint) as cash_count, cast(coalesce(sum(c.cash_bani), 0) as bigint) as cash,
+      cast(sum(case when c.card_bani > 0 then 1 else 0 end) as bigint) as card_count, cast(coalesce(sum(c.card_bani), 0) as bigint) as card
+    from commands c where ${kind.fiscal} and ${kind.print} and ${card.done} and ${span(sql`c.issued_at`)}${own(sql`c.merchant_id`)}
+    group by c.merchant_id`.execute(queries);
   return rows.map((row) => [
     row.merchant_id,
     {
@@ -170,13 +166,13 @@ async function readFiscal({ queries, span, own }: Asked): Promise<Part[]> {
   ]);
 }
 
-/** An invoice paid by card on a terminal is counted as a card payment. */
+/** An invoice paid by card on a terminal is counted as that payment; a Payd of another device took money, too [D186]. */
 async function readQr({ queries, span, own }: Asked): Promise<Part[]> {
   const { rows } = await sql<{ merchant_id: string; count: number; bani: number }>`
     select i.merchant_id, cast(count(*) as bigint) as count, cast(coalesce(sum(i.amount_bani), 0) as bigint) as bani from invoices i
     where ${endedInvoices} and i.state = 2 and ${span(sql`i.ended_at`)}${own(sql`i.merchant_id`)}
       and not exists (select 1 from commands p where p.merchant_id = i.merchant_id and p.document_nr = i.oid and p.document_nr is not null
-        and p.is_payment = 1 and ${payment.done})
+        and p.is_payment = 1 and p.device_id = i.paid_device_id and ${payment.done})
     group by i.merchant_id`.execute(queries);
   return rows.map(({ merchant_id, count, bani }) => [merchant_id, { ...emptyHour(), qr: { count, bani } }]);
 }

@@ -8,7 +8,7 @@
 // A transaction settles while an hour is summed and commits afterwards: its time lies within `lateCommitsMs` of the sum's, and drops the sum.
 // The process stalls between summing and storing: other readers may have checked for changes in between, so this sum is shown but not stored.
 // The database's clock is set back: sums dated in the future are dropped, and changes are searched from the oldest sum on.
-// No index finds a payment that began after the hour of its receipt or invoice: for a day the keeper (hour-keeper.ts) sums each hour again.
+// No index finds a payment that began after the hour of its invoice: for a day the keeper (hour-keeper.ts) sums each hour again.
 import { sql } from 'kysely';
 import type { Database, Queries } from '../../../database/database.ts';
 import { lateAfterMs } from '../../../ledger/settlements.ts';
@@ -138,12 +138,8 @@ async function dropChanged(queries: Queries, sinceMs: number | undefined): Promi
     select c.issued_at, c.settled_at from ${late} limit ${sql.lit(maxChanges)}`.execute(queries);
   const { rows: voided } = await sql<Changed>`
     select p.issued_at, c.settled_at from ${late} join commands p on p.id = c.target_id limit ${sql.lit(maxChanges)}`.execute(queries);
-  // The receipt and the invoice of a payment that was settled late were counted as separate sales. A Uid is stored as the ERP wrote it.
+  // The invoice of a payment that was settled late was counted as a separate sale.
   const { rows: linked } = await sql<Changed>`
-    select r.issued_at, c.settled_at from ${late} join commands r on r.merchant_id = c.merchant_id
-      and r.receipt_uid in (c.document_nr, upper(c.document_nr)) and r.receipt_uid is not null
-    where c.is_payment = 1
-    union all
     select i.ended_at as issued_at, c.settled_at from ${late} join invoices i on i.oid = c.document_nr
     where c.is_payment = 1 and i.ended_at is not null limit ${sql.lit(maxChanges)}`.execute(queries);
   const all = [...changed, ...voided, ...linked];

@@ -32,7 +32,9 @@ const { failed } = standingConditions('c');
 
 /** p: the successful half. */
 const standing: Record<MismatchKind, RawBuilder<SqlBool>> = {
-  paymentWithoutReceipt: sql`p.document_nr is not null and ${kindConditions('p').payment} and ${came.keepsMoney}`,
+  // No receipt names it, under whatever Uid [D146].
+  paymentWithoutReceipt: sql`p.document_nr is not null and ${kindConditions('p').payment} and ${came.keepsMoney}
+    and not exists (select 1 from receipt_payments r join commands o on o.id = r.print_id where r.payment_id = p.id and ${other.openOrDone})`,
   receiptWithoutPayment: sql`p.receipt_uid is not null and ${kindConditions('p').print} and ${came.done}`,
 };
 /** c: the failed half. A UUID as documentNr is stored in lower case, a Receipt.Uid as the ERP wrote it. */
