@@ -142,7 +142,10 @@ export async function markOnReceipt(queries: Queries, paymentId: string, voidedA
   return (await marked.returning('payment_id').executeTakeFirst()) !== undefined;
 }
 
-/** The payments of this terminal with a closed document were sent to the bank: they can no longer be refunded [D16]. */
+/**
+ * The payments of this terminal were sent to the bank: they can no longer be refunded [D16]. A document is still open only if its payment
+ * and the close were both disputed, and the payment was resolved first.
+ */
 export async function settleBankDay(queries: Queries, { deviceId, issuedAtMs }: Command): Promise<void> {
   await queries
     .updateTable('commands')
@@ -150,7 +153,7 @@ export async function settleBankDay(queries: Queries, { deviceId, issuedAtMs }: 
     .where('device_id', '=', deviceId)
     .where('issued_at', '<=', issuedAtMs)
     .where(paymentsOnly)
-    .where('document_state', '=', sql.lit('closed'))
+    .where('document_state', 'in', ['open', 'closed'])
     .where('bank_day_closed_at', 'is', null)
     .execute();
 }
