@@ -17,7 +17,8 @@ import { parseUuid } from '../kernel/ids.ts';
 import { type DeviceAnswer, disputed, fieldsOf } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { type Command, isOpen, namesOf } from '../ledger/command.ts';
-import { findCommand, lastIssueOf } from '../ledger/store.ts';
+import { standingOf } from '../ledger/standing.ts';
+import { findCommand, followersOf, lastIssueOf } from '../ledger/store.ts';
 import type { Outcome } from '../link/protocol.ts';
 import { confirmAbort, forgetAbortCaller, markAbortRequested, withdrawAbort } from './abort-store.ts';
 import type { CardsDeps } from './cards-deps.ts';
@@ -33,9 +34,11 @@ export async function abort(deps: CardsDeps, request: DeviceCall, asked: Command
   const ended = isOver ? payment : await askAndWait(deps, request, payment);
   if (ended && ended.id !== payment.id) return abortNext(deps, request, ended);
   if (ended && isOpen(ended)) throw stillUnclear(fields);
-  if (ended?.state === 'disputed') throw disputed({ ...fieldsOf(ended), ...fields });
+  // A payment that ended during this call has none yet.
+  const followers = isOver ? await followersOf(deps.database.queries, payment) : [];
+  const answered = { ...fieldsOf(ended ?? payment, followers), ...fields };
+  if (ended && standingOf(ended, followers) === 'disputed') throw disputed(answered);
   recordAnswered(deps, request, payment);
-  const answered = { ...fieldsOf(ended ?? payment), ...fields };
   if (!ended || ended.state === 'done' || ended.abortRequestedAtMs === null) throw tooLate(answered);
   return { ...answered, ...(ended.report === null ? {} : { report: ended.report }) };
 }

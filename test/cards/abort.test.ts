@@ -196,6 +196,24 @@ it('an abort that came too late for an approved payment gets that answer again u
   expect(await abort()).toEqual(first);
 });
 
+it('an abort that came too late for a payment that was refunded since answers with the State that a query answers', async () => {
+  const world = await createSaleWorld();
+  const terminal = await world.terminal({ timing: { customerMs: 100, bankMs: 2_000 } });
+  const documentNr = world.random.uuid();
+  const paying = world.pay(terminal.id, 10, documentNr);
+  await world.clock.advance(1_000);
+  const call = { merchantId: world.merchantId, deviceId: terminal.id, documentNr };
+  const asked = { ...call, operationId: 'none', token: '', amountBani: 1_000 };
+  const abort = () => world.run(world.cards.cancelTransaction({ ...asked, idempotency: { key: 'k', requestHash: 'h' } }));
+  expect(await abort()).toMatchObject({ code: 22, state: 'Done' });
+  const { report } = await world.run(paying);
+  const named = { ...call, operationId: String(report?.['operationId']) };
+  expect((await world.run(world.cards.closeDoc(named))).code).toBe(0);
+  const refund = world.cards.refund({ ...named, rrn: String(report?.['rrn']), amountBani: 1_000, currency: undefined });
+  expect((await world.run(refund)).code).toBe(0);
+  expect(await abort()).toMatchObject({ code: 22, state: 'Refunded' });
+});
+
 describe('the abort of a payment that is the second attempt of its document', () => {
   let world: SaleWorld;
 
