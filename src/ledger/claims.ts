@@ -92,13 +92,13 @@ export async function releaseNumbers(queries: Queries, command: Named): Promise<
 /** Disputed, or resolved as executed: few, because a number is tried again only after the try before it counted as not executed. */
 async function findOthers(queries: Queries, { id, merchantId, ...named }: Named): Promise<Command[]> {
   const { document, receipt } = numbersOf(named);
+  // A Uid is stored as the ERP wrote it, perhaps in capitals.
+  const uids = [document, document?.toUpperCase() ?? null, receipt];
   const rows = await queries
     .selectFrom('commands')
     .select(commandColumns)
     .where('merchant_id', '=', merchantId)
-    .where((where) =>
-      where.or([where.and([where('document_nr', '=', document), paymentsOnly]), where('receipt_uid', 'in', [document, receipt])]),
-    )
+    .where((where) => where.or([where.and([where('document_nr', '=', document), paymentsOnly]), where('receipt_uid', 'in', uids)]))
     .where('state', 'in', ['disputed', 'done'])
     .where('id', '!=', id)
     .orderBy('issued_at')
