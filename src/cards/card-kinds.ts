@@ -6,7 +6,7 @@ import { baniToLei } from '../kernel/money.ts';
 import { namesWhere } from '../kernel/operations.ts';
 import type { Command } from '../ledger/command.ts';
 import type { CommandKinds } from '../ledger/command-kind.ts';
-import { wasDone } from '../ledger/standing.ts';
+import { isDocumentClosed, wasDone } from '../ledger/standing.ts';
 import { findCommand } from '../ledger/store.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { findPaymentOf } from './pay.ts';
@@ -74,7 +74,7 @@ export function cardKinds({ database, invoices, callbacks }: CardsDeps): Command
       },
     },
     CloseDoc: {
-      findHolder: async ({ targetId }) => (targetId === null ? undefined : findCloseOf(database.queries, targetId)),
+      findHolder: async ({ targetId }) => (targetId === null ? undefined : endOfDocument(database.queries, targetId)),
       onReversed: async (queries, close) => revive(queries, close, 'closed'),
     },
     CloseDay: {
@@ -109,6 +109,13 @@ export function cardKinds({ database, invoices, callbacks }: CardsDeps): Command
   const withAmount = namesWhere(({ device, args }) => device === 'terminal' && 'amount' in args.properties);
   const doubts = withAmount.map((name) => [name, { doubt: doubtAmount, ...kinds[name] }] as const);
   return { ...kinds, ...Object.fromEntries(doubts) };
+}
+
+/** The CloseDoc of the payment, or the payment itself if its document was closed without one, by hand for example. */
+async function endOfDocument(queries: Queries, paymentId: string): Promise<Command | undefined> {
+  const close = await findCloseOf(queries, paymentId);
+  const payment = close ? undefined : await findCommand(queries, paymentId);
+  return payment && wasDone(payment) && isDocumentClosed(payment) ? payment : close;
 }
 
 /** The payment was made, and its invoice has ended otherwise, which cannot be undone. */

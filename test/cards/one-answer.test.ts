@@ -120,7 +120,9 @@ it('a keyed Pay that was refused is not answered so once another call has paid u
   expect(await pay('first')).toMatchObject({ code: 0, oid: second.oid, state: 'Done' });
   expect(await statusOf({ idempotencyKey: 'first' })).toMatchObject({ code: 0, oid: second.oid, state: 'Done' });
   await world.run(world.cards.closeDoc({ ...call(), documentNr, operationId: String(second.report?.['operationId']) }));
-  expect(await pay('first')).toMatchObject({ code: 22, oid: second.oid, state: 'Closed' });
+  for (const answer of [await pay('first'), await statusOf({ idempotencyKey: 'first' })])
+    expect(answer).toMatchObject({ code: 22, oid: second.oid, state: 'Closed' });
+  expect(await statusOf({ idempotencyKey: 'second' })).toMatchObject({ code: 0, oid: second.oid, state: 'Closed' });
 });
 
 it('a keyed CloseDoc that was refused is not answered so once another call has closed the document', async () => {
@@ -131,6 +133,17 @@ it('a keyed CloseDoc that was refused is not answered so once another call has c
   world.onAnswer = (answer) => answer;
   const { oid } = await close(sale);
   for (const answer of [await keyed(), await statusOf({ idempotencyKey: 'first' })]) expect(answer).toMatchObject({ code: 0, oid });
+});
+
+it('a keyed CloseDoc that was refused is not answered so once an operator has closed the document by hand', async () => {
+  const sale = await paid();
+  const keyed = () => world.run(world.cards.closeDoc({ ...sale.named, idempotency: idempotency('first') }));
+  world.onAnswer = (answer) => (answer.outcome === 'done' ? { ...answer, outcome: 'refused' } : answer);
+  expect(await keyed()).toMatchObject({ code: 50, state: 'Refused' });
+  expect(await statusOf({ idempotencyKey: 'first' })).toMatchObject({ code: 50, state: 'Refused' });
+  await world.meanwhile(world.cards.closeDocumentByHand({ commandId: sale.id, actor: 'ana', reason: 'The terminal is broken.' }));
+  for (const answer of [await keyed(), await statusOf({ idempotencyKey: 'first' })])
+    expect(answer).toMatchObject({ code: 0, state: 'Closed' });
 });
 
 describe('when bank numbers restart and no payment has a documentNr', () => {
