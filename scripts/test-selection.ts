@@ -3,7 +3,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Runs that look for rare errors: random kills, load, random input, packing, and speed. Each rule that they check has a short test too. */
+/** Runs that look for rare errors: random kills, load, random input, and speed. Each rule that they check has a short test too. */
 export const longTests: readonly string[] = [
   'test/bench/quick.server.test.ts',
   'test/cabinet/views/scale.test.ts',
@@ -17,7 +17,6 @@ export const longTests: readonly string[] = [
   'test/e2e/endpoints.server.test.ts',
   'test/e2e/fleet.server.test.ts',
   'test/e2e/load.test.ts',
-  'test/e2e/packed.test.ts',
   'test/faults/kill-series.server.test.ts',
   'test/faults/kill-series.test.ts',
   'test/faults/restored-backup.server.test.ts',
