@@ -50,7 +50,7 @@ beforeAll(async () => {
     TILLGATE_QUEUE_URL: (settings['TILLGATE_QUEUE_URL'] ?? '').replace(`:${rabbitmq.port}`, `:${queue.port}`),
     TILLGATE_QUEUE_PUBLIC_URL: `amqp://127.0.0.1:${deviceQueue.port}`,
   });
-  [first, second] = [await shop.addDevice('terminal'), await shop.addDevice('terminal')];
+  [first, second] = await Promise.all([shop.addDevice('terminal'), shop.addDevice('terminal')]);
 }, 6 * patienceMs);
 afterAll(async () => {
   await shop?.close();

@@ -31,8 +31,7 @@ let register: ShopDevice;
 beforeAll(async () => {
   servers = await startServers(2);
   const [first = {}, second = {}] = servers.settings;
-  shop = await openShop(first);
-  other = await startServeProcess(second);
+  [shop, other] = await Promise.all([openShop(first), startServeProcess(second)]);
   const { key } = await shop.till.admin('/keys', { merchantId: shop.merchantId, name: 'Second', modules: ['POS', 'QR', 'Fiscal'] });
   otherTill = createTill({ ...other, apiKey: String(key) });
   [terminal, register] = await Promise.all([shop.addDevice('terminal', { slowMs }), shop.addDevice('register', { slowMs })]);

@@ -37,7 +37,12 @@ export interface ServedCabinet {
 }
 
 export async function openServedCabinet(): Promise<ServedCabinet> {
-  const settings = await serveSettings({ TILLGATE_DATA_DIR: temporaryDirectory(), TILLGATE_CALLBACK_ALLOW: '127.0.0.0/8' });
+  const settings = await serveSettings({
+    TILLGATE_DATA_DIR: temporaryDirectory(),
+    TILLGATE_CALLBACK_ALLOW: '127.0.0.0/8',
+    // A test may leave a slow payment running, which ends with the file.
+    TILLGATE_STOP_GRACE_S: '0',
+  });
   const clock = createLeapingClock(Date.now(), { isFelt: true });
   const world = { clock, random: systemRandom, logger: quietLogger };
   const start = () => startGateway(readConfig('serve', settings), world);

@@ -116,5 +116,10 @@ export async function startRabbitmq(options: RabbitmqOptions = {}): Promise<Rabb
     mqttUrl: `mqtt://${login}127.0.0.1:${mqttPort}`,
     mqttPort,
     ...server,
+    // With open connections an orderly end takes six seconds, for data that is removed.
+    async stop() {
+      await server.kill9();
+      await server.stop();
+    },
   };
 }

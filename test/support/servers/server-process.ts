@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 
 /** What every test server offers besides its addresses. Ports and data stay the same over kill9 and restart. */
 export interface TestServer {
-  /** Ends it in order and removes its directory. */
+  /** Ends it for good and removes its directory. */
   stop(): Promise<void>;
   /** Ends it as a power cut would, and waits until it is gone. */
   kill9(): Promise<void>;
