@@ -233,8 +233,11 @@ const isOfNoInvoice = sql`("given"."of_no_invoice" is null or not exists (
           and coalesce("invoices"."merchant_id", '') = "given"."merchant_id" limit 1 offset 0
       ))`;
 
-/** No equal request is disputed [D143]: this one may be its repeat, also under another key, unless it only closes a day [D250]. */
-const isBesideNoDispute = sql`("given"."request_hash" is null or ("given"."closes_day" = 1 and "given"."takes_key" is not null) or not exists (
+/**
+ * No equal request is disputed [D143]: this one may be its repeat, also under another key, unless it only closes a day [D250]. A close
+ * without a key is refused before, under the device's lock (first-commit.ts).
+ */
+const isBesideNoDispute = sql`("given"."request_hash" is null or "given"."closes_day" = 1 or not exists (
         select 1 from "claims" join "commands" as "equal" on "equal"."id" = "claims"."command_id" and "equal"."state" = 'disputed'
         where "claims"."merchant_id" = "given"."merchant_id" and "claims"."kind" = 'content'
           and "claims"."value" = ${contentValue(sql`"given"."device_id"`, sql`"given"."request_hash"`)} limit 1 offset 0

@@ -85,3 +85,22 @@ it('a Z report under a new Idempotency-Key is made although an earlier one is di
   expect(await world.run(report('tuesday'))).toMatchObject({ code: 0, isRepeated: false });
   expect(await world.ledger.find(id)).toMatchObject({ state: 'disputed' });
 });
+
+it('a Z report whose Idempotency-Key has an expired entry that is not swept yet is made beside the dispute, too', async () => {
+  await calledRefused(() => report('monday'));
+  const expired = { request_hash: 'z', subject_kind: 'command', subject_id: 'long ago', created_at: 1 } as const;
+  await world.database.queries
+    .insertInto('idempotency_keys')
+    .values({ merchant_id: world.merchantId, key: 'tuesday', ...expired })
+    .execute();
+  expect(await world.run(report('tuesday'))).toMatchObject({ code: 0, isRepeated: false });
+});
+
+it('a Z report that the register calls expired by a wrong clock is issued again beside a dispute', async () => {
+  const id = await calledRefused(() => report('monday'));
+  expect((await world.run(report('tuesday'))).code).toBe(0);
+  expect(await world.ledger.find(id)).toMatchObject({ state: 'disputed' });
+  register.setFaults({ clockSkewMs: 60_000 });
+  expect(await world.run(report('wednesday'))).toMatchObject({ code: 0 });
+  expect((await world.commands()).slice(-2).map(({ state }) => state)).toEqual(['never', 'done']);
+});
