@@ -16,7 +16,7 @@ import { followersOf, lastIssueOf } from '../ledger/store.ts';
 import { abort, abortHashOf } from './abort.ts';
 import { findUndeliveredAbort } from './abort-store.ts';
 import type { CardsDeps } from './cards-deps.ts';
-import { cannotApply, chargedByRegister, checkVoid, noSuchOperation } from './rules.ts';
+import { cannotApply, chargedByRegister, checkVoid, howToReturn, noSuchOperation } from './rules.ts';
 import { findOperation, isOperationKnown, lockUndisputed } from './store.ts';
 
 export interface CancelRequest extends DeviceCall {
@@ -74,8 +74,8 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
         targetId: payment.id,
         beside: 'its document',
         async guard(queries) {
-          const { payment: locked, refundedBani } = await lockUndisputed(deps.database, queries, payment.id);
-          checkVoid(locked, { amountBani, refundedBani });
+          const { payment: locked, followers } = await lockUndisputed(deps.database, queries, payment.id);
+          checkVoid(locked, followers, amountBani);
         },
       };
     },
@@ -94,10 +94,10 @@ async function withdraw(deps: CardsDeps, request: CancelRequest, documentNr: str
 async function requirePaidHere({ database }: CardsDeps, { merchantId, deviceId }: CancelRequest, documentNr: string): Promise<void> {
   const payment = await findPaymentOfDocument(database.queries, merchantId, documentNr);
   if (!payment || payment.deviceId === deviceId) return;
-  const fields = fieldsOf(payment, await followersOf(database.queries, payment));
-  const sentence =
-    'A card payment for this invoice is open or was made on another terminal, so the invoice cannot be cancelled; stop or void it there.';
-  throw new GatewayError('The_status_cannot_be_applied', sentence, { fields });
+  const followers = await followersOf(database.queries, payment);
+  const advice = isOpen(payment) ? 'Stop it there.' : howToReturn(payment, followers);
+  const sentence = `A card payment for this invoice is open or was made on another terminal, so the invoice cannot be cancelled; a call about the payment must name that terminal. ${advice}`;
+  throw cannotApply(sentence, fieldsOf(payment, followers));
 }
 
 async function withdrawOnly(
@@ -149,8 +149,8 @@ async function requireRunning(deps: CardsDeps, request: CancelRequest, documentN
 }
 
 const endedSentences: Record<Exclude<Standing, 'open' | 'disputed'>, string> = {
-  done: 'The payment was approved in the meantime: it is charged. Void it with CancelTransaction by its operationId, which Device/Operation/Status returns.',
-  closed: 'The payment was approved and its document is closed: it is charged. Void it with CancelTransaction by its operationId.',
+  done: 'The payment was approved in the meantime: it is charged.',
+  closed: 'The payment was approved and its document is closed: it is charged.',
   voided: 'The payment is voided already: nothing is charged any more.',
   refunded: 'The payment was approved and refunded in full already.',
   refused: 'The payment was refused: nothing was charged, and there is nothing to cancel.',
@@ -161,5 +161,6 @@ function endedMeanwhile(payment: Command, followers: readonly Follower[]): Gatew
   const standing = standingOf(payment, followers);
   const fields = fieldsOf(payment, followers);
   if (standing === 'open' || standing === 'disputed') return disputed(fields);
-  return new GatewayError('The_status_cannot_be_applied', endedSentences[standing], { fields });
+  const advice = standing === 'done' || standing === 'closed' ? ` ${howToReturn(payment, followers)}` : '';
+  return cannotApply(endedSentences[standing] + advice, fields);
 }

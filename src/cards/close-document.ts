@@ -2,7 +2,7 @@
 // [D16]. Nearly always the payment's document is open under the same documentNr, and the insert itself finds it [D103]. Other payments are
 // looked up only if the insert found none and wrote nothing.
 import { writeAudit } from '../access/audit.ts';
-import type { DeviceAnswer } from '../ledger/answers.ts';
+import { type DeviceAnswer, fieldsOf } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { sameNumber } from '../ledger/claims.ts';
 import { lockDevice } from '../ledger/device-lock.ts';
@@ -54,8 +54,9 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
     async plan() {
       if (!payment) throw noSuchOperation();
       requireKept(payment);
-      await requireUndisputed(queries, payment);
-      if (payment.documentState === 'voided') throw cannotApply('The payment was voided, which ended its document.');
+      const followers = await requireUndisputed(queries, payment);
+      if (payment.documentState === 'voided')
+        throw cannotApply('The payment was voided, which ended its document.', fieldsOf(payment, followers));
       return {
         ...command,
         targetId: payment.id,

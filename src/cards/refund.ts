@@ -43,8 +43,8 @@ export async function refund(deps: CardsDeps, request: RefundRequest): Promise<D
         rrn,
         targetId: payment.id,
         async guard(queries) {
-          const { payment: locked, refundedBani } = await lockUndisputed(deps.database, queries, payment.id);
-          checkRefund(locked, { amountBani, refundedBani });
+          const { payment: locked, followers } = await lockUndisputed(deps.database, queries, payment.id);
+          checkRefund(locked, followers, amountBani);
         },
       };
     },

@@ -5,7 +5,7 @@ import { isLongerThan, isPlainText } from '../kernel/receipt.ts';
 import { fieldsOf } from '../ledger/answers.ts';
 import type { Command } from '../ledger/command.ts';
 import { requireKept } from '../ledger/removed.ts';
-import type { Follower } from '../ledger/standing.ts';
+import { committedRefundsOf, type Follower, mayBeRefunded } from '../ledger/standing.ts';
 import type { JsonObject } from '../link/protocol.ts';
 
 export const abortTimeoutMs = 60_000;
@@ -50,25 +50,36 @@ export function doubtAmount(command: Command, report: JsonObject): string | unde
   return `The terminal reported ${JSON.stringify(report['amount'])} instead of ${formatLei(command.amountBani ?? 0)}.`;
 }
 
-export function checkRefund(payment: Command, asked: { amountBani: Bani; refundedBani: Bani }): void {
+export function checkRefund(payment: Command, followers: readonly Follower[], amountBani: Bani): void {
   requireKept(payment);
-  if (payment.documentState === 'voided') throw cannotApply('The payment was voided, so there is nothing to refund.');
-  if (payment.bankDayClosedAtMs !== null) throw cannotApply('The bank day of this payment is closed; use CancelTransaction instead.');
-  const leftBani = (payment.amountBani ?? 0) - asked.refundedBani;
-  if (asked.amountBani > leftBani)
-    throw invalidRequest(`amount must not be over ${formatLei(leftBani)}, which is left of the original payment.`);
+  const fields = fieldsOf(payment, followers);
+  if (payment.documentState === 'voided') throw cannotApply('The payment was voided, so there is nothing to refund.', fields);
+  if (payment.bankDayClosedAtMs !== null)
+    throw cannotApply(`The bank day of this payment is closed. ${howToReturn(payment, followers)}`, fields);
+  const leftBani = (payment.amountBani ?? 0) - committedRefundsOf(followers);
+  if (amountBani > leftBani) throw invalidRequest(`amount must not be over ${formatLei(leftBani)}, which is left of the original payment.`);
 }
 
-export function checkVoid(payment: Command, asked: { amountBani: Bani; refundedBani: Bani }): void {
+export function checkVoid(payment: Command, followers: readonly Follower[], amountBani: Bani): void {
   requireKept(payment);
-  if (payment.documentState === 'voided') throw cannotApply('The payment is voided already.');
-  if (asked.refundedBani > 0) throw cannotApply('The payment was refunded, so it can no longer be voided.');
-  if (asked.amountBani !== payment.amountBani)
+  const fields = fieldsOf(payment, followers);
+  if (payment.documentState === 'voided') throw cannotApply('The payment is voided already.', fields);
+  if (mayBeRefunded(followers)) throw cannotApply('The payment was refunded, so it can no longer be voided.', fields);
+  if (amountBani !== payment.amountBani)
     throw invalidRequest(`amount must be that of the original payment, ${formatLei(payment.amountBani ?? 0)}.`);
 }
 
-export function cannotApply(sentence: string): GatewayError {
-  return new GatewayError('The_status_cannot_be_applied', sentence);
+/** How the money of an approved payment can be returned: a void would be refused after a refund, a refund after the bank day. */
+export function howToReturn({ bankDayClosedAtMs }: Command, followers: readonly Follower[]): string {
+  if (!mayBeRefunded(followers))
+    return 'To return the money, use CancelTransaction with its whole amount and its operationId, which Device/Operation/Status returns.';
+  if (bankDayClosedAtMs === null) return 'A part of it was refunded; to return the rest, refund it with Refund.';
+  return 'It was refunded, so it can no longer be voided either; what is left must be returned in another way.';
+}
+
+/** `fields`: of the payment that it is about [D140]. */
+export function cannotApply(sentence: string, fields: object = {}): GatewayError {
+  return new GatewayError('The_status_cannot_be_applied', sentence, { fields });
 }
 
 export function noSuchOperation(): GatewayError {

@@ -2,12 +2,11 @@
 import { type SqlBool, sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
-import type { Bani } from '../kernel/money.ts';
 import { disputed, fieldsOf } from '../ledger/answers.ts';
 import { findPaymentOfDocument } from '../ledger/claims.ts';
 import { type Command, commandColumns, disputedOnly, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
 import { dayClosedAfter, documentNow, endDocument, lockDevice, openDocument } from '../ledger/device-lock.ts';
-import { committedRefundsOf, type Follower, standingOf, wasDone } from '../ledger/standing.ts';
+import { type Follower, standingOf, wasDone } from '../ledger/standing.ts';
 import { findCommand, followersOf, lockCommand } from '../ledger/store.ts';
 import type { LedgerCommandName } from '../link/protocol.ts';
 import { noSuchOperation, wrongRrn } from './rules.ts';
@@ -84,8 +83,7 @@ export async function isOperationKnown(queries: Queries, name: Omit<OperationNam
 
 export interface LockedPayment {
   payment: Command;
-  /** Includes open refunds, which may succeed [D17]. */
-  refundedBani: Bani;
+  followers: Follower[];
 }
 
 /**
@@ -97,7 +95,7 @@ export async function lockUndisputed(database: Database, queries: Queries, id: s
   const followers = await requireUndisputed(queries, payment);
   // The payment was disputed when it was found, and was resolved as not executed since.
   if (!wasDone(payment)) throw noSuchOperation();
-  return { payment, refundedBani: committedRefundsOf(followers) };
+  return { payment, followers };
 }
 
 /** 3 while the payment, or a refund or void of it, is disputed [D143]. */

@@ -1,5 +1,6 @@
 // Commands whose record was removed after the retention time [D66]: a tombstone is kept, so that a repeat is never executed.
 import { GatewayError } from '../kernel/error-codes.ts';
+import { fieldsOf } from './answers.ts';
 import type { Command } from './command.ts';
 
 /** A payment whose record was removed cannot be closed, refunded or voided here. */
@@ -8,6 +9,7 @@ export function requireKept(payment: Command): void {
     throw new GatewayError(
       'The_status_cannot_be_applied',
       'The payment was made long ago, and its record has been removed since; nothing more can be done about it here.',
+      { fields: fieldsOf(payment) },
     );
   }
 }

@@ -5,6 +5,7 @@ import { confirmAbort, forgetAbortCaller, markAbortRequested, withdrawAbort } fr
 import { lockUndisputed, settleBankDay, voidDocument } from '../../src/cards/store.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import * as reviews from '../../src/ledger/review-store.ts';
+import { committedRefundsOf } from '../../src/ledger/standing.ts';
 import * as ledger from '../../src/ledger/store.ts';
 import { engines, openQuickDatabase, type TestDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -94,8 +95,8 @@ describe.each(engines)('on %s', (engine) => {
     await refund(1_000, { ...settled, state: 'refused' });
     await refund(10_000, { ...settled, state: 'never' });
     await payment({ name: 'CancelTransaction', target_id: id, amount_bani: 100_000, ...settled, state: 'done' });
-    const { refundedBani } = await lockUndisputed(database, database.queries, id);
-    expect(refundedBani).toBe(111);
+    const { followers } = await lockUndisputed(database, database.queries, id);
+    expect(committedRefundsOf(followers)).toBe(111);
   });
 
   describe('the mark of an abort', () => {

@@ -30,13 +30,51 @@ type Paid = Awaited<ReturnType<typeof paid>>;
 const close = ({ named }: Paid) => world.run(world.cards.closeDoc(named));
 const voidOf = ({ named, token }: Paid, key?: string) =>
   world.run(world.cards.cancelTransaction({ ...named, token, amountBani: 1_000, ...(key ? { idempotency: idempotency(key) } : {}) }));
+const refundOf = ({ named, rrn }: Paid, amountBani: number) =>
+  world.run(world.cards.refund({ ...named, rrn, amountBani, currency: undefined }));
+async function refundedInPart(sale: Paid) {
+  await close(sale);
+  expect((await refundOf(sale, 400)).code).toBe(0);
+}
 const cancelUnknown = (documentNr: string) =>
   world.run(world.cards.cancelTransaction({ ...call(), documentNr, operationId: 'none', token: '', amountBani: 1_000 }));
 
+describe('a payment named by its operationId', () => {
+  it('and voided is 22 with OID and State for another void, a refund and a CloseDoc', async () => {
+    const sale = await paid();
+    expect((await voidOf(sale)).code).toBe(0);
+    for (const again of [await voidOf(sale, 'again'), await refundOf(sale, 100), await close(sale)])
+      expect(again).toMatchObject({ code: 22, oid: sale.id, state: 'Voided' });
+  });
+
+  it('and of a closed bank day is voided as the refusal of its refund advises, unless it was refunded in part', async () => {
+    const whole = await paid(undefined, 'whole');
+    await close(whole);
+    const refunded = await paid(undefined, 'part');
+    await refundedInPart(refunded);
+    expect(await voidOf(refunded)).toMatchObject({ code: 22, oid: refunded.id, state: 'Closed' });
+    expect((await world.run(world.cards.closeDay(call()))).code).toBe(0);
+
+    const { message, ...answer } = await refundOf(whole, 300);
+    expect(answer).toMatchObject({ code: 22, oid: whole.id, state: 'Closed' });
+    expect(message).toContain('use CancelTransaction with its whole amount');
+    expect((await voidOf(whole)).code).toBe(0);
+
+    for (const amountBani of [300, 700]) {
+      const refusal = await refundOf(refunded, amountBani);
+      expect(refusal).toMatchObject({ code: 22, oid: refunded.id, state: 'Closed' });
+      expect(refusal.message).toContain('can no longer be voided either');
+    }
+    const stopped = await cancelUnknown(refunded.named.documentNr);
+    expect(stopped.message).toContain('can no longer be voided either');
+  });
+});
+
 describe('CancelTransaction with operationId "none" after the payment was approved', () => {
   it.each<[string, (sale: Paid) => Promise<unknown>, string, string]>([
-    ['approved', async () => {}, 'Done', 'Void it'],
-    ['closed', close, 'Closed', 'Void it'],
+    ['approved', async () => {}, 'Done', 'use CancelTransaction'],
+    ['closed', close, 'Closed', 'use CancelTransaction'],
+    ['refunded in part', refundedInPart, 'Closed', 'with Refund'],
     ['voided', voidOf, 'Voided', 'voided already'],
   ])('is 22 with its OID and State when it is %s, never 20', async (_what, then, State, sentence) => {
     const sale = await paid();

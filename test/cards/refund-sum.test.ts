@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { lockUndisputed } from '../../src/cards/store.ts';
 import { insertWithin } from '../../src/ledger/insert-batch.ts';
+import { committedRefundsOf } from '../../src/ledger/standing.ts';
 import { engines, openQuickDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
@@ -40,7 +41,7 @@ it.each(engines)('a second sum waits until the first refund is committed, howeve
   /** As cards/refund.ts does it; what each sees is noted, and the first is held up between its sum and its insert. */
   const refund = (id: string, heldUp: Promise<unknown>) =>
     database.transaction(async (queries) => {
-      sums.push((await lockUndisputed(database, queries, payment)).refundedBani);
+      sums.push(committedRefundsOf((await lockUndisputed(database, queries, payment)).followers));
       first.resolve();
       await heldUp;
       await insertWithin(engine, queries, {
