@@ -7,7 +7,7 @@ import { namesWhere } from '../kernel/operations.ts';
 import type { Command } from '../ledger/command.ts';
 import type { CommandKinds } from '../ledger/command-kind.ts';
 import { isDocumentClosed, wasDone } from '../ledger/standing.ts';
-import { findCommand } from '../ledger/store.ts';
+import { closeDocument, findCommand } from '../ledger/store.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { findPaymentOf } from './pay.ts';
 import { doubtAmount, doubtApproval } from './rules.ts';
@@ -33,11 +33,12 @@ export function cardKinds({ database, invoices, callbacks }: CardsDeps): Command
   }
 
   /** Returns what cannot be undone [D143]: nothing of a payment that is disputed, or was not made either. */
-  async function revive(queries: Queries, { targetId }: Command, from: 'closed' | 'voided'): Promise<string | undefined> {
+  async function revive(queries: Queries, { targetId, disputedFrom }: Command, ended: 'closed' | 'voided'): Promise<string | undefined> {
     const payment = targetId === null ? undefined : await findCommand(queries, targetId);
     if (!payment) return undefined;
+    const from = disputedFrom === 'done' ? ended : 'open';
     const to = await reviveDocument(database.engine, queries, payment.id, from);
-    if (!wasDone(payment)) return undefined;
+    if (!wasDone(payment) || (from === 'open' && to === undefined)) return undefined;
     const isClosedByTerminal = (await findCloseOf(queries, payment.id))?.state === 'done';
     return to === 'open' || isClosedByTerminal
       ? undefined
@@ -75,6 +76,10 @@ export function cardKinds({ database, invoices, callbacks }: CardsDeps): Command
     },
     CloseDoc: {
       findHolder: async ({ targetId }) => (targetId === null ? undefined : endOfDocument(database.queries, targetId)),
+      async onExecuted(queries, { targetId }) {
+        if (targetId !== null) await closeDocument(queries, targetId);
+        return undefined;
+      },
       onReversed: async (queries, close) => revive(queries, close, 'closed'),
     },
     CloseDay: {

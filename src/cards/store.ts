@@ -180,13 +180,14 @@ export async function reopenBankDay(queries: Queries, { id, name, deviceId, issu
 
 /**
  * A CloseDoc or void proves not to have been made: the document is open again, or closed if the terminal was used since or its day was
- * closed. Null: the payment itself is disputed and locks no terminal; its own resolution decides. Undefined: unchanged.
+ * closed. One that was open during the dispute locks the terminal again. Null: the payment itself is disputed and locks no terminal; its
+ * own resolution decides. Undefined: unchanged.
  */
 export async function reviveDocument(
   engine: Database['engine'],
   queries: Queries,
   paymentId: string,
-  from: 'closed' | 'voided',
+  from: 'open' | 'closed' | 'voided',
 ): Promise<'open' | 'closed' | 'voided' | null | undefined> {
   const payment = await findCommand(queries, paymentId);
   if (payment?.documentState !== from) return undefined;
@@ -194,7 +195,7 @@ export async function reviveDocument(
   const bankDayClosedAtMs = payment.bankDayClosedAtMs ?? (await dayClosedAfter(queries, payment));
   const document = await documentNow(queries, lock, { ...payment, bankDayClosedAtMs });
   const to = document === 'open' && payment.state === 'disputed' ? null : document;
-  if (to === from) return undefined;
+  if (to === from && to !== 'open') return undefined;
   const row = await queries
     .updateTable('commands')
     .set({ document_state: to, ...(to === 'closed' && { bank_day_closed_at: bankDayClosedAtMs }) })

@@ -17,7 +17,7 @@ export interface CommandKind {
   hold?(queries: Queries, command: Command): Promise<void>;
   /** A dispute was resolved as executed: operations during the dispute take effect; returns what cannot be undone. Same transaction. */
   onExecuted?(queries: Queries, command: Command): Promise<string | undefined>;
-  /** Undoes the effects of `done`, because a dispute was resolved as not executed; returns what cannot be undone. Same transaction. */
+  /** Undoes the effects of `done`, or of the dispute, because it was resolved as not executed; returns what cannot be undone. Same transaction. */
   onReversed?(queries: Queries, command: Command): Promise<string | undefined>;
   /** By the new state of the command: runs in the same transaction. */
   onState?: Partial<Record<Exclude<CommandState, 'sent'>, (queries: Queries, command: Command) => Promise<void>>>;

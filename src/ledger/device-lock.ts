@@ -56,22 +56,27 @@ export async function findHolder(queries: Queries, deviceId: string): Promise<Co
   return holders.find(isOpen) ?? holders[0];
 }
 
-const endsDocument = namesWhere(({ effect }) => effect === 'close' || effect === 'void');
+const endings = namesWhere(({ effect }) => effect === 'close' || effect === 'void');
+
+/** A void or CloseDoc: ends the document of the payment to which it refers. */
+export function endsDocument({ name }: Pick<Command, 'name'>): boolean {
+  return endings.includes(name);
+}
 
 /**
  * The document state of a payment that proves to be done, or whose CloseDoc or void proves not to be [D143]: voided or closed if another
  * void or CloseDoc was done, also while the payment was disputed. Under the device's lock.
  */
 export async function documentNow(queries: Queries, lock: DeviceLock, payment: Command): Promise<'open' | 'closed' | 'voided'> {
-  const endings = await queries
+  const ended = await queries
     .selectFrom('commands')
     .select('name')
     .where('target_id', '=', payment.id)
-    .where('name', 'in', endsDocument)
+    .where('name', 'in', endings)
     .where(sql<SqlBool>`state = 'done'`)
     .execute();
-  if (endings.some(({ name }) => operationNamed(name).effect === 'void')) return 'voided';
-  return endings.length > 0 || payment.bankDayClosedAtMs !== null || (await hasGoneOn(queries, lock, payment)) ? 'closed' : 'open';
+  if (ended.some(({ name }) => operationNamed(name).effect === 'void')) return 'voided';
+  return ended.length > 0 || payment.bankDayClosedAtMs !== null || (await hasGoneOn(queries, lock, payment)) ? 'closed' : 'open';
 }
 
 /** When the device's day was closed after the payment; null: it was not. A close marks no payment that counts as not done at that time. */

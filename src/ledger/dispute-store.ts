@@ -5,7 +5,7 @@ import { nowMs } from '../database/dialect.ts';
 import type { EndingOutcome } from '../link/protocol.ts';
 import { claimDisputedContent, passContentOn, reclaimNumbers, releaseNumbers } from './claims.ts';
 import { type Command, commandColumns, disputedOnly, toCommand } from './command.ts';
-import { dayClosedAfter, documentNow, endDocument, lockDevice, openDocument } from './device-lock.ts';
+import { dayClosedAfter, documentNow, endDocument, endsDocument, lockDevice, openDocument } from './device-lock.ts';
 import type { Extracted } from './settle-batch.ts';
 import { recordReport, recordSettlement } from './settlements.ts';
 import { confirmDecision, nameOperation } from './store.ts';
@@ -22,7 +22,7 @@ export interface Contradiction extends Extracted {
 
 /**
  * Undefined, and nothing changes, if the command is open, was settled otherwise meanwhile, or has this contradiction already. A disputed
- * payment does not lock its terminal. It keeps its number, but takes it from no other command. An equal request finds it, and gets no
+ * payment, or the payment of a disputed void or CloseDoc, does not lock its terminal. A dispute keeps its number, but takes it from no other command. An equal request finds it, and gets no
  * outcome until an operator has resolved the dispute. In a transaction.
  */
 export async function dispute(
@@ -62,6 +62,8 @@ export async function dispute(
   if (!row) return undefined;
   const command = toCommand(row);
   await endDocument(queries, command);
+  // The document stays open, because its payment stays done; a resolution as not executed locks the terminal again.
+  if (command.targetId !== null && endsDocument(command)) await endDocument(queries, { ...command, id: command.targetId });
   await reclaimNumbers(queries, command);
   await claimDisputedContent(queries, command);
   await confirmDecision(queries, command);

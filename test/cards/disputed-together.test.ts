@@ -200,6 +200,61 @@ describe('a CloseDoc that an operator called refused', () => {
   });
 });
 
+describe.each(['CancelTransaction', 'CloseDoc'] as const)('a disputed %s that an operator called refused', (name) => {
+  /** The void was made; the terminal is still at the CloseDoc. */
+  async function disputedEnding() {
+    const terminal = await world.terminal();
+    const sale = await paidOn(terminal.id, false);
+    const isVoid = name === 'CancelTransaction';
+    const end = () =>
+      isVoid ? world.cards.cancelTransaction({ ...sale.named, token: sale.token, amountBani: 1_000 }) : world.cards.closeDoc(sale.named);
+    const id = await decided(terminal.id, end, 'refused');
+    const says = (answer: AnswerMessage) => (!isVoid && isRecalled(answer) ? { ...answer, report: { state: 'running' } } : answer);
+    await isBack(terminal.id, says);
+    expect(await find(id)).toMatchObject({ state: 'disputed', disputedFrom: 'refused' });
+    // The terminal is asked no more.
+    world.onAnswer = (answer) => (isRecalled(answer) ? undefined : answer);
+    return { id, sale, terminal };
+  }
+  const ended = name === 'CancelTransaction' ? 'voided' : 'closed';
+
+  it('locks no terminal, and ends the document of its payment once it is resolved as executed', async () => {
+    const { id, sale, terminal } = await disputedEnding();
+    const next = await paidOn(terminal.id, false);
+    await resolve(id, 'done');
+    expect(await find(sale.id)).toMatchObject({ documentState: ended });
+    expect(await find(next.id)).toMatchObject({ documentState: 'open' });
+    expect((await world.run(world.pay(terminal.id, 5))).code).toBe(31);
+  });
+
+  it('leaves the document open and the terminal locked again once it is resolved as not executed', async () => {
+    const { id, sale, terminal } = await disputedEnding();
+    await resolve(id, 'refused');
+    expect(await find(sale.id)).toMatchObject({ documentState: 'open' });
+    expect((await world.run(world.pay(terminal.id, 5))).code).toBe(31);
+    await world.meanwhile(world.cards.closeDocumentByHand({ commandId: sale.id, actor: 'ana', reason: 'Seen.' }));
+    expect((await world.run(world.pay(terminal.id, 5))).code).toBe(0);
+    expect(await remainsOf(id)).toEqual([]);
+  });
+
+  it('and is resolved as not executed after another sale leaves the document closed, and its timeline says so', async () => {
+    const { id, sale, terminal } = await disputedEnding();
+    const next = await paidOn(terminal.id, false);
+    await resolve(id, 'refused');
+    expect(await find(sale.id)).toMatchObject({ documentState: 'closed' });
+    expect(await find(next.id)).toMatchObject({ documentState: 'open' });
+    expect(await remainsOf(id)).toEqual([expect.stringContaining('stays closed')]);
+  });
+
+  it('and whose document was closed by hand meanwhile leaves it closed', async () => {
+    const { id, sale } = await disputedEnding();
+    await world.meanwhile(world.cards.closeDocumentByHand({ commandId: sale.id, actor: 'ana', reason: 'Seen.' }));
+    await resolve(id, 'refused');
+    expect(await find(sale.id)).toMatchObject({ documentState: 'closed' });
+    expect(await remainsOf(id)).toEqual([]);
+  });
+});
+
 describe('a payment that an operator called done and its terminal denies', () => {
   const numbers = { operationId: '000077', rrn: '77' };
   async function denied(isClosedByHand: boolean) {

@@ -120,7 +120,7 @@ describe('the timeline lists what could not be undone', () => {
   const reversed = async (name: 'CloseDoc' | 'CancelTransaction', targetId: string) => {
     const invoices = { endWithout: async () => undefined };
     const kinds = cardKinds({ database, invoices, callbacks: { wake() {} } } as unknown as CardsDeps);
-    return kinds[name]?.onReversed?.(database.queries, { targetId } as Command);
+    return kinds[name]?.onReversed?.(database.queries, { targetId, disputedFrom: 'done' } as Command);
   };
   const staysClosed = 'The terminal has begun other operations since: the document of the payment stays closed.';
 

@@ -23,11 +23,10 @@ const decide = (id: string, state: 'done' | 'refused', closesReview = false) =>
   world.meanwhile(world.ledger.decide(id, { state, reason: 'It is said so.', actor: 'ana', closesReview }));
 const isNoRecall = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : undefined);
 
-const report = (key: string) =>
-  world.fiscal.createReport({
-    ...{ merchantId: world.merchantId, deviceId: register.id, isFiscal: true },
-    ...{ hashRequest: () => 'z', idempotency: { key, requestHash: 'z' } },
-  });
+const report = (key?: string) => {
+  const call = { merchantId: world.merchantId, deviceId: register.id, isFiscal: true, hashRequest: () => 'z' };
+  return world.fiscal.createReport(key === undefined ? call : { ...call, idempotency: { key, requestHash: 'z' } });
+};
 
 /** Paid out, with the answer lost and the device away; an operator calls it refused, and the device, which is back, was not asked yet. */
 async function calledRefused(begin: () => ReturnType<typeof cashOut>): Promise<string> {
@@ -84,6 +83,16 @@ it('a Z report under a new Idempotency-Key is made although an earlier one is di
   const id = await calledRefused(() => report('monday'));
   expect(await world.run(report('tuesday'))).toMatchObject({ code: 0, isRepeated: false });
   expect(await world.ledger.find(id)).toMatchObject({ state: 'disputed' });
+});
+
+it('a Z report without a key is 31 beside a dispute, also if the caller has received the refusal and that could not be stored', async () => {
+  world.hook = ({ sql }) => {
+    if (sql.startsWith('update "commands" set "outcome_received_at"')) throw new Error('The disk is full.');
+    return undefined;
+  };
+  const id = await calledRefused(() => report());
+  for (let count = 0; count < 2; count += 1) expect(await world.run(report())).toMatchObject({ code: 31, oid: id, state: 'Disputed' });
+  expect(payouts()).toBe(1);
 });
 
 it('a Z report whose Idempotency-Key has an expired entry that is not swept yet is made beside the dispute, too', async () => {

@@ -14,7 +14,7 @@ import { operationOf } from '../../kernel/operations.ts';
 import type { JsonObject, Outcome } from '../../link/protocol.ts';
 import { findClaimant, mainNumberOf } from '../claims.ts';
 import { type Command, isOpen, namesOf, type SettledBy } from '../command.ts';
-import { lockDevice } from '../device-lock.ts';
+import { endsDocument, lockDevice } from '../device-lock.ts';
 import * as disputeStore from '../dispute-store.ts';
 import { putOnReview } from '../review-store.ts';
 import { compareWithSettled, contradictionOf, type Finding, secondOperation } from '../rules.ts';
@@ -130,9 +130,10 @@ export function createDisputes({ database, logger, timeline, changeState }: Deps
   };
 }
 
-function effectOf({ disputedFrom }: Command, { state }: disputeStore.Resolution): StateChange['resolvedAs'] {
+/** The dispute about a refused void or CloseDoc has released the terminal: that is reversed, too. */
+function effectOf(disputed: Command, { state }: disputeStore.Resolution): StateChange['resolvedAs'] {
   if (state === 'done') return 'executed';
-  return disputedFrom === 'done' ? 'reversed' : undefined;
+  return disputed.disputedFrom === 'done' || endsDocument(disputed) ? 'reversed' : undefined;
 }
 
 /** A CloseDoc moves no money, so no operator need decide [D143]. In a transaction. */

@@ -21,7 +21,7 @@ export interface StateChange {
   /** The same update in a batch with other commands; used if nothing else is written. */
   together?: (() => Promise<Command | undefined>) | undefined;
   alongside?: Alongside | undefined;
-  /** A dispute is resolved: operations on the command during the dispute take effect, or the effects of an earlier `done` are undone. */
+  /** A dispute is resolved: operations on the command during the dispute take effect, or the effects of an earlier `done`, or of the dispute, are undone. */
   resolvedAs?: 'executed' | 'reversed' | undefined;
 }
 
