@@ -67,7 +67,7 @@ export const roomBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: cards,
-        find: 'const leftBani = (payment.amountBani ?? 0) - asked.refundedBani;',
+        find: 'const leftBani = (payment.amountBani ?? 0) - committedRefundsOf(followers);',
         instead: 'const leftBani = payment.amountBani ?? 0;',
       },
     ],
@@ -76,15 +76,13 @@ export const roomBugs: readonly PlantedBug[] = [
     name: 'voids what was refunded',
     kind: 'sums',
     harm: 'lost money',
-    edits: [{ room: cards, find: '  if (asked.refundedBani > 0) throw', instead: '  if (asked.refundedBani > 1e12) throw' }],
+    edits: [{ room: cards, find: '  if (mayBeRefunded(followers)) throw', instead: '  if (followers.length > 1e12) throw' }],
   },
   {
     name: 'refunds after the bank day was closed',
     kind: 'sums',
     harm: 'lost money',
-    edits: [
-      { room: cards, find: '  if (payment.bankDayClosedAtMs !== null) throw', instead: '  if (payment.bankDayClosedAtMs === 0) throw' },
-    ],
+    edits: [{ room: cards, find: '  if (payment.bankDayClosedAtMs !== null)\n', instead: '  if (payment.bankDayClosedAtMs === 0)\n' }],
     tests: ['test/cards'],
   },
   {

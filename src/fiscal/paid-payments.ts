@@ -87,15 +87,47 @@ function numbersOf({ rrn, operationId, documentNr, report }: Command): JsonObjec
 
 /** In the transaction that commits the print: checks the payments again under their locks, so that they cannot change until the commit. */
 export async function guardPaid(database: Database, queries: Queries, paid: readonly PaidElement[]): Promise<void> {
-  // In a fixed order, so that two receipts of the same payments cannot deadlock.
-  for (const element of [...paid].sort((one, other) => (one.payment.id < other.payment.id ? -1 : 1))) {
+  for (const element of inLockOrder(paid)) {
     const locked = await lockCommand(database.engine, queries, element.payment.id);
     await judgePayment(queries, locked, { index: element.index, amount: baniToLei(element.remainderBani) });
   }
 }
 
+/** So that two receipts of the same payments cannot deadlock. */
+function inLockOrder(paid: readonly PaidElement[]): PaidElement[] {
+  return [...paid].sort((one, other) => (one.payment.id < other.payment.id ? -1 : 1));
+}
+
 export async function linkPaid(queries: Queries, paid: readonly PaidElement[], printId: string): Promise<void> {
   for (const { payment, remainderBani } of paid) await linkPayment(queries, payment.id, printId, remainderBani);
+}
+
+/** The payments on the receipt of a print, as its register received it. */
+async function paymentsOf(queries: Queries, { merchantId, args }: Command): Promise<PaidElement[]> {
+  const { Payments } = args['receipt'] as { Payments: { paid?: { documentNr: string; amount: number } }[] };
+  const found: PaidElement[] = [];
+  for (const [index, { paid }] of Payments.entries()) {
+    const payment = paid && (await findPaymentOfDocument(queries, merchantId, paid.documentNr));
+    if (payment) found.push({ index, payment, remainderBani: parseAmount(paid.amount) ?? 0 });
+  }
+  return found;
+}
+
+/** Another print that has, or may have, a payment of this one. */
+export async function findOtherPrint(queries: Queries, print: Command): Promise<string | undefined> {
+  for (const { payment } of await paymentsOf(queries, print)) {
+    const holder = await findPrintOfPayment(queries, payment.id);
+    if (holder && holder.id !== print.id) return holder.id;
+  }
+  return undefined;
+}
+
+/** A disputed print has its payments again, unless another print has them by now. In the transaction of the dispute. */
+export async function reclaimPaid({ engine }: Database, queries: Queries, print: Command): Promise<void> {
+  for (const element of inLockOrder(await paymentsOf(queries, print))) {
+    await lockCommand(engine, queries, element.payment.id);
+    if (!(await findPrintOfPayment(queries, element.payment.id))) await linkPaid(queries, [element], print.id);
+  }
 }
 
 /** A register without the feature `paid` would charge the card again. */

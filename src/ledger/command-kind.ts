@@ -13,6 +13,8 @@ export interface CommandKind {
   reportOfDecision?(command: Command, found: { operationId?: string | undefined; rrn?: string | undefined }): JsonObject;
   /** The command that has its number, which a repeat of its call would join; throws if the number is another operation's [D125]. */
   findHolder?(command: Command): Promise<Command | undefined>;
+  /** The id of another operation that did, or may have done, the same under another number. */
+  findDouble?(queries: Queries, command: Command): Promise<string | undefined>;
   /** Locks the rows that `onState`, `onExecuted` and `onReversed` write, in the same transaction and before the command is changed [D142]. */
   hold?(queries: Queries, command: Command): Promise<void>;
   /** A dispute was resolved as executed: operations during the dispute take effect; returns what cannot be undone. Same transaction. */

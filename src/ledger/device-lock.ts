@@ -56,11 +56,11 @@ export async function findHolder(queries: Queries, deviceId: string): Promise<Co
   return holders.find(isOpen) ?? holders[0];
 }
 
-const endings = namesWhere(({ effect }) => effect === 'close' || effect === 'void');
+const documentEndings = namesWhere(({ effect }) => effect === 'close' || effect === 'void');
 
 /** A void or CloseDoc: ends the document of the payment to which it refers. */
 export function endsDocument({ name }: Pick<Command, 'name'>): boolean {
-  return endings.includes(name);
+  return documentEndings.includes(name);
 }
 
 /**
@@ -68,15 +68,15 @@ export function endsDocument({ name }: Pick<Command, 'name'>): boolean {
  * void or CloseDoc was done, also while the payment was disputed. Under the device's lock.
  */
 export async function documentNow(queries: Queries, lock: DeviceLock, payment: Command): Promise<'open' | 'closed' | 'voided'> {
-  const ended = await queries
+  const endings = await queries
     .selectFrom('commands')
     .select('name')
     .where('target_id', '=', payment.id)
-    .where('name', 'in', endings)
+    .where('name', 'in', documentEndings)
     .where(sql<SqlBool>`state = 'done'`)
     .execute();
-  if (ended.some(({ name }) => operationNamed(name).effect === 'void')) return 'voided';
-  return ended.length > 0 || payment.bankDayClosedAtMs !== null || (await hasGoneOn(queries, lock, payment)) ? 'closed' : 'open';
+  if (endings.some(({ name }) => operationNamed(name).effect === 'void')) return 'voided';
+  return endings.length > 0 || payment.bankDayClosedAtMs !== null || (await hasGoneOn(queries, lock, payment)) ? 'closed' : 'open';
 }
 
 /** When the device's day was closed after the payment; null: it was not. A close marks no payment that counts as not done at that time. */

@@ -21,9 +21,10 @@ export interface Contradiction extends Extracted {
 }
 
 /**
- * Undefined, and nothing changes, if the command is open, was settled otherwise meanwhile, or has this contradiction already. A disputed
- * payment, or the payment of a disputed void or CloseDoc, does not lock its terminal. A dispute keeps its number, but takes it from no other command. An equal request finds it, and gets no
- * outcome until an operator has resolved the dispute. In a transaction.
+ * Undefined, and nothing changes, if the command is open, was settled otherwise meanwhile, or has this contradiction already. The
+ * document of a disputed payment, or of one whose void or CloseDoc is disputed, does not lock its terminal. The command keeps its number,
+ * but takes it from no other command. An equal request finds it, and gets no outcome until an operator has resolved the dispute. In a
+ * transaction.
  */
 export async function dispute(
   engine: Database['engine'],
@@ -61,9 +62,9 @@ export async function dispute(
     .executeTakeFirst();
   if (!row) return undefined;
   const command = toCommand(row);
-  await endDocument(queries, command);
   // The document stays open, because its payment stays done; a resolution as not executed locks the terminal again.
   if (command.targetId !== null && endsDocument(command)) await endDocument(queries, { ...command, id: command.targetId });
+  await endDocument(queries, command);
   await reclaimNumbers(queries, command);
   await claimDisputedContent(queries, command);
   await confirmDecision(queries, command);

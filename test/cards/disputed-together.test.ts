@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { listOrphans } from '../../src/cabinet/sales/orphans.ts';
 import { operationStatus } from '../../src/ledger/operation-status.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
+import { asItIs, denies, disputesIn, isRecalled } from '../support/disputes-in.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 
 let world: Awaited<ReturnType<typeof createSaleWorld>>;
@@ -12,43 +13,10 @@ beforeEach(async () => {
 });
 afterEach(() => world.stop());
 
-const decide = (id: string, state: 'done' | 'refused', more: { closesReview?: boolean; operationId?: string; rrn?: string } = {}) =>
-  world.meanwhile(world.ledger.decide(id, { state, reason: 'It is said so.', actor: 'ana', ...more }));
-const resolve = (id: string, state: 'done' | 'refused') => decide(id, state, { closesReview: true });
-const find = (id: string) => world.ledger.find(id);
 const statusOf = (oid: string) =>
   world.told(operationStatus(world.life, { merchantId: world.merchantId, modules: new Set(['POS', 'Fiscal'] as const), oid }));
-const isRecalled = (answer: AnswerMessage) => answer.report?.['state'] !== undefined;
-/** The device denies all that it is asked about. */
-const denies = (answer: AnswerMessage): AnswerMessage => (isRecalled(answer) ? { ...answer, report: { state: 'never' } } : answer);
-const asItIs = (answer: AnswerMessage): AnswerMessage => answer;
-
-/** The answer is lost and the device away: it is decided by an operator. */
-async function decided(deviceId: string, call: () => ReturnType<typeof world.pay>, state: 'done' | 'refused', numbers: object = {}) {
-  world.onAnswer = () => undefined;
-  expect((await world.run(call())).code).toBe(3);
-  world.setAway(deviceId, true);
-  await world.clock.advance(20 * 60_000);
-  const { id } = await world.lastCommand();
-  await decide(id, state, numbers);
-  return id;
-}
-/** It is back, and is asked about all that was decided. */
-async function isBack(deviceId: string, says: (answer: AnswerMessage) => AnswerMessage | undefined = asItIs) {
-  world.onAnswer = says;
-  world.setAway(deviceId, false);
-  await world.clock.advance(60_000);
-}
-/** Without a word about what was decided. */
-const isBackSilent = (deviceId: string) => isBack(deviceId, (answer) => (isRecalled(answer) ? undefined : answer));
-
-async function paidOn(deviceId: string, isClosed: boolean) {
-  const documentNr = world.random.uuid();
-  const { oid, report } = await world.run(world.pay(deviceId, 10, documentNr));
-  const named = { merchantId: world.merchantId, deviceId, documentNr, operationId: String(report?.['operationId']) };
-  if (isClosed) expect((await world.run(world.cards.closeDoc(named))).code).toBe(0);
-  return { id: String(oid), named, token: String(report?.['token']), rrn: String(report?.['rrn']) };
-}
+const { decide, resolve, decided, isBack, isBackSilent, paidOn, remainsOf } = disputesIn(() => world);
+const find = (id: string) => world.ledger.find(id);
 
 describe.each(['CloseDoc', 'CancelTransaction'] as const)('a payment and its %s that an operator called done', (follower) => {
   it('and the terminal denies, and that are resolved as not executed one after the other, leave the terminal free', async () => {
@@ -200,61 +168,6 @@ describe('a CloseDoc that an operator called refused', () => {
   });
 });
 
-describe.each(['CancelTransaction', 'CloseDoc'] as const)('a disputed %s that an operator called refused', (name) => {
-  /** The void was made; the terminal is still at the CloseDoc. */
-  async function disputedEnding() {
-    const terminal = await world.terminal();
-    const sale = await paidOn(terminal.id, false);
-    const isVoid = name === 'CancelTransaction';
-    const end = () =>
-      isVoid ? world.cards.cancelTransaction({ ...sale.named, token: sale.token, amountBani: 1_000 }) : world.cards.closeDoc(sale.named);
-    const id = await decided(terminal.id, end, 'refused');
-    const says = (answer: AnswerMessage) => (!isVoid && isRecalled(answer) ? { ...answer, report: { state: 'running' } } : answer);
-    await isBack(terminal.id, says);
-    expect(await find(id)).toMatchObject({ state: 'disputed', disputedFrom: 'refused' });
-    // The terminal is asked no more.
-    world.onAnswer = (answer) => (isRecalled(answer) ? undefined : answer);
-    return { id, sale, terminal };
-  }
-  const ended = name === 'CancelTransaction' ? 'voided' : 'closed';
-
-  it('locks no terminal, and ends the document of its payment once it is resolved as executed', async () => {
-    const { id, sale, terminal } = await disputedEnding();
-    const next = await paidOn(terminal.id, false);
-    await resolve(id, 'done');
-    expect(await find(sale.id)).toMatchObject({ documentState: ended });
-    expect(await find(next.id)).toMatchObject({ documentState: 'open' });
-    expect((await world.run(world.pay(terminal.id, 5))).code).toBe(31);
-  });
-
-  it('leaves the document open and the terminal locked again once it is resolved as not executed', async () => {
-    const { id, sale, terminal } = await disputedEnding();
-    await resolve(id, 'refused');
-    expect(await find(sale.id)).toMatchObject({ documentState: 'open' });
-    expect((await world.run(world.pay(terminal.id, 5))).code).toBe(31);
-    await world.meanwhile(world.cards.closeDocumentByHand({ commandId: sale.id, actor: 'ana', reason: 'Seen.' }));
-    expect((await world.run(world.pay(terminal.id, 5))).code).toBe(0);
-    expect(await remainsOf(id)).toEqual([]);
-  });
-
-  it('and is resolved as not executed after another sale leaves the document closed, and its timeline says so', async () => {
-    const { id, sale, terminal } = await disputedEnding();
-    const next = await paidOn(terminal.id, false);
-    await resolve(id, 'refused');
-    expect(await find(sale.id)).toMatchObject({ documentState: 'closed' });
-    expect(await find(next.id)).toMatchObject({ documentState: 'open' });
-    expect(await remainsOf(id)).toEqual([expect.stringContaining('stays closed')]);
-  });
-
-  it('and whose document was closed by hand meanwhile leaves it closed', async () => {
-    const { id, sale } = await disputedEnding();
-    await world.meanwhile(world.cards.closeDocumentByHand({ commandId: sale.id, actor: 'ana', reason: 'Seen.' }));
-    await resolve(id, 'refused');
-    expect(await find(sale.id)).toMatchObject({ documentState: 'closed' });
-    expect(await remainsOf(id)).toEqual([]);
-  });
-});
-
 describe('a payment that an operator called done and its terminal denies', () => {
   const numbers = { operationId: '000077', rrn: '77' };
   async function denied(isClosedByHand: boolean) {
@@ -357,8 +270,6 @@ async function payAt(deviceId: string, oid: string) {
 }
 /** Another device takes the money. */
 const payAtTill = async (oid: string) => payAt((await world.register()).id, oid);
-const remainsOf = async (id: string) =>
-  (await world.ledger.timelineOf(id)).filter(({ step }) => step === 'not undone').map(({ detail }) => detail);
 const paidTwice = async () => (await listOrphans(world.database.queries, 10)).map(({ oid, reason }) => ({ oid, reason }));
 
 it('a refund that turns out not to be made lists that the invoice, which was then paid at a till, was paid twice', async () => {

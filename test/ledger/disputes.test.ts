@@ -42,7 +42,7 @@ beforeEach(async () => {
     },
   };
   const changeState = createStateChanges({ database, timeline, kinds, onSettled() {} });
-  disputes = createDisputes({ database, logger: quietLogger, timeline, changeState });
+  disputes = createDisputes({ kinds: {}, database, logger: quietLogger, timeline, changeState });
 });
 
 const latest = async ({ id }: { id: string }) => (await findCommand(database.queries, id)) as Command;

@@ -14,6 +14,7 @@ import { operationOf } from '../../kernel/operations.ts';
 import type { JsonObject, Outcome } from '../../link/protocol.ts';
 import { findClaimant, mainNumberOf } from '../claims.ts';
 import { type Command, isOpen, namesOf, type SettledBy } from '../command.ts';
+import type { CommandKinds } from '../command-kind.ts';
 import { endsDocument, lockDevice } from '../device-lock.ts';
 import * as disputeStore from '../dispute-store.ts';
 import { putOnReview } from '../review-store.ts';
@@ -37,10 +38,11 @@ interface Deps {
   database: Database;
   logger: Logger;
   timeline: Timeline;
+  kinds: CommandKinds;
   changeState: ChangeState;
 }
 
-export function createDisputes({ database, logger, timeline, changeState }: Deps): Disputes {
+export function createDisputes({ database, logger, timeline, kinds, changeState }: Deps): Disputes {
   const { queries } = database;
   let count = 0;
 
@@ -62,7 +64,7 @@ export function createDisputes({ database, logger, timeline, changeState }: Deps
     sentence: string,
     report?: JsonObject,
   ) {
-    const other = await otherHolder(queries, settled);
+    const other = (await otherHolder(queries, settled)) ?? (await kinds[settled.name]?.findDouble?.(queries, settled));
     const why = other ? `${sentence} Another operation was begun under the same number since (${other}): it may be done twice.` : sentence;
     const changed = await changeState({
       command: settled,
