@@ -142,7 +142,7 @@ export async function markOnReceipt(queries: Queries, paymentId: string, voidedA
 
 /**
  * The payments of this terminal were sent to the bank: they can no longer be refunded [D16]. A document is still open only if its payment
- * and the close were both disputed, and the payment was resolved first.
+ * and the close were both disputed, and the payment was resolved first; or while its void or CloseDoc is disputed.
  */
 export async function settleBankDay(queries: Queries, { deviceId, issuedAtMs }: Command): Promise<void> {
   await queries

@@ -69,6 +69,8 @@ describe.each(['CancelTransaction', 'CloseDoc'] as const)('a disputed %s that an
   });
 });
 
+const callbackUri = 'http://erp.example/?oid=#OID#&state=#State#';
+
 describe('a print that an operator called refused, and whose payment was printed on another register since,', () => {
   async function printedTwice(isSecondPrinted: boolean) {
     // A register runs out of paper by this amount.
@@ -78,7 +80,7 @@ describe('a print that an operator called refused, and whose payment was printed
     const Payments = [{ PaymentCode: 1, documentNr: sale.named.documentNr }];
     const Items = [{ Name: 'Tea', Quantity: 1, Price: 10.91 }];
     const print = (deviceId: string, Uid: string) =>
-      world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId, receipt: { Uid, Items, Payments } });
+      world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId, receipt: { Uid, Items, Payments }, callbackUri });
     const id = await decided(first.id, () => print(first.id, 'one'), 'refused');
     world.onAnswer = asItIs;
     const other = await world.run(print(second.id, 'two'));
@@ -93,6 +95,9 @@ describe('a print that an operator called refused, and whose payment was printed
     expect((await find(id))?.reviewReason).toContain(`(${other}): it may be done twice`);
     await resolve(id, 'done');
     expect(await remainsOf(id)).toEqual([expect.stringContaining(other)]);
+    await world.clock.advance(60_000);
+    const notices = world.callbackUrls.filter((url) => url.includes(id)).map((url) => new URL(url).searchParams.get('state'));
+    expect(notices).toEqual(['Unknown', 'Refused', 'Unknown', 'Completed']);
   });
 
   it('is the receipt of the payment again if the other register refused, so that it is not printed once more', async () => {

@@ -36,7 +36,9 @@ it('is answered with its last state, by its id and with the requested fields', (
 });
 
 it('of a payment allows no further operation on it', () => {
-  expect(() => requireKept({ removedAtMs: 1 } as Command)).toThrow('nothing more can be done about it here');
+  const removed = { id: 'p', state: 'done', documentState: 'voided', removedAtMs: 1 } as Command;
+  expect(() => requireKept(removed)).toThrow('nothing more can be done about it here');
+  expect(() => requireKept(removed)).toThrow(expect.objectContaining({ fields: { OID: 'p', State: 'Voided' } }));
   expect(() => requireKept({ removedAtMs: null } as Command)).not.toThrow();
 });
 

@@ -1,7 +1,7 @@
 // What stands on the lines of the Playground's stage: one round in the order in which it happened, taken from what the gateway saw.
 import { describe, expect, it } from 'vitest';
 import type { PlayCall, PlayCallback, Story, WireMessage } from '../../web/src/api/playground.ts';
-import { beginningOf, isNo, nameOf, onLines, roundOf } from '../../web/src/pages/playground/round.ts';
+import { beginningOf, isNo, nameOf, onLines, outcomeOf, roundOf } from '../../web/src/pages/playground/round.ts';
 import { type Box, type Form, formOf, type Places, pathOf, routesOf } from '../../web/src/pages/playground/routes.ts';
 
 const at = (ms: number) => new Date(1_000_000 + ms).toISOString();
@@ -185,4 +185,15 @@ describe('the lines of the stage', () => {
       ]),
     ).toBe('M0 0L0 38Q0 50 12 50L80 50');
   });
+});
+
+it.each([
+  ['refused', 50, 'refused'],
+  ['refused', 30, 'notBegun'],
+  ['refused', 31, 'notBegun'],
+  ['refused', 40, 'notBegun'],
+  ['unknown', 41, 'unknown'],
+  ['done', 0, 'done'],
+] as const)('a sale that is %s after errorCode %i is shown as %s: only the device or its bank declines', (state, errorCode, outcome) => {
+  expect(outcomeOf({ state, errorCode })).toBe(outcome);
 });

@@ -4,6 +4,7 @@ import { Link } from 'wouter';
 import type { Playground, PlaySale, Story } from '../../api/playground.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { useSaid } from '../../parts/said.ts';
+import { outcomeOf } from './round.ts';
 
 interface OutcomeCardProps {
   story: Playground['story'];
@@ -64,10 +65,11 @@ function Verdict({ verdict }: { verdict: NonNullable<Story['verdict']> }) {
 
 function LastSale({ sale }: { sale: PlaySale }) {
   const { t } = useTranslation();
+  const outcome = outcomeOf(sale);
   return (
     <>
-      <p className="outcome-word">{t(`playground.outcome.sale.${sale.state}.todo`)}</p>
-      <p className="second">{t(`playground.outcome.sale.${sale.state}.meaning`)}</p>
+      <p className="outcome-word">{t(`playground.outcome.sale.${outcome}.todo`)}</p>
+      <p className="second">{t(`playground.outcome.sale.${outcome}.meaning`)}</p>
       {sale.message !== undefined && sale.state !== 'done' && <p className="small mono break">{sale.message}</p>}
     </>
   );

@@ -1,6 +1,6 @@
 // One round of the play: everything that ran since the till last began something, in the order in which it happened, numbered.
 // It is read from what the gateway has seen; the page adds nothing.
-import type { PlayCall, Playground, Via } from '../../api/playground.ts';
+import type { PlayCall, Playground, PlaySale, Via } from '../../api/playground.ts';
 
 /** `ask`: till to gateway; `tell`: gateway to till (answers and callbacks); the others are a device's channels. */
 export type LineName = 'ask' | 'tell' | `${'terminal' | 'register'}.${Via}`;
@@ -122,6 +122,11 @@ export function nameOf(call: Pick<PlayCall, 'path'>): string {
 export function errorCodeOf({ answer }: Pick<PlayCall, 'answer'>): number | undefined {
   const code = answer !== null && typeof answer === 'object' ? (answer as { errorCode?: unknown }).errorCode : undefined;
   return typeof code === 'number' ? code : undefined;
+}
+
+/** Only errorCode 50 is a decline, by the device or its bank; all other refusals began nothing. */
+export function outcomeOf({ state, errorCode }: Pick<PlaySale, 'state' | 'errorCode'>): PlaySale['state'] | 'notBegun' {
+  return state === 'refused' && errorCode !== 50 ? 'notBegun' : state;
 }
 
 /** An answer that says no: nothing is wrong with it. */
