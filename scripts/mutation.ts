@@ -18,6 +18,7 @@ const defaultPatienceS = 15;
 /** Besides test/<room>: tests of other rooms that check the rules of this one. */
 const furtherTests: Record<string, string[]> = {
   ledger: ['test/cards/document.test.ts', 'test/cards/guards.test.ts'],
+  fiscal: ['test/ledger/{wrong-decisions,resolved-disputes}.test.ts'],
   cards: [
     'test/ledger/{repeats-by-content,disputes,resolved-disputes,wrong-decisions}.test.ts',
     'test/invoices/{card-payments,payment-races}.test.ts',

@@ -6,7 +6,6 @@ import type { Database, Queries } from '../database/database.ts';
 import type { Recipient } from '../http/recipient.ts';
 import type { Module } from '../kernel/callers.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
-import { operationOf } from '../kernel/operations.ts';
 import { answerOf, type DeviceAnswer } from './answers.ts';
 import { findClaimant } from './claims.ts';
 import { type Command, commandColumns, paymentsOnly, toCommand } from './command.ts';
@@ -50,9 +49,7 @@ export async function operationStatus({ database, ledger }: StatusDeps, request:
   const command = await ledger.lookAgain(await lastIssueOf(database.queries, holder ?? found));
   ledger.outcomeDelivery.sent(command, request.recipient);
   const followers = await followersOf(database.queries, command);
-  // The repeat of a try that was not done is another Pay under that number.
-  const question = holder && operationOf(found.name).isPayment ? 'number' : 'query';
-  return answerOf(command, { question, followers, further: { Operation: command.name } });
+  return answerOf(command, { followers, further: { Operation: command.name } });
 }
 
 function findOperation(queries: Queries, { merchantId, ...names }: OperationNames & { merchantId: string }): Promise<Command | undefined> {
