@@ -71,11 +71,11 @@ describe('a payment named by its operationId', () => {
 });
 
 describe('CancelTransaction with operationId "none" after the payment was approved', () => {
-  it.each<[string, (sale: Paid) => Promise<unknown>, string, string]>([
+  it.each<[string, (sale: Paid) => Promise<unknown>, string, string | RegExp]>([
     ['approved', async () => {}, 'Done', 'use CancelTransaction'],
     ['closed', close, 'Closed', 'use CancelTransaction'],
     ['refunded in part', refundedInPart, 'Closed', 'with Refund'],
-    ['voided', voidOf, 'Voided', 'voided already'],
+    ['voided', voidOf, 'Voided', /voided already: nothing is charged any more\.$/],
   ])('is 22 with its OID and State when it is %s, never 20', async (_what, then, State, sentence) => {
     const sale = await paid();
     await then(sale);
@@ -83,7 +83,7 @@ describe('CancelTransaction with operationId "none" after the payment was approv
       code: 22,
       oid: sale.id,
       state: State,
-      message: expect.stringContaining(sentence),
+      message: expect.stringMatching(sentence),
     });
   });
 
