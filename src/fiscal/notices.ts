@@ -9,6 +9,7 @@ import type { Logger } from '../kernel/logger.ts';
 import { isLongerThan, isPlainText } from '../kernel/receipt.ts';
 import { type Command, type CommandState, namesOf } from '../ledger/command.ts';
 import type { CommandKind } from '../ledger/command-kind.ts';
+import { wasDone } from '../ledger/standing.ts';
 import type { JsonObject } from '../link/protocol.ts';
 import { countNotice } from './store.ts';
 
@@ -70,8 +71,9 @@ export function receiptIdToFind(report: JsonObject): { receiptId: string | undef
 
 const maxReceiptIdLength = 128;
 
+/** A register's report that contradicts "refused", or is disputed, proves no receipt. */
 function receiptIdOf(command: Command): string | undefined {
-  return command.report === null ? undefined : receiptIdIn(parseExactJson(command.report) as JsonObject);
+  return wasDone(command) && command.report !== null ? receiptIdIn(parseExactJson(command.report) as JsonObject) : undefined;
 }
 
 function receiptIdIn({ receiptId }: JsonObject): string | undefined {

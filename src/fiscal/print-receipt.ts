@@ -13,7 +13,8 @@ import { runOnDevice } from '../ledger/run-on-device.ts';
 import { findHolderOfNumber } from '../ledger/tried-before.ts';
 import { findPaidElements, guardPaid, linkPaid, type PaidElement, requirePaidFeature, withPaid } from './paid-payments.ts';
 import { callbackOf, type FiscalDeps, type RegisterCall } from './register.ts';
-import { checkRepeatedReceipt, contentHashOf, paidOnTerminal, receiptTimeoutMs } from './rules.ts';
+import { checkRepeatedReceipt, contentHashOf, ofInvoice, paidOnTerminal, receiptTimeoutMs } from './rules.ts';
+import { isInvoice } from './store.ts';
 
 export interface PrintRequest extends RegisterCall {
   receipt: unknown;
@@ -64,10 +65,14 @@ export async function findPrintOf(
   return holder;
 }
 
-/** Refuses a card charge by the register under the number of a terminal payment that the receipt does not name [D146]. */
+/**
+ * Refuses a card charge by the register under the number of a terminal payment that the receipt does not name [D146], or under the OID of
+ * an invoice, in any state [D278]. Invoices are never deleted, and an OID is not known before its invoice is stored, so no lock is needed.
+ */
 async function requireUnpaid({ database }: FiscalDeps, merchantId: string, number: string): Promise<void> {
   const payment = await findHolderOfNumber(database, merchantId, 'document', number);
   if (payment) throw paidOnTerminal(payment);
+  if (await isInvoice(database.queries, merchantId, number)) throw ofInvoice();
 }
 
 /** For the sums; the register itself refuses a receipt without a valid amount. A terminal's charge is counted with its payment. */

@@ -112,7 +112,7 @@ export function registerFiscalRoutes(app: RouteApp, fiscal: Fiscal): void {
         ...operationCallbacks('printReceipt'),
         headers: idempotencyHeaders,
         description:
-          'Prints once per Receipt.Uid: a repeat joins the print in flight or gets its answer again. Payments with PaymentCode 1, 2, 7 or 1000 are made by card, and the register prints only after the bank has approved; it has five minutes for such a receipt, otherwise one. If Pay charged the card before, name that payment by documentNr in the element of Payments (or by the Uid of the receipt): it is printed as card and not charged again. In that case, 20: no such payment; 22: it was voided, refunded or printed before, or this register would charge it again; 31: it has not ended yet; 40: Amount is not its remaining amount.',
+          'Prints once per Receipt.Uid: a repeat joins the print in flight or gets its answer again. Payments with PaymentCode 1, 2, 7 or 1000 are made by card, and the register prints only after the bank has approved; it has five minutes for such a receipt, otherwise one. If Pay charged the card before, name that payment by documentNr in the element of Payments (or by the Uid of the receipt): it is printed as card and not charged again. In that case, 20: no such payment; 22: it was voided, refunded or printed before, or this register would charge it again; 31: it has not ended yet; 40: Amount is not its remaining amount. Under the OID of an invoice a register charges no card (22).',
         body: named(
           'ReceiptRequest',
           Type.Object(

@@ -26,6 +26,13 @@ export function paidOnTerminal(payment: Command): GatewayError {
   return new GatewayError('The_status_cannot_be_applied', sentence, { fields: fieldsOf(payment) });
 }
 
+export function ofInvoice(): GatewayError {
+  return new GatewayError(
+    'The_status_cannot_be_applied',
+    'This Receipt.Uid is the OID of an invoice, and a charge by the register would not pay the invoice: the customer could pay by QR and by card. Nothing was sent. Charge a card by Pay with the OID as documentNr, then print; print what was paid by QR with a PaymentCode that this register counts as paid elsewhere.',
+  );
+}
+
 export function checkRepeatedReceipt(earlier: Command, contentHash: string | null): void {
   if (earlier.contentHash !== contentHash) {
     throw new GatewayError('The_status_cannot_be_applied', 'Receipt.Uid already belongs to a receipt with other content.');

@@ -26,6 +26,12 @@ export async function linkPayment(queries: Queries, paymentId: string, printId: 
     .execute();
 }
 
+/** Whether the merchant has an invoice with this OID. */
+export async function isInvoice(queries: Queries, merchantId: string, oid: string): Promise<boolean> {
+  const invoice = queries.selectFrom('invoices').select('oid').where('oid', '=', oid).where('merchant_id', '=', merchantId);
+  return (await invoice.executeTakeFirst()) !== undefined;
+}
+
 /** Counts a notice about the operation; returns its number, from 1. */
 export async function countNotice(queries: Queries, commandId: string): Promise<number> {
   const row = await queries

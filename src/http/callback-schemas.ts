@@ -44,7 +44,7 @@ export const invoiceCallbacks = callbacksOf(
 );
 
 const operationPlaceholders =
-  'The placeholders in CallbackURI are replaced: #OID# by the id of the operation, #State# by Completed, Refused or Unknown (the final one follows), #ReceiptID# by the fiscal receipt where there is one, #DeviceID# by the register.';
+  'The placeholders in CallbackURI are replaced: #OID# by the id of the operation, #State# by Completed, Refused or Unknown (the final one follows), with Completed #ReceiptID# by the fiscal receipt where there is one, and #DeviceID# by the register.';
 
 /** `operationId` of the call: an id is unique in the document. */
 export function operationCallbacks(operationId: string): object {

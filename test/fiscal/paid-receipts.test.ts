@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { printReceipt } from '../../src/fiscal/print-receipt.ts';
 import type { FiscalDeps } from '../../src/fiscal/register.ts';
+import type { CreatedInvoice } from '../../src/invoices/create.ts';
 import { systemClock } from '../../src/kernel/system.ts';
 import { engines, openQuickDatabase, type TestDatabase } from '../support/engines.ts';
 import { createSaleWorld, type SaleWorld, type Told } from '../support/sale-world.ts';
@@ -141,6 +142,26 @@ describe.each(engines)('a receipt of a card sale on %s', (engine) => {
     const message = expect.stringContaining('A register has charged') as string;
     expect(await world.told(world.pay(terminal.id, 10, Uid))).toMatchObject({ code: 22, oid: printed.oid, message });
     expect(terminal.bank.charges()).toHaveLength(0);
+  });
+
+  it('under the OID of an invoice is charged by no register, whether the invoice was paid by QR or can still be paid', async () => {
+    const { invoices } = world.life;
+    const asker = { merchantId: undefined, name: 'anybody' };
+    const [paidByQr, unpaid, cancelled] = (await Promise.all(
+      [1, 2, 3].map(() => invoices.create({ merchantId: world.merchantId, receipt: receipt(10, 'any', []) })),
+    )) as [CreatedInvoice, CreatedInvoice, CreatedInvoice];
+    await invoices.scan(paidByQr.qr, asker);
+    await invoices.pay(paidByQr.qr, { receiptId: 'F-1', deviceId: register.id }, asker);
+    await invoices.withdraw({ oid: cancelled.oid, merchantId: world.merchantId, by: undefined });
+    for (const { oid } of [paidByQr, unpaid, cancelled]) {
+      const message = expect.stringContaining('the customer could pay by QR and by card. Nothing was sent') as string;
+      expect(await print(receipt(10, oid.toUpperCase(), [{ PaymentCode: 1 }]))).toMatchObject({ code: 22, message });
+    }
+    const paidElsewhere = 3;
+    expect((await print(receipt(10, paidByQr.oid, [{ PaymentCode: paidElsewhere }]))).code).toBe(0);
+    await pay(10, unpaid.oid);
+    expect((await print(receipt(10, unpaid.oid, [{ PaymentCode: 1 }]))).code).toBe(0);
+    expect(registersBank()).toEqual([]);
   });
 
   it.each<[string, (payment: Payment) => Promise<object[]>, number, string]>([

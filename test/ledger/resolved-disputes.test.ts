@@ -308,4 +308,22 @@ describe('completion notices', () => {
     expect(states).toEqual(['Unknown', 'Refused', 'Unknown', 'Completed']);
     expect(register.fiscalMemory().documents()).toHaveLength(1);
   });
+
+  it('of a print carry the id of the receipt only with Completed, as the answers do', async () => {
+    const register = await world.register();
+    const callbackUri = 'https://erp.example/?oid=#OID#&state=#State#&receipt=#ReceiptID#';
+    const receipt = { Uid: 'r-1', Items: [{ Name: 'Goods', Quantity: 1, Price: 10 }], Payments: [{ PaymentCode: 0 }] };
+    const print = () => world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId: register.id, receipt, callbackUri });
+    const id = await decideWhileAway(register.id, print, 'refused');
+    expect(await find(id)).toMatchObject({ state: 'disputed', outcome: 'done' });
+    await decide(id, 'refused', true);
+    await world.clock.advance(10_000);
+    const notices = world.callbackUrls.filter((url) => url.includes(id)).map((url) => new URL(url).searchParams);
+    expect(notices.map((notice) => [notice.get('state'), notice.get('receipt')])).toEqual([
+      ['Unknown', ''],
+      ['Refused', ''],
+      ['Unknown', ''],
+      ['Refused', ''],
+    ]);
+  });
 });
