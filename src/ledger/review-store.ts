@@ -1,5 +1,5 @@
 // The SQL of the review list: commands that an operator must decide or check.
-import { sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
@@ -70,8 +70,11 @@ export async function listReview(queries: Queries, limit: number, merchantId?: s
   return rows.map(toCommand);
 }
 
-/** An operator has seen the contradiction, and the settlement stays. Undefined: the command is not on the list, or not settled. */
-export async function closeReview(queries: Queries, id: string): Promise<Command | undefined> {
+/**
+ * An operator has seen the contradiction, and the settlement stays. Undefined: the command is not on the list, not settled, or its device
+ * has reported something else since it was read.
+ */
+export async function closeReview(queries: Queries, { id, contradiction }: Command): Promise<Command | undefined> {
   const row = await queries
     .updateTable('commands')
     .set({ reviewed_at: nowMs })
@@ -80,6 +83,7 @@ export async function closeReview(queries: Queries, id: string): Promise<Command
     .where('state', '!=', 'disputed')
     .where('review_since', 'is not', null)
     .where('reviewed_at', 'is', null)
+    .where(sql<SqlBool>`coalesce(contradiction, '') = ${contradiction ?? ''}`)
     .returning(commandColumns)
     .executeTakeFirst();
   return row && toCommand(row);

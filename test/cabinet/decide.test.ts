@@ -71,4 +71,41 @@ describe.each(engines)('deciding a command on %s', (engine) => {
     expect(await cabinet.post(`/commands/${settled}/decide`, seen)).toMatchObject({ errorCode: 0, command: { state: 'never' } });
     expect(await entries()).toMatchObject([{ subject: settled, detail: seen }]);
   });
+
+  it('is refused if the device has reported something else than the page showed', async () => {
+    const { queries } = cabinet.database;
+    for (const row of [
+      { state: 'disputed', disputed_from: 'refused' },
+      { state: 'done', outcome: 'done', document_state: 'closed' },
+    ] as const) {
+      const id = await openCommand(10 * 60_000);
+      const review = { settled_at: 1, settled_by: 'person', review_since: 1, review_reason: 'It says otherwise.' } as const;
+      const report = (contradiction: string) =>
+        queries
+          .updateTable('commands')
+          .set({ ...row, ...review, contradiction })
+          .where('id', '=', id)
+          .execute();
+      await report('accepted');
+      const { steps } = (await cabinet.get(`/commands/${id}`)) as unknown as { steps: { action: string; contradiction?: string }[] };
+      const { items } = (await cabinet.get('/attention')) as unknown as {
+        items: { commandId: string; nextStep: { contradiction?: string } }[];
+      };
+      const { commands } = (await cabinet.get('/review')) as unknown as { commands: { id: string; contradiction?: string }[] };
+      const seen = [
+        steps.find(({ action }) => action === 'decide'),
+        items.find(({ commandId }) => commandId === id)?.nextStep,
+        commands.find((command) => command.id === id),
+      ];
+      expect(seen).toMatchObject(Array.from(seen, () => ({ contradiction: 'accepted' })));
+      await report('done 4712');
+      const decide = (contradiction: string) =>
+        cabinet.post(`/commands/${id}/decide`, { state: 'refused', reason, closesReview: true, contradiction });
+      expect(await decide('accepted')).toMatchObject({
+        errorCode: 22,
+        errorMessage: expect.stringContaining('contradicted it since') as string,
+      });
+      expect(await decide('done 4712')).toMatchObject({ errorCode: 0 });
+    }
+  });
 });

@@ -280,14 +280,14 @@ describe.each(engines)('on %s', (engine) => {
 
     it('loses a settled command once', async () => {
       const listed = { review_since: 5, review_reason: 'why' };
-      const close = (id: string) => reviews.closeReview(database.queries, id);
-      const over = await command({ ...settled, ...listed, state: 'refused' });
-      expect(await close(over.id)).toEqual({ ...over, reviewedAtMs: startMs });
-      expect(await close(over.id)).toBeUndefined();
-      const disputed = await command({ ...settled, ...listed, state: 'disputed', disputed_from: 'refused' });
-      expect(await close(disputed.id)).toBeUndefined();
-      expect(await close((await command(listed)).id)).toBeUndefined();
-      expect(await close((await command({ ...settled, state: 'refused' })).id)).toBeUndefined();
+      const close = (found: Command) => reviews.closeReview(database.queries, found);
+      const over = await command({ ...settled, ...listed, state: 'refused', contradiction: 'done 1' });
+      for (const before of [null, 'done 2']) expect(await close({ ...over, contradiction: before })).toBeUndefined();
+      expect(await close(over)).toEqual({ ...over, reviewedAtMs: startMs });
+      expect(await close(over)).toBeUndefined();
+      expect(await close(await command({ ...settled, ...listed, state: 'disputed', disputed_from: 'refused' }))).toBeUndefined();
+      expect(await close(await command(listed))).toBeUndefined();
+      expect(await close(await command({ ...settled, state: 'refused' }))).toBeUndefined();
     });
   });
 

@@ -85,6 +85,7 @@ export const pageParts = {
             description: 'The device contradicts the settlement: the decision is only whether the operation may be tried again.',
           }),
         ),
+        contradiction: optional(Type.String({ description: 'With `closesReview`: send it with the decision.' })),
         callbackId: optional(Type.String({ description: 'Of `resend`: which callback.' })),
         notice: optional(Type.String({ description: 'Of `resend`: the state in the callback.' })),
         consequence: textShown,

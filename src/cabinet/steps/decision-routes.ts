@@ -33,6 +33,7 @@ const commandFields = {
   documentState: Type.Optional(Type.Enum(['open', 'closed', 'voided'])),
   reviewSince: Type.Optional(moment),
   reviewReason: Type.Optional(Type.String()),
+  contradiction: Type.Optional(Type.String()),
   removedAt: Type.Optional(moment),
 };
 const exampleCommand = {
@@ -49,8 +50,8 @@ const exampleCommand = {
 };
 const reasonField = textField('Reason; stored with the command and in the audit log.', 500);
 
-function shown({ reviewSinceMs, reviewReason, report, ...command }: Command) {
-  const review = command.reviewedAtMs === null ? { reviewSince: isoTime(reviewSinceMs), reviewReason } : {};
+function shown({ reviewSinceMs, reviewReason, contradiction, report, ...command }: Command) {
+  const review = command.reviewedAtMs === null ? { reviewSince: isoTime(reviewSinceMs), reviewReason, contradiction } : {};
   return shownFields({ ...command, ...review, report: report === null ? null : starredJson(report) }, commandFields);
 }
 
@@ -82,6 +83,11 @@ export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: Cabinet
       closesReview: Type.Optional(
         Type.Boolean({ description: 'Confirms that the dispute or contradiction was seen. Without it such a command is answered 22.' }),
       ),
+      contradiction: Type.Optional(
+        Type.String({
+          description: 'With `closesReview`: the `contradiction` that was seen. 22 if the device has reported something else since.',
+        }),
+      ),
     }),
     answer: {
       description: 'The current state of the command.',
@@ -92,9 +98,9 @@ export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: Cabinet
     handle: async (request) => {
       const { id } = request.params;
       const actor = actorOf(request);
-      const { state, reason, operationId, rrn, closesReview } = request.body;
-      const decision = { state, reason, actor, operationId, rrn, closesReview };
-      const detail = { state, reason, operationId, rrn, closesReview };
+      const { state, reason, operationId, rrn, closesReview, contradiction } = request.body;
+      const decision = { state, reason, actor, operationId, rrn, closesReview, contradiction };
+      const detail = { state, reason, operationId, rrn, closesReview, contradiction };
       const command = await ledger.decide(id, decision, (queries, { merchantId }) =>
         writeAudit(queries, { actor, action: 'command.decide', subject: id, merchantId, detail }),
       );

@@ -24,6 +24,8 @@ export interface Decision {
   rrn?: string | undefined;
   /** The operator has seen that the command is settled and contradicted: a stale page must not confirm what it does not show. */
   closesReview?: boolean | undefined;
+  /** The contradiction that the operator has seen; a newer one is not confirmed. Undefined: not checked. */
+  contradiction?: string | undefined;
 }
 
 export interface Review {
@@ -69,7 +71,7 @@ export function createReview({ database, kinds, settlements, recall, timeline }:
   /** The settlement stays; the operator has seen what contradicts it. */
   async function closeReview(command: Command, { state, actor, reason }: Decision, alongside?: Alongside): Promise<Command> {
     const closed = await database.transaction(async (tx) => {
-      const result = await reviews.closeReview(tx, command.id);
+      const result = await reviews.closeReview(tx, command);
       if (result) await alongside?.(tx, result);
       return result;
     });
@@ -93,7 +95,8 @@ export function createReview({ database, kinds, settlements, recall, timeline }:
       const command = await store.findCommand(queries, commandId);
       if (!command) throw new GatewayError('Record_not_exist', 'There is no such command.');
       if (!isOpen(command)) {
-        if (!decision.closesReview) throw alreadySettled(command);
+        const { closesReview, contradiction = command.contradiction } = decision;
+        if (!closesReview || contradiction !== command.contradiction) throw alreadySettled(command);
         return command.state === 'disputed' ? resolve(command, decision, alongside) : closeReview(command, decision, alongside);
       }
       await requireDeviceAsked(command);

@@ -46,6 +46,7 @@ export interface NextStep {
   whyNot?: Said;
   maxAmount?: number;
   closesReview?: boolean;
+  contradiction?: string;
   callbackId?: string;
   notice?: string;
   consequence: Said;
@@ -181,6 +182,7 @@ export interface Answers {
       documentState?: 'open' | 'closed' | 'voided';
       reviewSince?: string;
       reviewReason?: string;
+      contradiction?: string;
       removedAt?: string;
     }[];
   };
@@ -203,6 +205,7 @@ export interface Answers {
       documentState?: 'open' | 'closed' | 'voided';
       reviewSince?: string;
       reviewReason?: string;
+      contradiction?: string;
       removedAt?: string;
     };
   };
@@ -464,7 +467,12 @@ export interface Answers {
       deviceName?: string;
       known: Said;
       unknown: Said;
-      nextStep: { action: 'ask' | 'decide' | 'close' | 'note' | 'resend'; closesReview?: boolean; consequence: Said };
+      nextStep: {
+        action: 'ask' | 'decide' | 'close' | 'note' | 'resend';
+        closesReview?: boolean;
+        contradiction?: string;
+        consequence: Said;
+      };
     }[];
     counts: {
       unknown: number;

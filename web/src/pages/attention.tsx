@@ -128,7 +128,7 @@ function Case({ item, isFirst }: { item: AttentionItem; isFirst: boolean }) {
   const [isOpen, setIsOpen] = useState(false);
   const resend = useChange(['/attention', '/callbacks', '/overview']);
   const path = item.commandId === undefined ? `/invoices/${item.oid}` : `/payments/${item.commandId}`;
-  const { action, closesReview, consequence } = item.nextStep;
+  const { action, closesReview, contradiction, consequence } = item.nextStep;
   const act = () => {
     if (action === 'resend') resend.mutate({ path: `/callbacks/${item.callbackId}/resend` });
     else setIsOpen(true);
@@ -176,7 +176,7 @@ function Case({ item, isFirst }: { item: AttentionItem; isFirst: boolean }) {
       {isOpen && action !== 'note' && action !== 'resend' && (
         <StepDialog
           path={`/commands/${item.commandId}`}
-          step={{ action, isAllowed: true, consequence, ...(closesReview ? { closesReview } : {}) }}
+          step={{ action, isAllowed: true, consequence, ...(closesReview ? { closesReview, contradiction } : {}) }}
           onClose={() => setIsOpen(false)}
         />
       )}

@@ -99,6 +99,8 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
   const [key] = useState(() => newKey());
   const [amount, setAmount] = useState(step.maxAmount === undefined ? '' : editable(step.maxAmount));
   const [reason, setReason] = useState('');
+  // What the operator has seen, also if the page has newer data by now.
+  const [contradiction] = useState(step.contradiction);
   const [decision, setDecision] = useState<'done' | 'refused' | ''>('');
   const run = useChange(['/commands', '/invoices', '/callbacks', '/attention', '/overview', '/search'], onClose);
   const isRefund = step.action === 'refund';
@@ -111,7 +113,7 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
   const body = {
     ...(isRefund ? { amount: bani / 100 } : {}),
     ...(needsReason.has(step.action) ? { reason: reason.trim() } : {}),
-    ...(step.action === 'decide' ? { state: decision, ...(step.closesReview ? { closesReview: true } : {}) } : {}),
+    ...(step.action === 'decide' ? { state: decision, ...(step.closesReview ? { closesReview: true, contradiction } : {}) } : {}),
   };
   return (
     <AskDialog

@@ -34,7 +34,12 @@ export interface AttentionItem {
   deviceName?: string | null;
   known: Text;
   unknown: Text;
-  nextStep: { action: 'ask' | 'decide' | 'close' | 'note' | 'resend'; closesReview?: boolean; consequence: Text };
+  nextStep: {
+    action: 'ask' | 'decide' | 'close' | 'note' | 'resend';
+    closesReview?: boolean;
+    contradiction?: string | undefined;
+    consequence: Text;
+  };
 }
 
 export interface Attention {
@@ -130,7 +135,7 @@ function itemOf(kind: AttentionKind, command: ListedCommand, sinceMs: number, ac
     unknown: text(`attention.${kind}.unknown`, params),
     nextStep:
       kind === 'contradiction'
-        ? { action, closesReview: true, consequence: text('consequence.seen') }
+        ? { action, closesReview: true, contradiction: command.contradiction ?? undefined, consequence: text('consequence.seen') }
         : { action, consequence: text(`consequence.${action}`, { device: command.deviceName }) },
   };
 }

@@ -92,7 +92,7 @@ export async function readListed(queries: Queries, scope: Scope, ids: readonly s
       'c.document_state as documentState',
       'c.reviewed_at as reviewedAtMs',
     ])
-    .select(['c.review_since as reviewSinceMs', 'c.review_reason as reviewReason'])
+    .select(['c.review_since as reviewSinceMs', 'c.review_reason as reviewReason', 'c.contradiction'])
     .select(sql<number>`case when ${standingConditions('c').open} and ${contactLost('c')} then 1 else 0 end`.as('isOutOfContact'))
     .where('c.id', 'in', [...ids])
     .where(ownedBy(scope, sql`c.merchant_id`))

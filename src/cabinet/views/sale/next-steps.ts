@@ -18,6 +18,8 @@ export interface NextStep {
   maxBani?: Bani | undefined;
   /** The device contradicts its settlement: an operator resolves the dispute, or confirms having seen the settlement [D143]. */
   closesReview?: boolean | undefined;
+  /** With `closesReview`: what the device contradicts with, for the decision. */
+  contradiction?: string | undefined;
   /** Of `resend`: the callback and its state. */
   callbackId?: string | undefined;
   notice?: string | undefined;
@@ -59,7 +61,7 @@ export function nextStepsOf(sale: Sale, nowMs: number): NextStep[] {
   }
   steps.push(step('ask', whyNoAsk(sale), text('consequence.ask', { device })), {
     ...step('decide', whyNoDecision(sale, nowMs), text(isOpen(command) ? 'consequence.decide' : 'consequence.seen', { device, amount })),
-    closesReview: isInReview(command) && !isOpen(command) ? true : undefined,
+    ...(isInReview(command) && !isOpen(command) && { closesReview: true, contradiction: command.contradiction ?? undefined }),
   });
   return [...resendSteps(sale.callbacks), ...steps];
 }
