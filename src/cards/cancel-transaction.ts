@@ -43,7 +43,7 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
   if (request.isForInvoices) return withdrawOnly(deps, request, documentNr, earlier);
   if (earlier?.name === 'Pay') {
     const next = await triedAgain(deps, earlier, documentNr);
-    if (next) throw keyOfEarlierTry(next);
+    if (next) throw keyOfEarlierTry(next, await followersOf(queries, next));
     return abort(deps, request, earlier);
   }
   const abortHash = abortHashOf(request);
@@ -62,9 +62,9 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
   }
   return runOnDevice(deps, 'terminal', request, {
     isKnownByContent: true,
-    plan() {
+    async plan() {
       if (!payment) throw noSuchOperation();
-      requireKept(payment);
+      requireKept(payment, await followersOf(queries, payment));
       return {
         name: 'CancelTransaction',
         args: { documentNr, operationId, token, amount: baniToLei(amountBani) },
@@ -127,10 +127,10 @@ async function triedAgain({ database }: CardsDeps, payment: Command, documentNr:
   return holder.id === id ? undefined : holder;
 }
 
-function keyOfEarlierTry({ id }: Command): GatewayError {
+function keyOfEarlierTry(next: Command, followers: readonly Follower[]): GatewayError {
   const sentence =
     'This Idempotency-Key belongs to the abort of an earlier attempt, and the payment was begun again since. To stop or void it, use a new Idempotency-Key.';
-  return new GatewayError('The_status_cannot_be_applied', sentence, { fields: { OID: id } });
+  return cannotApply(sentence, fieldsOf(next, followers));
 }
 
 /**

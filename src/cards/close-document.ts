@@ -8,7 +8,7 @@ import { sameNumber } from '../ledger/claims.ts';
 import { lockDevice } from '../ledger/device-lock.ts';
 import { requireKept } from '../ledger/removed.ts';
 import { runOnDevice, runOnDeviceAtOnce } from '../ledger/run-on-device.ts';
-import { stateNames, wasDone } from '../ledger/standing.ts';
+import { wasDone } from '../ledger/standing.ts';
 import { closeDocument } from '../ledger/store.ts';
 import { addEvents } from '../ledger/timeline.ts';
 import type { CardsDeps } from './cards-deps.ts';
@@ -42,9 +42,9 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
   if (payment?.documentState === 'closed' && wasDone(payment) && !(await findCloseOf(queries, payment.id))) {
     // Closed by hand: there is no stored answer of the terminal, and nothing to do. The key of another request is 22.
     await deps.ledger.findByKey(request);
-    requireKept(payment);
-    await requireUndisputed(queries, payment);
-    return { State: stateNames.closed };
+    const followers = await requireUndisputed(queries, payment);
+    requireKept(payment, followers);
+    return fieldsOf(payment, followers);
   }
   return runOnDevice(deps, 'terminal', request, {
     isKnownByContent: false,
@@ -53,8 +53,8 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
     findEarlier: async (queries) => payment && findCloseOf(queries, payment.id),
     async plan() {
       if (!payment) throw noSuchOperation();
-      requireKept(payment);
       const followers = await requireUndisputed(queries, payment);
+      requireKept(payment, followers);
       if (payment.documentState === 'voided')
         throw cannotApply('The payment was voided, which ended its document.', fieldsOf(payment, followers));
       return {

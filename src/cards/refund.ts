@@ -8,6 +8,7 @@ import type { DeviceCall } from '../ledger/calls/device-call.ts';
 import { sameNumber } from '../ledger/claims.ts';
 import { requireKept } from '../ledger/removed.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
+import { followersOf } from '../ledger/store.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { checkRefund } from './rules.ts';
 import { lockUndisputed, requireOperation } from './store.ts';
@@ -33,7 +34,7 @@ export async function refund(deps: CardsDeps, request: RefundRequest): Promise<D
       const named = { paymentId: request.paymentId, merchantId, deviceId, operationId, documentNr, rrn };
       const payment = await requireOperation(deps.database.queries, named);
       deps.ledger.outcomeDelivery.inferred(payment);
-      requireKept(payment);
+      requireKept(payment, await followersOf(deps.database.queries, payment));
       return {
         name: 'Refund',
         args: { documentNr, operationId, rrn, amount: baniToLei(amountBani), currency },

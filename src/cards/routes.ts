@@ -132,8 +132,8 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         response: answers(
           {
             name: 'CloseDocAnswer',
-            description: 'The document is closed. Without OID if an operator has closed it by hand.',
-            fields: { ...operationFields, OID: Type.Optional(operationFields.OID), report: Type.Optional(Type.String()) },
+            description: 'The document is closed. If an operator has closed it by hand, OID is that of the payment.',
+            fields: { ...operationFields, report: Type.Optional(Type.String()) },
             example: { OID: exampleOid },
           },
           'Record_not_exist',

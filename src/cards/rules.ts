@@ -51,7 +51,7 @@ export function doubtAmount(command: Command, report: JsonObject): string | unde
 }
 
 export function checkRefund(payment: Command, followers: readonly Follower[], amountBani: Bani): void {
-  requireKept(payment);
+  requireKept(payment, followers);
   const fields = fieldsOf(payment, followers);
   if (payment.documentState === 'voided') throw cannotApply('The payment was voided, so there is nothing to refund.', fields);
   if (payment.bankDayClosedAtMs !== null)
@@ -61,7 +61,7 @@ export function checkRefund(payment: Command, followers: readonly Follower[], am
 }
 
 export function checkVoid(payment: Command, followers: readonly Follower[], amountBani: Bani): void {
-  requireKept(payment);
+  requireKept(payment, followers);
   const fields = fieldsOf(payment, followers);
   if (payment.documentState === 'voided') throw cannotApply('The payment is voided already.', fields);
   if (mayBeRefunded(followers)) throw cannotApply('The payment was refunded, so it can no longer be voided.', fields);

@@ -15,7 +15,7 @@ import { disputed, fieldsOf } from '../ledger/answers.ts';
 import { findPaymentOfDocument } from '../ledger/claims.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
 import { requireKept } from '../ledger/removed.ts';
-import { mayHaveHappened, remainderOf, standingOf } from '../ledger/standing.ts';
+import { type Follower, mayHaveHappened, remainderOf, standingOf } from '../ledger/standing.ts';
 import { followersOf, lockCommand } from '../ledger/store.ts';
 import type { JsonObject } from '../link/protocol.ts';
 import { findPrintOfPayment, linkPayment } from './store.ts';
@@ -35,34 +35,35 @@ export async function findPaidElements(queries: Queries, merchantId: string, rec
     const number = documentNr ?? (cards.length === 1 ? receipt['Uid'] : undefined);
     if (typeof number !== 'string') continue;
     const payment = await findPaymentOfDocument(queries, merchantId, parseUuid(number) ?? number);
-    if (payment !== undefined) found.push({ index, payment, remainderBani: await judgePayment(queries, payment, { index, amount }) });
-    else if (documentNr !== undefined) throw notMade(index);
+    if (payment !== undefined) found.push({ index, payment, remainderBani: await judgePayment(queries, payment, placeOf(index), amount) });
+    else if (documentNr !== undefined) throw notMade(placeOf(index));
   }
   const twice = found.find(({ payment }, place) => found.findIndex((other) => other.payment.id === payment.id) < place);
   if (twice) throw invalidRequest(`Receipt.Payments[${twice.index}].documentNr names the payment of another element.`);
   return found;
 }
 
-/** The amount of a payment to print; throws if it may not be printed. */
-async function judgePayment(queries: Queries, payment: Command, element: { index: number; amount: unknown }): Promise<Bani> {
-  const place = `Receipt.Payments[${element.index}]`;
+const placeOf = (index: number) => `Receipt.Payments[${index}]`;
+
+/** The amount of a payment to print; throws if it may not be printed. `place`: where the receipt has its number. */
+export async function judgePayment(queries: Queries, payment: Command, place: string, amount?: unknown): Promise<Bani> {
   // The payment was resolved as not executed since it was found.
-  if (!mayHaveHappened(payment)) throw notMade(element.index);
+  if (!mayHaveHappened(payment)) throw notMade(place);
   const followers = await followersOf(queries, payment);
   const standing = standingOf(payment, followers);
   if (standing === 'disputed') throw disputed(fieldsOf(payment, followers));
   if (standing === 'open') throw busy(payment, `The card payment of ${place} has not ended yet.`);
   if (followers.some((follower) => takesMoneyBack(operationOf(follower.name)) && isOpen(follower)))
-    throw busy(payment, `A void or refund of the card payment of ${place} has not ended yet.`);
-  requireKept(payment);
-  if (standing === 'voided') throw cannotApply(payment, `The card payment of ${place} was voided.`);
-  if (standing === 'refunded') throw cannotApply(payment, `The card payment of ${place} was refunded.`);
+    throw busy(payment, `A void or refund of the card payment of ${place} has not ended yet.`, followers);
+  requireKept(payment, followers);
+  if (standing === 'voided') throw cannotApply(payment, `The card payment of ${place} was voided.`, followers);
+  if (standing === 'refunded') throw cannotApply(payment, `The card payment of ${place} was refunded.`, followers);
   const remainderBani = remainderOf(payment, followers) ?? payment.amountBani ?? 0;
   const print = await findPrintOfPayment(queries, payment.id);
   if (print && standingOf(print) === 'disputed') throw disputed(fieldsOf(print));
   if (print && isOpen(print)) throw busy(print, `The card payment of ${place} is being printed on another receipt.`);
   if (print) throw cannotApply(print, `The card payment of ${place} is on a printed receipt already.`);
-  if (element.amount !== undefined && element.amount !== null && parseAmount(element.amount) !== remainderBani) {
+  if (amount !== undefined && amount !== null && parseAmount(amount) !== remainderBani) {
     throw invalidRequest(`${place}.Amount must be ${formatLei(remainderBani)}, the amount of the card payment; it may be omitted.`);
   }
   return remainderBani;
@@ -89,7 +90,7 @@ function numbersOf({ rrn, operationId, documentNr, report }: Command): JsonObjec
 export async function guardPaid(database: Database, queries: Queries, paid: readonly PaidElement[]): Promise<void> {
   for (const element of inLockOrder(paid)) {
     const locked = await lockCommand(database.engine, queries, element.payment.id);
-    await judgePayment(queries, locked, { index: element.index, amount: baniToLei(element.remainderBani) });
+    await judgePayment(queries, locked, placeOf(element.index), baniToLei(element.remainderBani));
   }
 }
 
@@ -146,14 +147,14 @@ export function requirePaidFeature(features: readonly string[] | undefined): voi
   }
 }
 
-function notMade(index: number): GatewayError {
-  return new GatewayError('Record_not_exist', `No card payment was made under the documentNr of Receipt.Payments[${index}].`);
+function notMade(place: string): GatewayError {
+  return new GatewayError('Record_not_exist', `No card payment was made under the documentNr of ${place}.`);
 }
 
-function busy(command: Command, sentence: string): GatewayError {
-  return new GatewayError('Device_Busy', `${sentence} Nothing was sent; repeat the request.`, { fields: fieldsOf(command) });
+function busy(command: Command, sentence: string, followers?: readonly Follower[]): GatewayError {
+  return new GatewayError('Device_Busy', `${sentence} Nothing was sent; repeat the request.`, { fields: fieldsOf(command, followers) });
 }
 
-function cannotApply(command: Command, sentence: string): GatewayError {
-  return new GatewayError('The_status_cannot_be_applied', `${sentence} Nothing was sent.`, { fields: fieldsOf(command) });
+function cannotApply(command: Command, sentence: string, followers?: readonly Follower[]): GatewayError {
+  return new GatewayError('The_status_cannot_be_applied', `${sentence} Nothing was sent.`, { fields: fieldsOf(command, followers) });
 }

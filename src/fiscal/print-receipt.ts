@@ -4,16 +4,18 @@
 
 import type { Queries } from '../database/database.ts';
 import type { Bani } from '../kernel/money.ts';
+import { operationOf } from '../kernel/operations.ts';
 import { checkReceipt, type Receipt } from '../kernel/receipt.ts';
 import { receiptSums } from '../kernel/receipt-sums.ts';
 import type { DeviceAnswer } from '../ledger/answers.ts';
 import { sameNumber } from '../ledger/claims.ts';
 import type { Command } from '../ledger/command.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
+import { followersOf } from '../ledger/store.ts';
 import { findHolderOfNumber } from '../ledger/tried-before.ts';
-import { findPaidElements, guardPaid, linkPaid, type PaidElement, requirePaidFeature, withPaid } from './paid-payments.ts';
+import { findPaidElements, guardPaid, judgePayment, linkPaid, type PaidElement, requirePaidFeature, withPaid } from './paid-payments.ts';
 import { callbackOf, type FiscalDeps, type RegisterCall } from './register.ts';
-import { checkRepeatedReceipt, contentHashOf, ofInvoice, paidOnTerminal, receiptTimeoutMs } from './rules.ts';
+import { chargedBefore, checkRepeatedReceipt, contentHashOf, ofInvoice, receiptTimeoutMs } from './rules.ts';
 import { isInvoice } from './store.ts';
 
 export interface PrintRequest extends RegisterCall {
@@ -66,13 +68,19 @@ export async function findPrintOf(
 }
 
 /**
- * Refuses a card charge by the register under the number of a terminal payment that the receipt does not name [D146], or under the OID of
- * an invoice, in any state [D278]. Invoices are never deleted, and an OID is not known before its invoice is stored, so no lock is needed.
+ * Refuses a card charge by the register under a number that was charged before, by a payment that the receipt does not name [D146], or under
+ * the OID of an invoice, in any state [D278]. Invoices are never deleted, and an OID is not known before its invoice is stored, so no lock
+ * is needed.
  */
 async function requireUnpaid({ database }: FiscalDeps, merchantId: string, number: string): Promise<void> {
-  const payment = await findHolderOfNumber(database, merchantId, 'document', number);
-  if (payment) throw paidOnTerminal(payment);
-  if (await isInvoice(database.queries, merchantId, number)) throw ofInvoice();
+  const { queries } = database;
+  const holder = await findHolderOfNumber(database, merchantId, 'document', number);
+  if (holder) {
+    // A payment that no receipt may name is refused for that reason.
+    if (operationOf(holder.name).isPayment) await judgePayment(queries, holder, 'Receipt.Uid');
+    throw chargedBefore(holder, await followersOf(queries, holder));
+  }
+  if (await isInvoice(queries, merchantId, number)) throw ofInvoice();
 }
 
 /** For the sums; the register itself refuses a receipt without a valid amount. A terminal's charge is counted with its payment. */

@@ -3,10 +3,11 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../kernel/canonical-json.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
-import { operations } from '../kernel/operations.ts';
+import { operationOf, operations } from '../kernel/operations.ts';
 import { hasCardPayment, type Receipt } from '../kernel/receipt.ts';
 import { fieldsOf } from '../ledger/answers.ts';
 import type { Command } from '../ledger/command.ts';
+import type { Follower } from '../ledger/standing.ts';
 
 export const cashReceiptTimeoutMs = 60_000;
 
@@ -20,10 +21,12 @@ export function contentHashOf(receipt: Receipt): string {
   return createHash('sha256').update(canonicalJson(receipt)).digest('hex');
 }
 
-export function paidOnTerminal(payment: Command): GatewayError {
+/** `holder`: the payment, or the print of a register, that has the number. */
+export function chargedBefore(holder: Command, followers: readonly Follower[]): GatewayError {
   const sentence =
-    'A card was charged under the number of this receipt before, and the receipt does not name that payment, so the register would charge again. Nothing was sent. Name the payment by documentNr in its element of Receipt.Payments.';
-  return new GatewayError('The_status_cannot_be_applied', sentence, { fields: fieldsOf(payment) });
+    'A card was charged under the number of this receipt before, and the receipt does not name that payment, so the register would charge again. Nothing was sent.';
+  const advice = operationOf(holder.name).isPayment ? ' Name the payment by documentNr in its element of Receipt.Payments.' : '';
+  return new GatewayError('The_status_cannot_be_applied', sentence + advice, { fields: fieldsOf(holder, followers) });
 }
 
 export function ofInvoice(): GatewayError {

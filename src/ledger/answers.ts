@@ -129,7 +129,7 @@ export function disputed(fields: object): GatewayError {
 }
 
 /** The record was removed after the retention time [D66]; its tombstone keeps a repeat from being executed. */
-export function wasRemoved(command: Command, fields: object = fieldsOf(command)): GatewayError {
+export function wasRemoved(command: Command, fields: object): GatewayError {
   return new GatewayError(
     'The_status_cannot_be_applied',
     command.state === 'done'

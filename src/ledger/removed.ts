@@ -2,14 +2,15 @@
 import { GatewayError } from '../kernel/error-codes.ts';
 import { fieldsOf } from './answers.ts';
 import type { Command } from './command.ts';
+import type { Follower } from './standing.ts';
 
 /** A payment whose record was removed cannot be closed, refunded or voided here. */
-export function requireKept(payment: Command): void {
+export function requireKept(payment: Command, followers: readonly Follower[]): void {
   if (payment.removedAtMs !== null) {
     throw new GatewayError(
       'The_status_cannot_be_applied',
       'The payment was made long ago, and its record has been removed since; nothing more can be done about it here.',
-      { fields: fieldsOf(payment) },
+      { fields: fieldsOf(payment, followers) },
     );
   }
 }

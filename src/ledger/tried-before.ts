@@ -7,7 +7,7 @@ import { findClaimant, type NumberKind, releaseNumbers } from './claims.ts';
 import { type Command, commandColumns, toCommand } from './command.ts';
 import { lockDevice } from './device-lock.ts';
 import { mayHaveHappened } from './standing.ts';
-import { findCommand, type NewCommand } from './store.ts';
+import { findCommand, followersOf, type NewCommand } from './store.ts';
 
 /**
  * The open or done command that has the number, so that a second one must not run. Throws the answer of a second attempt if the command is
@@ -22,7 +22,7 @@ export async function findHolderOfNumber(
   const holder = await findClaimant(queries, merchantId, kind, number);
   if (!holder) return undefined;
   if (holder.state === 'disputed') throw disputed(fieldsOf(holder));
-  if (holder.removedAtMs !== null) throw wasRemoved(holder);
+  if (holder.removedAtMs !== null) throw wasRemoved(holder, fieldsOf(holder, await followersOf(queries, holder)));
   if (!wasNotDone(holder)) return holder;
   // A dispute of another attempt came at the moment of its settlement.
   await transaction(async (tx) => {

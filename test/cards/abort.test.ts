@@ -254,11 +254,11 @@ describe('the abort of a payment that is the second attempt of its document', ()
     const key = { idempotency: { key: 'cancel', requestHash: 'abort' } };
     const { terminal, abort, again, before, now } = await triedTwice(key);
     const told = await world.run(abort(key));
-    expect(told).toMatchObject({ code: 22, oid: now?.id });
+    expect(told).toMatchObject({ code: 22, oid: now?.id, state: 'Open' });
     expect(told.message).toContain('new Idempotency-Key');
     expect((await world.run(again)).code).toBe(0);
     // Made since: still no word of "stopped" under that key.
-    expect((await world.run(abort(key))).code).toBe(22);
+    expect(await world.run(abort(key))).toMatchObject({ code: 22, oid: now?.id, state: 'Done' });
     expect(terminal.bank.charges()).toHaveLength(1);
     expect(before?.state).toBe('refused');
   });

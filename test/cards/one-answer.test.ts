@@ -181,8 +181,21 @@ it('a keyed CloseDoc that was refused is not answered so once an operator has cl
   expect(await keyed()).toMatchObject({ code: 50, state: 'Refused' });
   expect(await statusOf({ idempotencyKey: 'first' })).toMatchObject({ code: 50, state: 'Refused' });
   await world.meanwhile(world.cards.closeDocumentByHand({ commandId: sale.id, actor: 'ana', reason: 'The terminal is broken.' }));
-  for (const answer of [await keyed(), await statusOf({ idempotencyKey: 'first' })])
-    expect(answer).toMatchObject({ code: 0, state: 'Closed' });
+  const asked = async () => [await keyed(), await statusOf({ idempotencyKey: 'first' })];
+  for (const answer of await asked()) expect(answer).toMatchObject({ code: 0, oid: sale.id, state: 'Closed' });
+  world.onAnswer = (answer) => answer;
+  expect((await refundOf(sale, 1_000)).code).toBe(0);
+  for (const answer of await asked()) expect(answer).toMatchObject({ code: 0, oid: sale.id, state: 'Refunded' });
+});
+
+it('a payment that was refunded in full is not said to be paid after its record was removed', async () => {
+  const sale = await paid();
+  await close(sale);
+  expect((await refundOf(sale, 1_000)).code).toBe(0);
+  await world.database.queries.updateTable('commands').set({ removed_at: 1, args: '{}' }).execute();
+  const again = await world.run(world.pay(terminal.id, 10, sale.documentNr));
+  for (const answer of [again, await refundOf(sale, 100), await voidOf(sale), await statusOf({ oid: sale.id })])
+    expect(answer).toMatchObject({ code: 22, oid: sale.id, state: 'Refunded' });
 });
 
 describe('when bank numbers restart and no payment has a documentNr', () => {

@@ -190,6 +190,30 @@ describe('the plan of a print', () => {
     expect(await refusal(planOf(receipt(...two)))).toMatchObject({ errorName: 'The_status_cannot_be_applied', fields: { OID } });
   });
 
+  it('is not advised to name the payment that was charged under its number, if that is refused too', async () => {
+    const two = receipt({ PaymentCode: 1, Amount: 5 }, { PaymentCode: 1, Amount: 5 });
+    const OID = await payment('sale');
+    const advice = { message: expect.stringContaining('Name the payment') as string };
+    await refunded(OID, 400);
+    expect(await refusal(planOf(two))).toMatchObject({ ...advice, fields: { OID, State: 'Closed', Remainder: 6 } });
+    await refunded(OID, 600);
+    const message = 'The card payment of Receipt.Uid was refunded. Nothing was sent.';
+    expect(await refusal(planOf(two))).toMatchObject({ message, fields: { OID, State: 'Refunded' } });
+    await follower('Refund', OID, { ...settled, state: 'disputed', review_since: 1 });
+    expect(await refusal(planOf(two))).toMatchObject({ errorName: 'Timeout_or_no_response', fields: { OID, State: 'Disputed' } });
+  });
+
+  it('is not advised to name a payment where a register has charged a card under its number', async () => {
+    const OID = await seed({ ...settled, name: 'PrintReceipt', state: 'done', receipt_uid: 'other' }, 'register');
+    await database.queries
+      .insertInto('claims')
+      .values({ merchant_id: merchantId, kind: 'document', value: 'sale', command_id: OID })
+      .execute();
+    const message = expect.not.stringContaining('Name the payment') as string;
+    expect(await refusal(planOf(receipt(element('sale'))))).toMatchObject({ errorName: 'Record_not_exist' });
+    expect(await refusal(planOf(receipt({ PaymentCode: 1 })))).toMatchObject({ message, fields: { OID, State: 'Done' } });
+  });
+
   it('passes a receipt without an amount on to the register', async () => {
     const plan = await planOf({ ...receipt({ PaymentCode: 0 }), Items: [{ Name: 'Bread', Quantity: 2, Price: 9_999_999_999.99 }] });
     expect([plan.amountBani, plan.cashBani, plan.cardBani]).toEqual([undefined, undefined, undefined]);
