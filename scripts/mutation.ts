@@ -17,7 +17,11 @@ const defaultPatienceS = 15;
 
 /** Besides test/<room>: tests of other rooms that check the rules of this one. */
 const furtherTests: Record<string, string[]> = {
-  ledger: ['test/cards/document.test.ts', 'test/cards/guards.test.ts'],
+  ledger: [
+    'test/cards/{document,guards,one-answer,disputed-*}.test.ts',
+    'test/invoices/{card-payments,payment-races,paid-beside-card,sweep}.test.ts',
+    'test/fiscal/disputed-charges.test.ts',
+  ],
   fiscal: ['test/ledger/{wrong-decisions,resolved-disputes}.test.ts'],
   cards: [
     'test/ledger/{repeats-by-content,disputes,resolved-disputes,wrong-decisions}.test.ts',

@@ -11,15 +11,19 @@ import { closeDocument, findCommand } from '../ledger/store.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { findPaymentOf } from './pay.ts';
 import { doubtAmount, doubtApproval } from './rules.ts';
-import { findCloseOf, markOnReceipt, reopenBankDay, reviveDocument, settleBankDay, voidDocument } from './store.ts';
+import { findCloseOf, isNumberVoided, markOnReceipt, reopenBankDay, reviveDocument, settleBankDay, voidDocument } from './store.ts';
 
 const wasVoided = 'The card payment was voided.';
 
 /** The hooks, by operation. */
 export function cardKinds({ database, invoices, callbacks }: CardsDeps): CommandKinds {
-  /** An abort was requested and the payment was not made: the abort is confirmed. */
-  async function cancelIfAborted(queries: Queries, payment: Command): Promise<void> {
-    if (payment.abortRequestedAtMs !== null) await cancelInvoiceOf(queries, payment, 'The card payment was aborted.');
+  /**
+   * The payment was not made: an abort that was requested is confirmed, and a void of another payment of the invoice, which had to leave
+   * the invoice while this one was disputed, takes effect.
+   */
+  async function cancelIfEnded(queries: Queries, payment: Command): Promise<void> {
+    if (payment.abortRequestedAtMs !== null) return cancelInvoiceOf(queries, payment, 'The card payment was aborted.');
+    if (payment.contradiction !== null && (await isNumberVoided(queries, payment))) await cancelInvoiceOf(queries, payment, wasVoided);
   }
 
   // [D19] A payment belongs to an invoice if its documentNr is the invoice's OID.
@@ -58,7 +62,7 @@ export function cardKinds({ database, invoices, callbacks }: CardsDeps): Command
       doubt: doubtApproval,
       reportOfDecision: ({ amountBani }, found) => ({ ...found, amount: baniToLei(amountBani ?? 0), source: 'person' }),
       extract: (report) => ({ operationId: report['operationId'] as string, rrn: report['rrn'] as string }),
-      onState: { refused: cancelIfAborted, never: cancelIfAborted },
+      onState: { refused: cancelIfEnded, never: cancelIfEnded },
       /** The void was done while the payment was disputed, so it could neither mark the payment nor cancel its invoice. */
       async onExecuted(queries, payment) {
         const isVoided = payment.documentState === 'voided';
@@ -68,10 +72,10 @@ export function cardKinds({ database, invoices, callbacks }: CardsDeps): Command
         return undefined;
       },
       onReversed: async (queries, payment) => reversedPayment(invoices, queries, payment),
-      afterState({ state, abortRequestedAtMs, documentState }) {
-        const isAborted = abortRequestedAtMs !== null && (state === 'refused' || state === 'never');
+      afterState({ state, abortRequestedAtMs, contradiction, documentState }) {
+        const isNotMade = state === 'refused' || state === 'never';
         // Only in these cases an invoice may have been cancelled.
-        if (isAborted || documentState === 'voided') callbacks.wake();
+        if ((isNotMade && (abortRequestedAtMs !== null || contradiction !== null)) || documentState === 'voided') callbacks.wake();
       },
     },
     CloseDoc: {

@@ -119,6 +119,13 @@ export async function findCloseOf(queries: Queries, paymentId: string): Promise<
   return row && toCommand(row);
 }
 
+/** Whether another payment under the documentNr was made and voided. */
+export async function isNumberVoided(queries: Queries, { merchantId, documentNr }: Command): Promise<boolean> {
+  const payment = queries.selectFrom('commands').select('id').where('merchant_id', '=', merchantId).where('document_nr', '=', documentNr);
+  const voided = payment.where(paymentsOnly).where('state', '=', 'done').where('document_state', '=', 'voided');
+  return (await voided.executeTakeFirst()) !== undefined;
+}
+
 /** The payment, unless it was voided before. Under the device's lock. */
 export async function voidDocument(queries: Queries, paymentId: string): Promise<Command | undefined> {
   const row = await queries

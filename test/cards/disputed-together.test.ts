@@ -2,6 +2,7 @@
 // and disputes beside a receipt of the same number, an invoice, or an equal request without a name.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { listOrphans } from '../../src/cabinet/sales/orphans.ts';
+import { states } from '../../src/invoices/rules.ts';
 import { operationStatus } from '../../src/ledger/operation-status.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 import { asItIs, denies, disputesIn, isRecalled } from '../support/disputes-in.ts';
@@ -286,6 +287,23 @@ it('a refund that turns out not to be made lists that the invoice, which was the
   await resolve(id, 'refused');
   expect(await world.steps(id)).toContain('not undone');
   expect(await paidTwice()).toEqual([{ oid, reason: 'paid-by-card-too' }]);
+});
+
+it('an invoice whose payment was voided while another one of it was disputed is cancelled when that one proves not to be made', async () => {
+  const [terminal, other] = [await world.terminal(), await world.terminal()];
+  const { oid, qr } = await invoiceOf();
+  const id = await decided(terminal.id, () => world.pay(terminal.id, 10, oid), 'refused');
+  world.onAnswer = asItIs;
+  const { report } = await world.run(world.pay(other.id, 10, oid));
+  await isBack(terminal.id);
+  expect((await find(id))?.state).toBe('disputed');
+  const named = { merchantId: world.merchantId, deviceId: other.id, documentNr: oid, operationId: String(report?.['operationId']) };
+  const voided = await world.run(world.cards.cancelTransaction({ ...named, token: String(report?.['token']), amountBani: 1_000 }));
+  expect(voided.code).toBe(0);
+  const statusOfInvoice = async () => (await world.life.invoices.status(qr, { merchantId: world.merchantId, name: 'erp' })).state;
+  expect(await statusOfInvoice()).toBe(states.newItem);
+  await resolve(id, 'refused');
+  expect(await statusOfInvoice()).toBe(states.cancelled);
 });
 
 it.each([
