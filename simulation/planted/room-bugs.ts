@@ -141,7 +141,7 @@ export const roomBugs: readonly PlantedBug[] = [
     name: 'keeps the invoice of an aborted payment',
     kind: 'aborts',
     harm: 'lie',
-    edits: [{ room: cards, find: 'onState: { refused: cancelIfAborted, never: cancelIfAborted },', instead: '' }],
+    edits: [{ room: cards, find: 'onState: { refused: cancelIfEnded, never: cancelIfEnded },', instead: '' }],
     tests: ['test/cards/abort.test.ts'],
   },
   {

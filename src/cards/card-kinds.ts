@@ -17,10 +17,7 @@ const wasVoided = 'The card payment was voided.';
 
 /** The hooks, by operation. */
 export function cardKinds({ database, invoices, callbacks }: CardsDeps): CommandKinds {
-  /**
-   * The payment was not made: an abort that was requested is confirmed, and a void of another payment of the invoice, which had to leave
-   * the invoice while this one was disputed, takes effect.
-   */
+  /** The payment was not made: its abort is confirmed, or a void takes effect that left the invoice, because this payment was disputed. */
   async function cancelIfEnded(queries: Queries, payment: Command): Promise<void> {
     if (payment.abortRequestedAtMs !== null) return cancelInvoiceOf(queries, payment, 'The card payment was aborted.');
     if (payment.contradiction !== null && (await isNumberVoided(queries, payment))) await cancelInvoiceOf(queries, payment, wasVoided);

@@ -33,7 +33,8 @@ beforeEach(() => {
   createCards(deps as unknown as CardsDeps);
 });
 
-const payment = (overrides: Partial<Command>) => ({ id: 'p', merchantId: 'm', amountBani: 1_050, ...overrides }) as Command;
+const payment = (overrides: Partial<Command>) =>
+  ({ id: 'p', merchantId: 'm', amountBani: 1_050, contradiction: null, ...overrides }) as Command;
 const nobody = {} as Queries;
 const oid = '0b0e5a4e-6f0c-4d0e-9c39-0d5a3ce4b1c2';
 
@@ -62,6 +63,11 @@ describe('a payment that ended', () => {
     expect(cancelled).toEqual([]);
     await write?.(nobody, payment({ documentNr: 'invoice', abortRequestedAtMs: 1 }));
     expect(cancelled).toEqual(['invoice']);
+  });
+
+  it('as not executed after a dispute wakes the callbacks: a void of another payment may have cancelled its invoice', () => {
+    kinds.Pay?.afterState?.(payment({ state: 'refused', abortRequestedAtMs: null, contradiction: 'It did.' }));
+    expect(wakes).toBe(1);
   });
 
   it('as done while a void of it was done wakes the callbacks: its invoice was cancelled', () => {
