@@ -3,9 +3,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { patienceMs, serveSettings, temporaryDirectory } from '../support/gateway-process.ts';
 import { openShop, type Shop, type ShopDevice } from '../support/served-shop.ts';
 import { runKillSeries, seriesSettings, type Victim } from './kill-series.ts';
+import { moments, startMoments } from './moments.ts';
 import { deviceVictim, gatewayAtMoments, gatewayVictim } from './victims.ts';
 
-const short = ['gateway', 'terminal', 'moments', 'register', 'moments'];
+/** Each moment once: one that no statement reaches any more would not be noticed otherwise. */
+const everyMoment = Object.keys({ ...moments, ...startMoments }).map(() => 'moments');
+const short = ['gateway', 'terminal', 'register', ...everyMoment];
 const { rounds, seed, victims: chosen = short, timeoutMs, report, keep } = seriesSettings(short.length);
 const dataDir = temporaryDirectory();
 let shop: Shop;

@@ -5,12 +5,15 @@ import type { Settings } from '../support/gateway-process.ts';
 /** The commit of a statement place (statement-places.ts), or a message with this text. */
 export type Moment = { when: 'before' | 'after' } & ({ commit: RegExp } | { write: RegExp });
 
+/** Of a batch, or of one alone. */
+const settling = /update commands \((?:settled_at, state|state, settled_at)\)/;
+
 export const moments = {
   'before the first commit': { when: 'before', commit: /insert commands/ },
   'after the first commit, before the publish': { when: 'after', commit: /insert commands/ },
   'after the publish': { when: 'after', write: /"name":"(Pay|PrintReceipt)"/ },
-  'after the answer, before the settlement’s commit': { when: 'before', commit: /update commands \(state, settled_at\)/ },
-  'after the settlement, before the HTTP answer': { when: 'after', commit: /update commands \(state, settled_at\)/ },
+  'after the answer, before the settlement’s commit': { when: 'before', commit: settling },
+  'after the settlement, before the HTTP answer': { when: 'after', commit: settling },
   'after an invoice was written': { when: 'after', commit: /insert invoices/ },
   'after an invoice moved, before its callback': { when: 'after', commit: /insert callbacks|update invoices \(state/ },
   'after a callback was claimed': { when: 'after', commit: /update callbacks \(leased_by/ },
