@@ -237,6 +237,7 @@ const receipt = (Uid?: string) => ({
   Items: [{ Name: 'Tea', Quantity: 1, Price: 10 }],
   Payments: [{ PaymentCode: 1 }],
 });
+const stateOf = async (qr: string) => (await world.life.invoices.status(qr, { merchantId: world.merchantId, name: 'erp' })).state;
 const invoiceOf = () => world.meanwhile(world.life.invoices.create({ merchantId: world.merchantId, receipt: receipt() }));
 
 it('a payment that was made after all names the receipt that a register charged under its number since as a possible double charge', async () => {
@@ -300,10 +301,9 @@ it('an invoice whose payment was voided while another one of it was disputed is 
   const named = { merchantId: world.merchantId, deviceId: other.id, documentNr: oid, operationId: String(report?.['operationId']) };
   const voided = await world.run(world.cards.cancelTransaction({ ...named, token: String(report?.['token']), amountBani: 1_000 }));
   expect(voided.code).toBe(0);
-  const statusOfInvoice = async () => (await world.life.invoices.status(qr, { merchantId: world.merchantId, name: 'erp' })).state;
-  expect(await statusOfInvoice()).toBe(states.newItem);
+  expect(await stateOf(qr)).toBe(states.newItem);
   await resolve(id, 'refused');
-  expect(await statusOfInvoice()).toBe(states.cancelled);
+  expect(await stateOf(qr)).toBe(states.cancelled);
 });
 
 it.each([
@@ -311,13 +311,14 @@ it.each([
   ['lists nothing of an invoice that was not completed', false],
 ])('a payment that turns out not to be made %s', async (_what, isCompleted) => {
   const terminal = await world.terminal();
-  const { oid } = await invoiceOf();
+  const { oid, qr } = await invoiceOf();
   const id = await decided(terminal.id, () => world.pay(terminal.id, 10, oid), 'done', { operationId: '000077', rrn: '77' });
   if (isCompleted) await payAt(terminal.id, oid);
   await isBack(terminal.id, denies);
   await resolve(id, 'refused');
   const listed = [`The invoice ${oid} stays Payed although its card payment was not made.`];
   expect(await remainsOf(id)).toEqual(isCompleted ? listed : []);
+  expect(await stateOf(qr)).toBe(isCompleted ? states.paid : states.newItem);
 });
 
 it.each<[string, (oid: string) => Promise<unknown>]>([
