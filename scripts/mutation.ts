@@ -22,7 +22,7 @@ const furtherTests: Record<string, string[]> = {
     'test/invoices/{card-payments,payment-races,paid-beside-card,sweep}.test.ts',
     'test/fiscal/disputed-charges.test.ts',
   ],
-  fiscal: ['test/ledger/{wrong-decisions,resolved-disputes}.test.ts'],
+  fiscal: ['test/ledger/{wrong-decisions,resolved-disputes}.test.ts', 'test/cards/disputed-refusals.test.ts'],
   cards: [
     'test/ledger/{repeats-by-content,disputes,resolved-disputes,wrong-decisions}.test.ts',
     'test/invoices/{card-payments,payment-races}.test.ts',
