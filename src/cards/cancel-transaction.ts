@@ -95,6 +95,7 @@ async function requirePaidHere({ database }: CardsDeps, { merchantId, deviceId }
   const payment = await findPaymentOfDocument(database.queries, merchantId, documentNr);
   if (!payment || payment.deviceId === deviceId) return;
   const followers = await followersOf(database.queries, payment);
+  if (standingOf(payment, followers) === 'disputed') throw disputed(fieldsOf(payment, followers));
   const advice = isOpen(payment) ? 'Stop it there.' : howToReturn(payment, followers);
   const sentence = `A card payment for this invoice is open or was made on another terminal, so the invoice cannot be cancelled; a call about the payment must name that terminal. ${advice}`;
   throw cannotApply(sentence, fieldsOf(payment, followers));

@@ -11,7 +11,7 @@ import { closeDocument, findCommand } from '../ledger/store.ts';
 import type { CardsDeps } from './cards-deps.ts';
 import { findPaymentOf } from './pay.ts';
 import { doubtAmount, doubtApproval } from './rules.ts';
-import { findCloseOf, isNumberVoided, markOnReceipt, reopenBankDay, reviveDocument, settleBankDay, voidDocument } from './store.ts';
+import { findCloseOf, hasVoidedPayment, markOnReceipt, reopenBankDay, reviveDocument, settleBankDay, voidDocument } from './store.ts';
 
 const wasVoided = 'The card payment was voided.';
 
@@ -20,7 +20,7 @@ export function cardKinds({ database, invoices, callbacks }: CardsDeps): Command
   /** The payment was not made: its abort is confirmed, or a void takes effect that left the invoice, because this payment was disputed. */
   async function cancelIfEnded(queries: Queries, payment: Command): Promise<void> {
     if (payment.abortRequestedAtMs !== null) return cancelInvoiceOf(queries, payment, 'The card payment was aborted.');
-    if (payment.contradiction !== null && (await isNumberVoided(queries, payment))) await cancelInvoiceOf(queries, payment, wasVoided);
+    if (payment.contradiction !== null && (await hasVoidedPayment(queries, payment))) await cancelInvoiceOf(queries, payment, wasVoided);
   }
 
   // [D19] A payment belongs to an invoice if its documentNr is the invoice's OID.

@@ -64,7 +64,7 @@ export function checkVoid(payment: Command, followers: readonly Follower[], amou
   requireKept(payment, followers);
   const fields = fieldsOf(payment, followers);
   if (payment.documentState === 'voided') throw cannotApply('The payment is voided already.', fields);
-  if (mayBeRefunded(followers)) throw cannotApply('The payment was refunded, so it can no longer be voided.', fields);
+  if (mayBeRefunded(followers)) throw cannotApply('A refund of it was made or is under way, so it can no longer be voided.', fields);
   if (amountBani !== payment.amountBani)
     throw invalidRequest(`amount must be that of the original payment, ${formatLei(payment.amountBani ?? 0)}.`);
 }
@@ -73,8 +73,8 @@ export function checkVoid(payment: Command, followers: readonly Follower[], amou
 export function howToReturn({ bankDayClosedAtMs }: Command, followers: readonly Follower[]): string {
   if (!mayBeRefunded(followers))
     return 'To return the money, use CancelTransaction with its whole amount and its operationId, which Device/Operation/Status returns.';
-  if (bankDayClosedAtMs === null) return 'A part of it was refunded; to return the rest, refund it with Refund.';
-  return 'It was refunded, so it can no longer be voided either; what is left must be returned in another way.';
+  if (bankDayClosedAtMs === null) return 'A refund of it was made or is under way; return what is left with Refund.';
+  return 'A refund of it was made or is under way, so it can no longer be voided either; what is left must be returned in another way.';
 }
 
 /** `fields`: of the payment that it is about [D140]. */

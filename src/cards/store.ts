@@ -120,7 +120,7 @@ export async function findCloseOf(queries: Queries, paymentId: string): Promise<
 }
 
 /** Whether another payment under the documentNr was made and voided. */
-export async function isNumberVoided(queries: Queries, { merchantId, documentNr }: Command): Promise<boolean> {
+export async function hasVoidedPayment(queries: Queries, { merchantId, documentNr }: Command): Promise<boolean> {
   const payment = queries.selectFrom('commands').select('id').where('merchant_id', '=', merchantId).where('document_nr', '=', documentNr);
   const voided = payment.where(paymentsOnly).where('state', '=', 'done').where('document_state', '=', 'voided');
   return (await voided.executeTakeFirst()) !== undefined;

@@ -149,7 +149,7 @@ describe('a void', () => {
 
   it.each<[string, Partial<Command>, number, number, string]>([
     ['twice', { documentState: 'voided' }, 1_000, 0, 'voided already'],
-    ['after a refund of one ban', {}, 1_000, 1, 'was refunded'],
+    ['after a refund of one ban', {}, 1_000, 1, 'A refund of it was made'],
     ['of what was removed after its time', { removedAtMs: 1 }, 1_000, 0, 'removed'],
   ])('%s is 22', (_what, overrides, amountBani, refundedBani, message) => {
     expect(() => checkVoid(payment(overrides), refunded(refundedBani), amountBani)).toThrow(status(message));

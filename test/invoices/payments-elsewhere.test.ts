@@ -86,16 +86,28 @@ describe.each(engines)('an invoice that was paid by card on %s', (engine) => {
     ]);
   });
 
-  it.each(['Refund', 'CancelTransaction'])('is not fetched while a %s of its payment is disputed', async (name) => {
-    const [payment] = await world.commands();
-    const back = { name, target_id: payment?.id ?? null, state: 'disputed', settled_at: Date.now(), settled_by: 'person' } as const;
-    const { id } = await seedCommand(database.queries, world.merchantId, terminal.id, {
-      ...back,
-      review_since: Date.now(),
-      review_reason: 'The device now says "done".',
-    });
-    expect(await get('/Invoice/Get')).toMatchObject({ errorCode: 22 });
-    await database.queries.updateTable('commands').set({ state: 'refused', reviewed_at: Date.now() }).where('id', '=', id).execute();
-    expect(await get('/Invoice/Get')).toMatchObject({ errorCode: 0 });
-  });
+  it.each(['Refund', 'CancelTransaction'])(
+    'is not fetched while a %s of its payment is disputed; every terminal answers 3',
+    async (name) => {
+      const [payment] = await world.commands();
+      const back = { name, target_id: payment?.id ?? null, state: 'disputed', settled_at: Date.now(), settled_by: 'person' } as const;
+      const { id } = await seedCommand(database.queries, world.merchantId, terminal.id, {
+        ...back,
+        review_since: Date.now(),
+        review_reason: 'The device now says "done".',
+      });
+      expect(await get('/Invoice/Get')).toMatchObject({ errorCode: 22 });
+      const other = await addTerminal();
+      for (const DeviceID of [terminal.id, other.id]) {
+        const cancel = { DeviceID, documentNr: invoice.OID, operationId: 'none', token: '', amount: 10 };
+        expect(await post('/Device/payment/CancelTransaction', cancel)).toMatchObject({
+          errorCode: 3,
+          State: 'Disputed',
+          OID: payment?.id,
+        });
+      }
+      await database.queries.updateTable('commands').set({ state: 'refused', reviewed_at: Date.now() }).where('id', '=', id).execute();
+      expect(await get('/Invoice/Get')).toMatchObject({ errorCode: 0 });
+    },
+  );
 });

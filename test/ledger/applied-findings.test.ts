@@ -174,7 +174,7 @@ it('every contradiction of a device says so if another operation has the number:
   const refused = { state: 'refused', settled_at: 1, settled_by: 'person', document_nr: 'n' } as const;
   const command = await open(refused);
   const other = await open({ state: 'done', settled_at: 2, settled_by: 'answer', document_state: 'closed', document_nr: 'n' });
-  const warning = `Another operation was begun under the same number since (${other.id}): it may be done twice.`;
+  const warning = `Another operation under the same number, or for the same payment, was begun since (${other.id}): it may be done twice.`;
   const begun = await settlements.stillRuns(command);
   expect(begun).toMatchObject({ state: 'disputed', reviewReason: expect.stringContaining(warning) });
   const reported = await settlements.apply(begun, says('done', { operationId: '7' }), 'recall');

@@ -100,7 +100,7 @@ export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: Cabinet
       const actor = actorOf(request);
       const { state, reason, operationId, rrn, closesReview, contradiction } = request.body;
       const decision = { state, reason, actor, operationId, rrn, closesReview, contradiction };
-      const detail = { state, reason, operationId, rrn, closesReview, contradiction };
+      const detail = { state, reason, operationId, rrn, closesReview };
       const command = await ledger.decide(id, decision, (queries, { merchantId }) =>
         writeAudit(queries, { actor, action: 'command.decide', subject: id, merchantId, detail }),
       );

@@ -65,7 +65,9 @@ export function createDisputes({ database, logger, timeline, kinds, changeState 
     report?: JsonObject,
   ) {
     const other = (await otherHolder(queries, settled)) ?? (await kinds[settled.name]?.findDouble?.(queries, settled));
-    const why = other ? `${sentence} Another operation was begun under the same number since (${other}): it may be done twice.` : sentence;
+    const why = other
+      ? `${sentence} Another operation under the same number, or for the same payment, was begun since (${other}): it may be done twice.`
+      : sentence;
     const changed = await changeState({
       command: settled,
       to: 'disputed',
