@@ -79,7 +79,7 @@ export const settings = {
     'TILLGATE_CALLBACK_ALLOW',
     listOf(cidr),
     { sandbox: '127.0.0.0/8,::1/128', serve: '' },
-    'CIDR ranges that callbacks may dial though they are private',
+    'CIDR ranges that callbacks may dial though they are private or belong to this machine',
   ),
   callbackDelaysS: setting(
     'TILLGATE_CALLBACK_DELAYS_S',

@@ -1,8 +1,9 @@
 // Which addresses a callback may connect to [D29]. The address to be dialled is checked, never the name, so DNS rebinding has no effect.
-// Only public unicast addresses pass, and ranges that a setting allows.
+// Only public unicast addresses that are none of this machine pass, and ranges that a setting allows.
 
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 import type { Clock } from '../kernel/clock.ts';
 import { createNameLookup, type LookupAll } from './name-lookup.ts';
@@ -25,7 +26,8 @@ export function createAddressGuard(options: { clock: Clock; allow: readonly stri
     if (address === undefined) return `${text} is not an IP address`;
     if (allowed.some(([start, bits]) => address.kind() === start.kind() && address.match(start, bits))) return undefined;
     const range = rangeOf(address);
-    return range === 'public' ? undefined : `the address ${address.toString()} is not public (${range})`;
+    if (range !== 'public') return `the address ${address.toString()} is not public (${range})`;
+    return isOwn(address) ? `the address ${address.toString()} belongs to the gateway's own machine` : undefined;
   }
 
   /** For net.connect: resolves a name and returns only addresses that may be dialled. */
@@ -89,6 +91,12 @@ function rangeOf(address: Address): string {
   // Of IPv6 only 2000::/3 is allocated; the rest, old IPv4-compatible forms included, belongs to no network.
   if (address.kind() === 'ipv6' && !(address as ipaddr.IPv6).match(ipaddr.IPv6.parse('2000::'), 3)) return 'reserved';
   return 'public';
+}
+
+/** Read at each connect: an interface may get another address at any time. */
+function isOwn(address: Address): boolean {
+  const text = address.toString();
+  return Object.values(networkInterfaces()).some((interfaces) => interfaces?.some((own) => parseAddress(own.address)?.toString() === text));
 }
 
 /** A range in CIDR form, or a single address. */
