@@ -88,7 +88,7 @@ export const packageRules: readonly PackageRule[] = [
   { packages: ['node:fs', 'node:fs/promises'], places: ['database', 'http', 'virtual', 'wiring'] },
   // What Node keeps of compiled code.
   { packages: ['node:module'], places: ['database', 'wiring'] },
-  { packages: ['node:os'], places: ['database', 'wiring', 'settings'] },
+  { packages: ['node:os'], places: ['database', 'callbacks', 'wiring', 'settings'] },
   { packages: ['node:dns', 'node:dns/promises'], places: ['callbacks'] },
   { packages: ['node:http', 'node:net'], places: ['http', 'link', 'callbacks', 'virtual', 'playground', 'conformance', 'wiring'] },
   // The collection after the start.
