@@ -1,13 +1,13 @@
 // A callback does not connect to the machine of the gateway by its public address. Only judged here: nobody is dialled.
-import type { NetworkInterfaceInfo } from 'node:os';
+import type * as system from 'node:os';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createAddressGuard } from '../../src/callbacks/address-guard.ts';
 import { systemClock } from '../../src/kernel/system.ts';
 
 const machine = vi.hoisted(() => ({ addresses: [] as string[] }));
 vi.mock('node:os', async (original) => ({
-  ...(await original<typeof import('node:os')>()),
-  networkInterfaces: () => ({ lo: undefined, eth0: machine.addresses.map((address) => ({ address }) as NetworkInterfaceInfo) }),
+  ...(await original<typeof system>()),
+  networkInterfaces: () => ({ lo: undefined, eth0: machine.addresses.map((address) => ({ address }) as system.NetworkInterfaceInfo) }),
 }));
 
 const guardWith = (...allow: string[]) => createAddressGuard({ clock: systemClock, allow });
