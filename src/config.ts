@@ -48,11 +48,6 @@ export function readConfig(mode: Mode, environment: Environment = process.env): 
   return config;
 }
 
-/** The admin token for the command line, which needs nothing else of the configuration. */
-export function readAdminToken(environment: Environment = process.env): string | undefined {
-  return environment[settings.adminToken.variable]?.trim() || undefined;
-}
-
 /** Values of secret settings and logins inside addresses are not repeated in error messages. */
 function shown(variable: string, given: string): string {
   return /TOKEN|URL/.test(variable) ? '(hidden)' : given;

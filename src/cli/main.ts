@@ -3,7 +3,7 @@
 // Modules that only some commands need are loaded on demand, so that small commands start quickly.
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
-import { ConfigError, readAdminToken, readConfig } from '../config.ts';
+import { ConfigError, readConfig } from '../config.ts';
 import type { ProcessWorld } from '../gateway.ts';
 import { sleep } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
@@ -21,6 +21,7 @@ import { didYouMean } from './did-you-mean.ts';
 import { printFirstOperatorLink } from './first-operator.ts';
 import { createLogger } from './logger.ts';
 import { helpLines, type Options, parseOptions, type Values, wholeNumberUpTo } from './options.ts';
+import { runningGateway } from './running-gateway.ts';
 import { describeSandbox, readSandboxFile } from './sandbox-file.ts';
 import { simulateOptions } from './simulate-options.ts';
 import { collectStartGarbage } from './start-garbage.ts';
@@ -275,17 +276,6 @@ function configFor(mode: Mode) {
 
 function world(logLevel: Parameters<typeof createLogger>[0]): ProcessWorld {
   return { clock: systemClock, random: systemRandom, logger: createLogger(logLevel), endProcess: (exitCode) => process.exit(exitCode) };
-}
-
-/** The configured gateway, or the sandbox in the data directory with its own address and token. */
-function runningGateway(): { baseUrl: string; adminToken: string | undefined } {
-  const config = readConfig('sandbox');
-  const sandbox = readSandboxFile(join(config.dataDir, 'sandbox.json'));
-  const scheme = config.tlsCert === undefined ? 'http' : 'https';
-  return {
-    baseUrl: config.publicUrl ?? sandbox?.baseUrl ?? `${scheme}://${config.host}:${config.port}${config.basePath}`,
-    adminToken: readAdminToken() ?? sandbox?.adminToken,
-  };
 }
 
 /** Resolves with the exit code after SIGTERM or SIGINT and a complete shutdown; a second signal ends the process at once. */
