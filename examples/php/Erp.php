@@ -116,12 +116,18 @@ final class Erp
 
     private function paid(string $number, array $answer): array
     {
-        // Closed comes with 22 to another Pay: it means paid.
-        $state = match (true) {
-            $answer['errorCode'] === 0 && ($answer['State'] ?? 'Done') !== 'Closed' => 'approved',
-            in_array($answer['State'] ?? '', ['Closed', 'Refunded'], true) => 'paid',
-            in_array($answer['errorCode'], [20, 30, 31, 50], true) => 'new',
-            default => 'unknown',
+        // State says what the payment is now, with errorCode 0 and with 22 to another Pay. Without it, errorCode decides.
+        $state = match ($answer['State'] ?? '') {
+            'Done' => 'approved',
+            'Closed' => 'paid',
+            'Refunded' => 'refunded',
+            'Voided' => 'voided',
+            'Open', 'Disputed' => 'unknown',
+            default => match ($answer['errorCode']) {
+                0 => 'approved',
+                20, 30, 31, 50 => 'new',
+                default => 'unknown',
+            },
         };
         $report = $answer['errorCode'] === 0 ? reportOf($answer) : [];
         $known = array_intersect_key($report, ['operationId' => 1, 'rrn' => 1, 'token' => 1]);

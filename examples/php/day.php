@@ -25,6 +25,14 @@ function must(int $errorCode, array $answer, string $what): array
     return $answer;
 }
 
+function mustBe(string $expected, string $state, string $what): void
+{
+    if ($state !== $expected) {
+        fwrite(STDERR, "$what: expected $expected, got $state\n");
+        exit(1);
+    }
+}
+
 function done(string $what): void
 {
     echo "ok  $what\n";
@@ -48,6 +56,23 @@ must(0, $erp->refund($sale, '30.50'), 'refund, before the receipt is printed');
 must(40, $erp->refund($sale, '49.51'), 'more than is left');
 must(0, $erp->printReceipt($sale), 'print what is left');
 done('a refund');
+
+// The till loses its memory of what it did: only the gateway knows that the money was returned.
+foreach (['Refunded' => 'refunded', 'Voided' => 'voided'] as $State => $state) {
+    $sale = $erp->newSale('7');
+    $paid = reportOf(must(0, $erp->pay($sale), 'pay'));
+    $payment = ['DeviceID' => $terminal, 'documentNr' => $sale, 'operationId' => $paid['operationId'], 'amount' => '7'];
+    must(0, $gate->post('Device/payment/CloseDoc', "close-$sale", array_diff_key($payment, ['amount' => 1])), 'close');
+    match ($State) {
+        'Refunded' => must(0, $gate->post('Device/payment/Refund', "back-$sale", [...$payment, 'rrn' => $paid['rrn']]), 'refund all'),
+        'Voided' => must(0, $gate->post('Device/payment/CancelTransaction', "back-$sale", [...$payment, 'token' => $paid['token']]), 'void'),
+    };
+    $erp->recover();
+    mustBe($state, $erp->state($sale), 'recovered');
+    mustBe($State, must(22, $erp->pay($sale), 'pay again')['State'], 'the payment');
+    mustBe($state, $erp->state($sale), 'paid again');
+}
+done('money that was returned is not paid');
 
 $invoice = must(0, $gate->post('Invoice/Create', 'qr-' . uuid(), [
     'ValidTo' => date(DATE_ATOM, time() + 86400), // with its offset

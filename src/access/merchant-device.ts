@@ -4,7 +4,7 @@ import type { Queries } from '../database/database.ts';
 import { databaseDown } from '../database/errors.ts';
 import type { Shared } from '../database/shared-deps.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { deviceOffline } from '../kernel/error-codes.ts';
+import { unknownDevice } from '../kernel/error-codes.ts';
 import type { DeviceKind } from '../link/protocol.ts';
 import { createShortLivedCache } from './short-lived-cache.ts';
 
@@ -29,7 +29,7 @@ const waitAtMostMs = 10_000;
 /** The merchant's device, ready for commands; otherwise throws error 30, always with the same message. */
 export async function requireMerchantDevice(queries: Queries, merchantId: string, deviceId: string): Promise<MerchantDevice> {
   const device = await findMerchantDevice(queries, merchantId, deviceId);
-  if (!device) throw deviceOffline();
+  if (!device) throw unknownDevice();
   return device;
 }
 
@@ -46,7 +46,7 @@ export function createMerchantDevices({ database, clock }: Pick<Shared, 'databas
     async require(merchantId: string, deviceId: string, isFresh: boolean): Promise<MerchantDevice> {
       const name = `${merchantId} ${deviceId}`;
       const device = (isFresh ? undefined : devices.known(name)) ?? (await inTime(clock, devices.get(name, isFresh ? -1 : undefined)));
-      if (!device) throw deviceOffline();
+      if (!device) throw unknownDevice();
       return device;
     },
     stop,

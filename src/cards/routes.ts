@@ -29,7 +29,7 @@ import { lastTransactionTimeoutMs, maxLength } from './rules.ts';
 
 const device = { APIKey: keyField, DeviceID: uuidField('Terminal id.', exampleTerminal) };
 const operation = {
-  documentNr: textField('Document number of the payment.', 128),
+  documentNr: textField('Document number of the payment; if its Pay had none, any text that no payment has as its documentNr.', 128),
   operationId: textField('Operation id, returned by Pay.', maxLength.operationId),
 };
 const example = { APIKey: exampleApiKey, DeviceID: exampleTerminal };
@@ -127,7 +127,8 @@ export function registerCardRoutes(app: RouteApp, cards: Cards): void {
         operationId: 'closeDoc',
         ...deviceOperation('CloseDoc'),
         headers: idempotencyHeaders,
-        description: 'Mandatory after each approved payment: until then, the terminal accepts no other operation.',
+        description:
+          'Mandatory after each approved payment: until then, the terminal accepts no other operation. After a Pay without documentNr, operationId names the payment.',
         body: named('CloseDocRequest', Type.Object({ ...device, ...operation }, { examples: [operationExample] })),
         response: answers(
           {

@@ -4,7 +4,7 @@
 import { type MerchantDevice, requireMerchantDevice } from '../access/merchant-device.ts';
 import type { Shared } from '../database/shared-deps.ts';
 import { maskReport } from '../kernel/card-mask.ts';
-import { deviceOffline, GatewayError } from '../kernel/error-codes.ts';
+import { deviceOffline, GatewayError, unknownDevice } from '../kernel/error-codes.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import type { Link } from '../link/link.ts';
@@ -23,7 +23,7 @@ export async function askStatus(deps: StatusDeps, merchantId: string, deviceId: 
   const startedAtMs = clock.elapsed();
   // The specification types this DeviceID as a string: one that is not a UUID is an unknown device.
   const id = parseUuid(deviceId);
-  if (id === undefined) throw deviceOffline();
+  if (id === undefined) throw unknownDevice();
   const device = await requireMerchantDevice(database.queries, merchantId, id);
 
   const channel = await link.locate(device.id, 'mqtt');

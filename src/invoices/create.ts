@@ -37,13 +37,14 @@ export interface CreateRequest {
 export interface CreatedInvoice {
   oid: string;
   qr: string;
-  /** With the offset of the time zone [D150]; null: unlimited. */
+  /** As it was sent, or with the offset of the time zone if that is no date-time of OpenAPI [D150]; null: unlimited. */
   validTo: string | null;
 }
 
 export async function createInvoice(deps: InvoiceDeps, request: CreateRequest, timeZone: string): Promise<CreatedInvoice> {
   const content = checkContent(request, timeZone);
-  const shown = (validToMs: number | null) => (validToMs === null ? null : isoTimeIn(timeZone, validToMs));
+  // The time of an earlier request under the same key is the same, because its content is.
+  const validTo = content.validToMs === null ? null : shownTime(String(request.validTo), content.validToMs, timeZone);
   const { oid, qr, secretId } = await deps.qrSecrets.draw();
   const invoice: NewInvoice = { ...content, oid, merchantId: request.merchantId, qrSecretId: secretId };
   const { idempotency } = request;
@@ -59,7 +60,7 @@ export async function createInvoice(deps: InvoiceDeps, request: CreateRequest, t
     });
     if (!isMade) throw tooLate();
     deps.known.remember(qr, invoice);
-    return { oid, qr, validTo: shown(invoice.validToMs) };
+    return { oid, qr, validTo };
   }
 
   const claimOrFind = () =>
@@ -76,9 +77,16 @@ export async function createInvoice(deps: InvoiceDeps, request: CreateRequest, t
   // The same answer, signed by the invoice's own secret: a rotation in between does not change it.
   if (earlier) {
     const written = await deps.qrSecrets.write(earlier.oid, earlier.qrSecretId);
-    return { oid: earlier.oid, qr: written, validTo: shown(earlier.validToMs) };
+    return { oid: earlier.oid, qr: written, validTo };
   }
-  return { oid, qr, validTo: shown(invoice.validToMs) };
+  return { oid, qr, validTo };
+}
+
+/** What generated clients accept: date, time and offset as in RFC 3339. */
+const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+
+function shownTime(given: string, atMs: number, timeZone: string): string {
+  return dateTime.test(given) ? given : isoTimeIn(timeZone, atMs);
 }
 
 /** A total of zero or less cannot be paid: every terminal would refuse it after the scan. */

@@ -95,10 +95,11 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
                 type: 'string',
                 format: 'date-time',
                 nullable: true,
-                description: 'ValidTo as the gateway read it, with its UTC offset. Null: unlimited.',
+                description:
+                  'ValidTo as it was given; one without offset as the gateway read it, with the offset of TILLGATE_TIME_ZONE. Null: unlimited.',
               }),
             },
-            example: { QR: exampleQr, OID: exampleOid, QRImage: 'iVBORw0KGgo...', ValidTo: '2031-01-01T01:59:59+02:00' },
+            example: { QR: exampleQr, OID: exampleOid, QRImage: 'iVBORw0KGgo...', ValidTo: '2030-12-31T23:59:59Z' },
           },
           'The_status_cannot_be_applied',
         ),
@@ -165,7 +166,12 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
               OID: Type.String({ format: 'uuid' }),
               Status: statusField,
               Receipt: receiptField,
-              ValidTo: Type.Unsafe<string | null>({ type: 'string', format: 'date-time', nullable: true, description: 'Null: unlimited.' }),
+              ValidTo: Type.Unsafe<string | null>({
+                type: 'string',
+                format: 'date-time',
+                nullable: true,
+                description: 'In UTC. Null: unlimited.',
+              }),
               PointOfSalesCode: Type.Unsafe<string | null>({ type: 'string', nullable: true }),
               DeviceID: Type.Optional(
                 Type.Unsafe<string | null>({

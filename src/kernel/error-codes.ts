@@ -15,7 +15,11 @@ export const errorCodes = {
   Record_not_exist: { code: 20, httpStatus: 200, meaning: 'The QR, invoice or transaction does not exist.' },
   Invalid_QR: { code: 21, httpStatus: 200, meaning: 'The QR is malformed or corrupt.' },
   The_status_cannot_be_applied: { code: 22, httpStatus: 200, meaning: 'The current state does not allow this call.' },
-  Device_Offline: { code: 30, httpStatus: 200, meaning: 'The device is reachable neither by MQTT nor by the queue.' },
+  Device_Offline: {
+    code: 30,
+    httpStatus: 200,
+    meaning: 'The device is reachable neither by MQTT nor by the queue, or this key knows no such device.',
+  },
   Device_Busy: { code: 31, httpStatus: 200, meaning: 'The device is processing another transaction.' },
   Invalid_Request: { code: 40, httpStatus: 400, meaning: 'The request violates a rule; the message names the field.' },
   Too_Many_Requests: { code: 41, httpStatus: 429, meaning: 'The key has exceeded its rate limit, or the gateway has too many requests.' },
@@ -59,11 +63,15 @@ export function invalidRequest(sentence: string): GatewayError {
   return new GatewayError('Invalid_Request', sentence);
 }
 
-/** A device that the caller cannot reach: the same message for every reason, so that it reveals nothing about other merchants [D11]. */
+/** A device of the merchant that cannot be reached. */
 export function deviceOffline(report?: string): GatewayError {
+  return new GatewayError('Device_Offline', 'The device is offline; nothing was sent.', report === undefined ? {} : { report });
+}
+
+/** The same for a device that is unknown, disabled or another merchant's, so that it reveals nothing about other merchants [D11]. */
+export function unknownDevice(): GatewayError {
   return new GatewayError(
     'Device_Offline',
-    'The device is offline, or no such device is registered with this merchant.',
-    report === undefined ? {} : { report },
+    "There is no device with this DeviceID for this key: it is not registered with the key's merchant, or it is disabled. Nothing was sent; correct the DeviceID, because a repeat gets the same answer.",
   );
 }

@@ -28,7 +28,7 @@ export function registerLedgerRoutes(app: RouteApp, deps: { database: Database; 
         summary: 'Status of an operation; starts nothing',
         operationId: 'operationStatus',
         description: [
-          'Returns the answer that the call itself would get: 0 with its `report`, 50 if the device refused, 30 or 31 if the operation never began, 3 while the outcome is open or disputed, 22 for a payment that was voided since. `State` distinguishes these cases. The call starts nothing, however often it is made. 20 means that no operation was begun under that name. An IdempotencyKey is kept until 24 hours after its operation has ended; after that, 20 proves nothing.',
+          'Returns the answer that the call itself would get: 0 with its `report`, 50 if the device refused, 30 or 31 if the operation never began, 3 while the outcome is open or disputed, 22 for a payment that was voided since. `State` distinguishes these cases. The call starts nothing, however often it is made. 20 means that no operation was begun under that name. An IdempotencyKey is kept until 24 hours after its operation has ended; after that, 20 proves nothing; nor does it, for any name, about calls since the backup from which the gateway was restored.',
           'Give exactly one of OID, documentNr (of a Pay), ReceiptUid and IdempotencyKey. If there were several attempts under one documentNr or ReceiptUid, the answer is about the one that was done or is open, otherwise about the newest. The Idempotency-Key of a CancelTransaction that stopped a payment leads to that payment.',
           'The key must open the module of the operation.',
         ].join('\n\n'),

@@ -32,7 +32,7 @@ describe('the guide for ERPs', () => {
   afterAll(() => sandbox?.kill9());
 
   it('has blocks', () => {
-    expect(pairs).toHaveLength(20);
+    expect(pairs).toHaveLength(22);
     expect(printed).toHaveLength(pairs.length + 1);
   });
 

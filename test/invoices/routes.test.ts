@@ -115,11 +115,16 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
     expect(response.json()).toMatchObject({ ValidTo: null, PointOfSalesCode: null });
   });
 
-  it('Create returns ValidTo with its offset, and reads one without in the time zone of the gateway [D150]', async () => {
+  it('Create returns ValidTo as it was given, and reads one without offset in the time zone of the gateway [D150]', async () => {
     const { create } = serve();
     const validTo = async (text: string | null, headers = {}) => (await create({ ValidTo: text }, headers)).body['ValidTo'];
     expect(await validTo('2090-07-01T18:00:00')).toBe('2090-07-01T18:00:00+03:00');
-    expect(await validTo('2090-01-01T00:00:00Z')).toBe('2090-01-01T02:00:00+02:00');
+    const given = ['2090-01-01T00:00:00Z', '2090-01-01T00:00:00.000Z', '2090-07-01T18:00:00+03:00', '2090-07-01T18:00:00.0000000-05:30'];
+    for (const text of given) {
+      for (let time = 0; time < 2; time += 1) expect(await validTo(text, { 'idempotency-key': text })).toBe(text);
+      expect(await validTo(text)).toBe(text);
+    }
+    expect(await validTo('2090-01-01 00:00Z')).toBe('2090-01-01T02:00:00+02:00');
     expect(await validTo(null)).toBeNull();
     for (let time = 0; time < 2; time += 1)
       expect(await validTo('2090-07-01 18:00', { 'idempotency-key': 'zone' })).toBe('2090-07-01T18:00:00+03:00');

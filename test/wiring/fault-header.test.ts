@@ -29,15 +29,17 @@ function serve() {
     },
   }));
   let openWithin = 0;
+  let ran = 0;
   server.routes((app) =>
     app.post('/Device/sample', { config: { access: keyFor('POS') }, schema: { body: Type.Object({}) } }, async () => {
       openWithin = open;
+      ran += 1;
       return {};
     }),
   );
   const post = (payload: object, headers: Record<string, string> = { 'tillgate-fault': 'declined' }) =>
     server.app.inject({ method: 'POST', url: '/tillgate/Device/sample', payload, headers });
-  return { asked, post, left: () => open, within: () => openWithin };
+  return { asked, post, left: () => open, within: () => openWithin, ran: () => ran };
 }
 
 describe('Tillgate-Fault', () => {
@@ -54,8 +56,28 @@ describe('Tillgate-Fault', () => {
     const answer = await serve().post({ APIKey: key, DeviceID: device }, { 'tillgate-fault': 'none' });
     expect(answer.json()).toEqual({
       errorCode: 40,
-      errorMessage: 'Invalid_Request: Tillgate-Fault must be one of declined for this device.',
+      errorMessage:
+        'Invalid_Request: Tillgate-Fault must be one of declined for this device, or internal-error, database-down, offline, too-many-requests.',
     });
+  });
+
+  it.each([
+    ['internal-error', 1, undefined],
+    ['database-down', 2, undefined],
+    ['offline', 30, undefined],
+    ['too-many-requests', 41, '1'],
+  ])('%s is the answer %i of the gateway, once per document or key and for each path', async (fault, errorCode, retryAfter) => {
+    const { asked, post, ran } = serve();
+    const send = async (more: object, headers = {}) => {
+      const answer = await post({ APIKey: key, DeviceID: device, ...more }, { 'tillgate-fault': fault, ...headers });
+      expect(answer.headers['retry-after']).toBe(answer.json<{ errorCode: number }>().errorCode === 0 ? undefined : retryAfter);
+      return answer.json<{ errorCode: number }>().errorCode;
+    };
+    expect([await send({ documentNr: 'D' }), await send({ documentNr: 'd' })]).toEqual([errorCode, 0]);
+    expect([await send({}, { 'idempotency-key': 'k' }), await send({}, { 'idempotency-key': 'k' })]).toEqual([errorCode, 0]);
+    expect([await send({}), await send({}), await send({ DeviceID: undefined })]).toEqual([errorCode, errorCode, errorCode]);
+    expect(ran()).toBe(2);
+    expect(asked).toEqual([]);
   });
 
   it('selects nothing without a good key, without a device and without the header', async () => {

@@ -69,7 +69,12 @@ interface Request {
 
 type Closing = Pick<Request, 'reference'> & { operationId: string; documentNr: string };
 
-const about = ({ entry }: ChargeState) => ({ originalId: entry.operationId, originalReference: entry.reference });
+/** What an entry about an earlier charge has of it: its card, too. */
+const about = ({ entry: { operationId, reference, maskedCard } }: ChargeState) => ({
+  originalId: operationId,
+  originalReference: reference,
+  maskedCard,
+});
 
 const digits = (random: World['random'], count: number) => Array.from(random.bytes(count), (byte) => String(byte % 10)).join('');
 

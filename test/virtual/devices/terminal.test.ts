@@ -99,9 +99,11 @@ describe('the terminal and its bank', () => {
 
   it('refunds up to the payment and no further', async () => {
     const bench = await benchOfOne();
-    const { operationId, rrn } = await paid(bench, 30);
+    const { operationId, rrn, maskedCard } = await paid(bench, 30);
     const refund = (amount: number) => bench.lastAnswer('Refund', { documentNr: 'doc-1', operationId, rrn, amount, currency: 'MDL' });
-    expect((await refund(10.1)).report).toMatchObject({ amount: 10.1, rrn: expect.any(String), operationId: expect.any(String) });
+    const first = (await refund(10.1)).report;
+    expect(first).toMatchObject({ amount: 10.1, rrn: expect.any(String), operationId: expect.any(String), maskedCard });
+    expect(first?.rrn).not.toBe(rrn);
     expect((await refund(19.91)).outcome).toBe('refused');
     expect((await refund(19.9)).outcome).toBe('done');
     expect(bench.device.bank.netBani()).toBe(0);
