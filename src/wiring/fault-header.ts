@@ -44,7 +44,7 @@ export function watchFaultHeader(app: FastifyInstance, port: () => FaultPort | u
   function isUsedUp(request: FastifyRequest, fault: string, document: string | undefined): boolean {
     const attempt = document?.toLowerCase() ?? request.headers['idempotency-key'];
     if (attempt === undefined) return false;
-    const name = `${fault} ${request.routeOptions.url} ${attempt}`;
+    const name = `${fault} ${request.routeOptions.url} ${String(attempt)}`;
     const isKnown = usedUp.has(name);
     usedUp.set(name, true);
     return isKnown;
