@@ -1,8 +1,9 @@
 // A viewer never sees a row of another merchant: before a handler runs, the id in the path and the merchantId in query or body are checked.
 // The row of another merchant is answered like a missing one. A row never changes its merchant, so the check before the handler leaves no
-// race. Lists are restricted by `scopeOf`.
+// race. Lists are restricted by `scopeOf`. Nor does a viewer of one merchant see the address of an operator, in whatever text it stands.
 import type { FastifyRequest } from 'fastify';
 import { sql } from 'kysely';
+import { hideOperators } from '../access/audit.ts';
 import type { Database, Queries } from '../database/database.ts';
 import type { RouteApp } from '../http/server.ts';
 import { optionalViewerOf, viewerOf } from '../http/viewer.ts';
@@ -46,6 +47,9 @@ export function guardRows(app: RouteApp, { database }: { database: Database }): 
     const { id, oid } = request.params as { id?: string; oid?: string };
     if (!(await isOwn(database.queries, kind, id ?? oid ?? '', merchantId))) throw absent(places[kind].absent);
   });
+  app.addHook('onSend', async (request, _reply, payload) =>
+    typeof payload === 'string' && optionalViewerOf(request)?.merchantId !== undefined ? hideOperators(payload) : payload,
+  );
 }
 
 /** The merchant whose rows a list shows: the viewer's own, or the requested one for a viewer of all merchants. */

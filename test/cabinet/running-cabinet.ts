@@ -58,6 +58,7 @@ export interface OfficeOptions {
   clock?: Clock;
   isSandbox?: boolean;
   requiresTotp?: boolean;
+  onFailedLogin?: (failed: { email: string }) => void;
   /** Address ranges that callbacks may connect to. */
   allow?: string[];
   playground?: () => PlaygroundPort | undefined;
@@ -95,6 +96,7 @@ export async function openCabinet(engine: Engine, options: OfficeOptions = {}): 
     maxUsers: 100,
     sessionIdleMs: 2 * 3_600_000,
     requiresTotp: options.requiresTotp ?? false,
+    onFailedLogin: options.onFailedLogin,
     baseUrl: () => url,
   });
   const devices = createDevices({

@@ -52,12 +52,14 @@ export async function takeCode(queries: Queries, user: UserRow, code: string): P
   return true;
 }
 
-/** The accounts of an e-mail, an operator's first: if two have the same password, the first is used. */
+/** The accounts of an e-mail that may sign in, an operator's first: if two have the same password, the first is used. */
 function accountsOf(queries: Queries, email: string): Promise<UserRow[]> {
   return queries
     .selectFrom('users')
     .selectAll()
     .where('email', '=', email)
+    .where('password_hash', 'is not', null)
+    .where('disabled_at', 'is', null)
     .orderBy(sql`case when merchant_id is null then 0 else 1 end`)
     .orderBy('created_at')
     .orderBy('id')
@@ -66,21 +68,31 @@ function accountsOf(queries: Queries, email: string): Promise<UserRow[]> {
 
 export async function signIn({ database, random, tries }: Deps, request: SignInRequest, origin: Origin): Promise<SignedIn> {
   const { email, password, code, browserOf } = request;
-  const accounts = await accountsOf(database.queries, email);
-  const knownBy = accounts.some(({ id }) => id === browserOf) ? `browser ${browserOf}` : undefined;
-  return tries.attempt<SignedIn>({ address: origin.address, email, knownBy }, async () => {
-    const found = await accountsOf(database.queries, email);
+  const all = (await accountsOf(database.queries, email)).map(({ id }) => id);
+  const known = all.find((id) => id === browserOf);
+  const knownBy = known === undefined ? undefined : `browser ${known}`;
+  const accounts = all.filter((id) => id !== known);
+  return tries.attempt<SignedIn>({ address: origin.address, email, knownBy, accounts }, async (tried) => {
+    const found = (await accountsOf(database.queries, email)).filter(({ id }) => id === known || tried.includes(id));
     const matches = await matchPassword(
       found.map((account) => account.password_hash),
       password,
     );
-    const user = found.find((account, at) => matches[at] === true && account.disabled_at === null);
+    const matching = found.filter((_account, at) => matches[at] === true);
+    /** Every account but the matching ones; of those, the user whose code is wrong. */
+    const missed = (wrongId?: string) => {
+      const isMissed = (id: string) => id === wrongId || !matching.some((one) => one.id === id);
+      return { missed: tried.filter(isMissed), missedKnown: known !== undefined && isMissed(known) };
+    };
+    const [user] = matching;
     if (!user) return wrong(wrongLogin());
-    if (user.totp_secret !== null && code === undefined) return { is: 'right', result: { needsCode: true } };
+    if (user.totp_secret !== null && code === undefined) return { is: 'right', result: { needsCode: true }, ...missed() };
     return await database.transaction<Verdict<SignedIn>>(async (queries) => {
       const current = await lockProven(database, queries, user);
       if (!current) return wrong(wrongLogin());
-      if (current.totp_secret !== null && !(await takeCode(queries, current, code ?? ''))) return wrong(wrongCode());
+      if (current.totp_secret !== null && !(await takeCode(queries, current, code ?? ''))) {
+        return { ...wrong(wrongCode()), ...missed(current.id) };
+      }
       if (request.earlierSessionId !== undefined) await endSession(queries, request.earlierSessionId);
       const session = await insertSession(queries, random, current.id, origin);
       await writeAudit(queries, {
@@ -90,7 +102,7 @@ export async function signIn({ database, random, tries }: Deps, request: SignInR
         merchantId: current.merchant_id,
         detail: { sessionId: session.id, address: origin.address },
       });
-      return { is: 'right', result: { userId: current.id, session } };
+      return { is: 'right', result: { userId: current.id, session }, ...missed() };
     });
   });
 }

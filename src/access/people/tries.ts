@@ -1,6 +1,8 @@
 // Bounds the cost of guessing passwords and codes. Invariants: one attempt runs at a time, so guessing takes at most one core; the queue is
-// bounded, in all and per network or user; wrong attempts are rate-limited per network, per e-mail and in all; and every hash is counted,
+// bounded, in all and per network or user; wrong attempts are rate-limited per network, per account and in all; and every hash is counted,
 // also of correct attempts, so that a correct password cannot keep the core busy either.
+// An attempt counts against every account of its e-mail that it did not match, also if it matched another one: a merchant who invites an address
+// into their own merchant could otherwise try guesses on the other accounts of that address with right passwords of their own [D281].
 // A known user (with a signed browser cookie, a session or a one-time link) has a separate queue and separate counts: wrong attempts of
 // others do not lock them out [D167]. The two queues alternate, so that neither starves the other.
 // When all networks together have failed too often, only networks with recent failures are refused. The counts are per process.
@@ -11,7 +13,7 @@ import { createNetworkLimit } from '../../kernel/network-limit.ts';
 import { createRateLimiter } from '../../kernel/rate-limiter.ts';
 
 const perNetwork = { burst: 20, perS: 1 / 10 };
-const perEmail = { burst: 10, perS: 1 / 60 };
+const perAccount = { burst: 10, perS: 1 / 60 };
 const perKnown = { burst: 10, perS: 1 / 60 };
 const inAll = { burst: 100, perS: 1 };
 const hashesEach = { burst: 60, perS: 1 };
@@ -26,20 +28,30 @@ export interface Trier {
   email: string;
   /** How the user is already known: `browser <user>`, `session <user>`, `link <subject>`. */
   knownBy?: string | undefined;
+  /** Of a sign-in: the accounts of the e-mail that have a password, without the one of `knownBy`. */
+  accounts?: readonly string[] | undefined;
 }
 
-export type Verdict<Result> = { is: 'right'; result: Result } | { is: 'wrong'; error: GatewayError };
+/** `missed`: the accounts of the trier that were tried and not matched. Absent: of a right attempt none, of a wrong one all. */
+export type Verdict<Result> = ({ is: 'right'; result: Result } | { is: 'wrong'; error: GatewayError }) & {
+  missed?: readonly string[];
+  /** The account of `knownBy` was not matched. Absent: as `is`. */
+  missedKnown?: boolean;
+};
 
 export type Tries = ReturnType<typeof createTries>;
 
-export type WrongTry = Pick<Trier, 'address' | 'email'>;
+export interface WrongTry extends Pick<Trier, 'address' | 'email'> {
+  /** The attempt opened another account of the e-mail. */
+  isSignedIn: boolean;
+}
 
 export function createTries({ clock, onWrong }: { clock: Clock; onWrong?: ((wrong: WrongTry) => void) | undefined }) {
   const gate = createGate(1, { alternates: true });
   const waiting = { known: 0, unknown: 0, byName: new Map<string, number>() };
   const networks = createNetworkLimit(clock, perNetwork);
   const limits = {
-    email: createRateLimiter({ clock, ...perEmail }),
+    account: createRateLimiter({ clock, ...perAccount }),
     known: createRateLimiter({ clock, ...perKnown }),
     all: createRateLimiter({ clock, ...inAll }),
     hashes: createRateLimiter({ clock, ...hashesEach }),
@@ -47,22 +59,32 @@ export function createTries({ clock, onWrong }: { clock: Clock; onWrong?: ((wron
   const tooMany = (retryAfterS: number) =>
     new GatewayError('Too_Many_Requests', 'Too many passwords or codes were tried; wait a little.', { retryAfterS });
 
-  function requireRoom({ address, email, knownBy }: Trier): void {
-    const waits =
-      knownBy === undefined
-        ? [networks.peek(address), limits.email.peek(email), networks.isFresh(address) ? undefined : limits.all.peek('')]
-        : [limits.known.peek(knownBy)];
-    const longest = Math.max(...waits.map((wait) => wait ?? 0));
-    if (longest > 0) throw tooMany(longest);
+  /** Seconds until this account, or the e-mail if it has none, may be tried by a caller who is not known. */
+  function waitOf({ address }: Trier, account: string): number {
+    const waits = [networks.peek(address), limits.account.peek(account), networks.isFresh(address) ? undefined : limits.all.peek('')];
+    return Math.max(...waits.map((wait) => wait ?? 0));
   }
 
-  function countWrong({ address, email, knownBy }: Trier): void {
-    if (knownBy === undefined) {
+  function requireRoom(trier: Trier): void {
+    const { email, knownBy, accounts = [] } = trier;
+    const names = accounts.length === 0 ? [email] : accounts;
+    const wait = knownBy === undefined ? Math.min(...names.map((name) => waitOf(trier, name))) : (limits.known.peek(knownBy) ?? 0);
+    if (wait > 0) throw tooMany(wait);
+  }
+
+  function count<Result>(trier: Trier, verdict: Verdict<Result>, tried: readonly string[]): void {
+    const { address, email, knownBy, accounts } = trier;
+    const isWrong = verdict.is === 'wrong';
+    const missed = verdict.missed ?? (isWrong ? tried : []);
+    for (const account of missed) limits.account.take(account);
+    // As if there were one more account: otherwise, after the own one was removed, the refusals would show whether there is another.
+    if (accounts === undefined ? isWrong && knownBy === undefined : waitOf(trier, email) === 0) limits.account.take(email);
+    if (knownBy !== undefined && (verdict.missedKnown ?? isWrong)) limits.known.take(knownBy);
+    if (isWrong && knownBy === undefined) {
       networks.take(address);
-      limits.email.take(email);
       limits.all.take('');
-    } else limits.known.take(knownBy);
-    onWrong?.({ address, email });
+    }
+    if (isWrong || missed.length > 0 || verdict.missedKnown === true) onWrong?.({ address, email, isSignedIn: !isWrong });
   }
 
   function countHashes(names: string[], hashes: number): void {
@@ -90,17 +112,21 @@ export function createTries({ clock, onWrong }: { clock: Clock; onWrong?: ((wron
   }
 
   return {
-    /** Queues and runs the attempt, or throws Too_Many_Requests without running it. `hashes`: the most that it computes. */
-    async attempt<Result>(trier: Trier, tryIt: () => Promise<Verdict<Result>>, hashes = 1): Promise<Result> {
+    /**
+     * Queues and runs the attempt, or throws Too_Many_Requests without running it. `tried`: the accounts of the trier that may be tried now.
+     * `hashes`: the most that it computes.
+     */
+    async attempt<Result>(trier: Trier, tryIt: (tried: readonly string[]) => Promise<Verdict<Result>>, hashes = 1): Promise<Result> {
       requireRoom(trier);
       return inLane(trier, async () => {
         // Earlier attempts in the queue may have reached the limit.
         requireRoom(trier);
         countHashes(trier.knownBy === undefined ? [trier.address, trier.email] : [trier.knownBy], hashes);
-        const verdict = await tryIt();
-        if (verdict.is === 'right') return verdict.result;
-        countWrong(trier);
-        throw verdict.error;
+        const tried = (trier.accounts ?? []).filter((account) => waitOf(trier, account) === 0);
+        const verdict = await tryIt(tried);
+        count(trier, verdict, tried);
+        if (verdict.is === 'wrong') throw verdict.error;
+        return verdict.result;
       });
     },
   };

@@ -10,6 +10,7 @@ import { GatewayError, invalidRequest } from '../../kernel/error-codes.ts';
 import type { Random } from '../../kernel/random.ts';
 import { writeAudit } from '../audit.ts';
 import { checkName, lockMerchant } from '../merchants.ts';
+import { requireDailyRoom } from './daily-bound.ts';
 import { requireRank, type Standing, standingOf, type WantedStanding } from './ranks.ts';
 import { endSessionsOf } from './sessions.ts';
 
@@ -153,6 +154,7 @@ export async function insertUser(deps: UserDeps, random: Random, wanted: NewUser
   const { queries, viewer } = deps;
   const standing = standingOf(wanted);
   requireRank(viewer, standing);
+  await requireDailyRoom(deps, standing.merchantId);
   if (standing.merchantId !== null) await requireRoom(deps, standing.merchantId);
   const email = readEmail(wanted.email);
   const id = await insertRow(queries, random, { email, name: wanted.name, standing });
@@ -257,7 +259,7 @@ async function requireFreeEmail(queries: Queries, user: UserRow, { merchantId }:
 /**
  * A change of role or merchant, or disabling, ends all sessions and an open link in the same transaction. A user who gains rights also loses
  * password and one-time codes and needs a new link (`needsLink`): the person who has set them up may have been invited by a user who could not
- * grant these rights [D166].
+ * grant these rights [D166]. Only an operator can do that to an account that has a password: the link opens it.
  */
 export async function changeUser(deps: UserDeps, id: string, change: UserChange): Promise<{ needsLink: boolean }> {
   const { engine, queries, viewer } = deps;
@@ -266,6 +268,7 @@ export async function changeUser(deps: UserDeps, id: string, change: UserChange)
   const standing = changedStanding(user, change);
   requireRank(viewer, { role: user.role, merchantId: user.merchant_id });
   requireRank(viewer, standing);
+  await requireDailyRoom(deps, user.merchant_id);
   const isElsewhere = standing.merchantId !== user.merchant_id;
   if (isElsewhere && standing.merchantId !== null) await requireRoom(deps, standing.merchantId);
   const isActive = change.isActive ?? user.disabled_at === null;
@@ -273,6 +276,10 @@ export async function changeUser(deps: UserDeps, id: string, change: UserChange)
   const isMoved = standing.role !== user.role || isElsewhere;
   const isRaised = isMoved && !isWithin(standing, user);
   if (isElsewhere) await requireFreeEmail(queries, user, standing);
+  if (isRaised && user.password_hash !== null && viewer.role !== 'operator') {
+    const sentence = 'Only an operator can give more rights to a user who has a password: it ends the password and makes a link.';
+    throw new GatewayError('API_Key_Wrong_Product', sentence, { httpStatus: 403 });
+  }
   if (change.totp === false && viewer.role !== 'operator') {
     throw new GatewayError('API_Key_Wrong_Product', "Only an operator can turn off another user's one-time codes.", {
       httpStatus: 403,
@@ -300,7 +307,14 @@ export async function changeUser(deps: UserDeps, id: string, change: UserChange)
     action: 'user.change',
     subject: id,
     merchantId: standing.merchantId ?? user.merchant_id,
-    detail: { email: user.email, name, ...standing, isActive, ...(change.totp === false ? { totp: false } : {}) },
+    // An operator's address stands in no merchant's log.
+    detail: {
+      ...(standing.role === 'operator' ? {} : { email: user.email }),
+      name,
+      ...standing,
+      isActive,
+      ...(change.totp === false ? { totp: false } : {}),
+    },
   });
   return { needsLink: isRaised && isActive };
 }
@@ -309,6 +323,7 @@ export async function deleteUser(engine: Database['engine'], queries: Queries, v
   const operators = await lockOperators(engine, queries);
   const user = await lockUser(engine, queries, id);
   requireRank(viewer, { role: user.role, merchantId: user.merchant_id });
+  await requireDailyRoom({ engine, queries, viewer }, user.merchant_id);
   requireAnother(operators, user);
   await endSessionsOf(queries, id);
   await queries.deleteFrom('user_links').where('subject', '=', id).execute();

@@ -88,7 +88,7 @@ function registerSession(app: RouteApp, deps: CabinetDeps): void {
   addRoute(app, 'POST /session', 'signIn', {
     summary: 'Sign in',
     description:
-      'Wrong attempts are limited per network, per e-mail and in all; a browser that has signed in before is limited only by its own attempts. An earlier session of this browser ends.',
+      'Wrong attempts are limited per network, per account and in all; a browser that has signed in before is limited only by its own attempts. An earlier session of this browser ends.',
     body: Type.Object({ email: emailField, password: passwordField, code: Type.Optional(codeField) }),
     answer: whoCameInOrCode,
     handle: async (request, reply) => {

@@ -107,7 +107,7 @@ function registerUserChanges(app: RouteApp, { people }: CabinetDeps): void {
   addRoute(app, 'PATCH /users/:id', 'changeUser', {
     summary: 'Change a user',
     description:
-      'A change of role or merchant, or making them inactive, ends their sessions and an open link at once. A user who gains rights also loses password and one-time codes, and the answer has a new link for them. The last operator cannot be changed to another role.',
+      'A change of role or merchant, or making them inactive, ends their sessions and an open link at once. A user who gains rights also loses password and one-time codes, and the answer has a new link for them; only an operator can do that to a user who has a password. The last operator cannot be changed to another role.',
     body: changeBody,
     answer: {
       description: 'The changed user; with a link to give to them if they gained rights.',

@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { listAudit } from '../../access/audit.ts';
 import { dateTimeField, readUuid, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
-import { actorOf } from '../../http/viewer.ts';
+import { actorOf, viewerOf } from '../../http/viewer.ts';
 import { parseMoment } from '../../kernel/moments.ts';
 import { addRoute } from '../add-route.ts';
 import type { CabinetDeps } from '../deps.ts';
@@ -76,6 +76,7 @@ export function registerAccessRoutes(app: RouteApp, deps: CabinetDeps): void {
       const { query } = request;
       const entries = await listAudit(deps.database.queries, {
         merchantId: scopeOf(request, query.merchantId),
+        hidesOperators: viewerOf(request).merchantId !== undefined,
         limit: query.limit ?? defaultPage,
         subject: query.subject,
         actor: query.actor,
