@@ -73,7 +73,7 @@ export const everydayCalls: readonly Definition[] = [
     help: 'Lists payments that were taken for invoices that could not be marked paid.',
     options: merchantOption,
     call: ({ merchant }) => get('/orphans', { merchantId: merchant }),
-    show: table('orphans', 'id', 'oid', 'receiptId', 'deviceId', 'reason', 'at'),
+    show: table('orphans', 'kind', 'id', 'oid', 'receiptId', 'deviceId', 'reason', 'at'),
   },
   {
     name: 'command list',

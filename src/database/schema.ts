@@ -94,6 +94,19 @@ export interface Schema {
     reason: string;
     at: number;
   };
+  unmatched_reports: {
+    id: Generated<number>;
+    merchant_id: string;
+    device_id: string;
+    subject_kind: 'command' | 'invoice';
+    subject_id: string;
+    outcome: 'done' | 'unknown';
+    receipt_id: string;
+    rrn: string | null;
+    operation_id: string | null;
+    amount_bani: number | null;
+    at: number;
+  };
   callbacks: {
     id: string;
     merchant_id: string;

@@ -5,6 +5,7 @@ import type { Database, Queries } from '../database/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
+import { createUnmatchedReports } from '../ledger/unmatched.ts';
 import { type Cancelling, cancelUnpaidInvoice, endWithout, type WithdrawRequest, wasPaidAt, withdrawInvoice } from './cancel.ts';
 import { holdForCharge, isChargeable } from './charge.ts';
 import { type CreatedInvoice, type CreateRequest, createInvoice } from './create.ts';
@@ -78,6 +79,7 @@ export function createInvoices(options: InvoicesOptions): Invoices {
     moves: createMoveGroup({ database, graceMs, callbacks }),
     steps: createStepGroup({ database, graceMs, callbacks }),
     known: createKnownInvoices(),
+    unmatched: createUnmatchedReports({ database, clock, logger }),
   };
   const expireOverdue = createExpireOverdue(deps, clock);
   const sweep = createExpirySweep(deps, clock, expireOverdue, options.sweepPeriodMs ?? 5_000);

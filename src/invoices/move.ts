@@ -7,6 +7,7 @@ import { lockRows } from '../database/dialect.ts';
 import type { Logger } from '../kernel/logger.ts';
 import type { Random } from '../kernel/random.ts';
 import { findStandingPayment, type StandingPayment } from '../ledger/standing-payment.ts';
+import type { UnmatchedReports } from '../ledger/unmatched.ts';
 import type { InsertInvoice } from './insert-batch.ts';
 import type { KnownInvoices } from './known-invoices.ts';
 import { type Move, type MoveGroup, moveInvoices, type Payment, wakeFor } from './move-batch.ts';
@@ -30,6 +31,7 @@ export interface InvoiceDeps {
   moves: MoveGroup;
   steps: StepGroup;
   known: KnownInvoices;
+  unmatched: Pick<UnmatchedReports, 'keep'>;
 }
 
 /** The caller: a key or a device of a merchant, or a holder of the QR without either [D10]. */

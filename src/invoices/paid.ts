@@ -1,5 +1,6 @@
 // Payd: a device reports that the bank has confirmed the payment of a scanned invoice [D10, D22].
-// The money was taken before this call, so a refused Payd is recorded in the invoice's history and on the orphan board.
+// The money was taken before this call, so a refused Payd is recorded in the invoice's history and on the orphan board; one for an invoice
+// that the caller's merchant does not have, among the unmatched reports [D295].
 // If the process dies before the commit, the invoice is still Scanned and the device repeats the call. After the commit, the repeat is
 // answered 0 and sends no callback.
 import type { Queries } from '../database/database.ts';
@@ -36,7 +37,12 @@ export async function payInvoice(
   }
   await withCurrent(
     deps,
-    () => deps.reads.forPayment({ oid, merchantId: asker.merchantId }, payment.deviceId),
+    async () => {
+      const found = await deps.reads.forPayment({ oid, merchantId: asker.merchantId }, payment.deviceId);
+      // The QR is genuine, so the money was taken for an invoice of this service.
+      if (!found) await deps.unmatched.keep({ kind: 'invoice', id: oid, merchantId: asker.merchantId, outcome: 'done', ...payment });
+      return found;
+    },
     async (invoice) => {
       const isSamePayment = invoice.receiptId === payment.receiptId && invoice.paidDeviceId === payment.deviceId;
       // With the ERP's key, too: DeviceID is the device that took the money, and another one took it a second time [D252].

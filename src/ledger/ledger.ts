@@ -40,6 +40,7 @@ import { createReview, type Review } from './settling/review.ts';
 import { createSettlements } from './settling/settlement.ts';
 import { findCommand } from './store.ts';
 import { createTimeline, listEvents } from './timeline.ts';
+import { createUnmatchedReports } from './unmatched.ts';
 
 export interface Ledger extends RunOrJoin, Review, Pick<KeyedCalls, 'findByKey' | 'keepKey'>, Pick<OutcomeWaits, 'waitFor'> {
   /** Records which callers have received an outcome [D58]. */
@@ -129,13 +130,14 @@ export function createLedger(deps: Deps): Ledger {
 /** Each part depends only on parts above it in this list. */
 function createParts(deps: Deps, kinds: CommandKinds) {
   const timeline = createTimeline(deps);
-  const settlements = createSettlements({ ...deps, timeline, kinds, settleGroup: createSettleGroup(deps.database) });
+  const unmatched = createUnmatchedReports(deps);
+  const settlements = createSettlements({ ...deps, timeline, kinds, unmatched, settleGroup: createSettleGroup(deps.database) });
   const outcomeDelivery = createOutcomeDelivery(deps);
   const firstCommits = createFirstCommits({ ...deps, outcomeDelivery, insertGroup: createInsertGroup(deps.database) });
   const lateCommits = createLateCommits({ ...deps, settlements });
   const inFlight = new CommandsInFlight({ ...deps, timeline, settlements, outcomeDelivery, firstCommits, lateCommits });
   const recall = createRecall({ ...deps, timeline, settlements });
-  const lateAnswers = createLateAnswers({ ...deps, settlements });
+  const lateAnswers = createLateAnswers({ ...deps, settlements, unmatched });
   const recovery = new Recovery({ ...deps, timeline, settlements, recall, lateAnswers, inFlight });
   const keyedCalls = createKeyedCalls(deps);
   const repeats = createRepeats({ ...deps, outcomeDelivery, findByKey: keyedCalls.findByKey });

@@ -87,7 +87,8 @@ export class Incoming implements ChannelListener {
     const taken = waiting.deliver(channel, deviceId, answer);
     if (taken === 'foreign') drops.add(channel, 'foreign-device', deviceId, { field: 'id', why: 'the command belongs to another device' });
     else if (taken === 'forgotten') drops.add(channel, 'late-question', deviceId);
-    else if (taken === 'unknown') {
+    // Another device's command: it is not settled, but this device may have taken money for it.
+    if (taken === 'foreign' || taken === 'unknown') {
       for (const listen of this.#lateListeners) this.#guarded(() => listen(deviceId, answer, channel));
     }
     this.#noticed(channel, deviceId, sighting);

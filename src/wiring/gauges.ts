@@ -70,6 +70,11 @@ function addDatabaseGauges(metrics: Metrics, read: () => Promise<DatabaseFigures
   );
   metrics.gauge('tillgate_review_waiting', 'Commands that a person must decide.', async () => (await read()).waiting.review);
   metrics.gauge('tillgate_orphans_waiting', 'Refused payments that need a person.', async () => (await read()).waiting.orphans);
+  metrics.gauge(
+    'tillgate_unmatched_reports_waiting',
+    'Reports of money about unknown commands and invoices that need a person.',
+    async () => (await read()).waiting.unmatched,
+  );
   metrics.gauge('tillgate_dead_callbacks_waiting', 'Dead callbacks that need a person.', async () => (await read()).waiting.deadCallbacks);
   metrics.gauges('tillgate_callbacks', 'Callbacks by state.', ['state'], async () => {
     const { pending, dead } = (await read()).callbacks;

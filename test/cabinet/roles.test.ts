@@ -157,6 +157,16 @@ describe.each(byDayOrNight(['sqlite' as const], engines))('the role matrix on %s
       .insertInto('orphan_payments')
       .values({ merchant_id: own, oid, receipt_id: 'r', device_id, reason: 'own', at: 1 })
       .execute();
+    const reported = {
+      merchant_id: own,
+      device_id,
+      subject_kind: 'invoice',
+      subject_id: oid,
+      receipt_id: 'r',
+      outcome: 'done',
+      at: 1,
+    } as const;
+    await queries.insertInto('unmatched_reports').values(reported).execute();
   }
 
   /** The day close of a shop. */

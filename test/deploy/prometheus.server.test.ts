@@ -100,7 +100,14 @@ describe('a gateway that is watched', () => {
     expect(status).toBe(200);
     expect(promtool(['check', 'metrics'], text)).toEqual({ isContent: true, said: '' });
     expect(text).toContain('\ntillgate_database_up 0\n');
-    const databaseAlone = ['review_waiting', 'orphans_waiting', 'dead_callbacks_waiting', 'callbacks', 'callbacks_oldest_pending_seconds'];
+    const databaseAlone = [
+      'review_waiting',
+      'orphans_waiting',
+      'unmatched_reports_waiting',
+      'dead_callbacks_waiting',
+      'callbacks',
+      'callbacks_oldest_pending_seconds',
+    ];
     expect(before.difference(names(text))).toEqual(new Set(databaseAlone.map((name) => `tillgate_${name}`)));
     const seenAway = () => prometheus.query('tillgate_database_up == 0');
     await eventually('Prometheus sees the database away', seenAway, (series) => series.length === 1);

@@ -42,6 +42,7 @@ beforeEach(async () => {
       },
     },
     settleGroup: createSettleGroup(database),
+    unmatched: { async keepAnswer() {} },
   });
 });
 

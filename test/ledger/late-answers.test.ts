@@ -28,7 +28,7 @@ it('looks for twenty late answers of one device at once, and for another deviceâ
     }
     await clock.settle();
   };
-  const lateAnswers = createLateAnswers({ database: { queries: held }, settlements: {} as never });
+  const lateAnswers = createLateAnswers({ database: { queries: held }, settlements: {} as never, unmatched: { async keepAnswer() {} } });
   const say = (device: string, times: number) => {
     const before = looks;
     const answers = Array.from({ length: times }, () => lateAnswers.settle(device, { v: 1, id: 'x', device, clock: '', outcome: 'done' }));
@@ -47,7 +47,7 @@ it('looks for twenty late answers of one device at once, and for another deviceâ
   await Promise.all(all);
 });
 
-it('a late answer settles or is noted as accepted, unless that is known or it is another deviceâ€™s', async () => {
+it('a late answer settles or is noted as accepted, unless that is known; about another deviceâ€™s command it is kept apart', async () => {
   const said: unknown[] = [];
   const settlements = {
     apply: async (command: Command, finding: Finding, by: string) => void said.push([command.id, finding.outcome, by]),
@@ -58,7 +58,8 @@ it('a late answer settles or is noted as accepted, unless that is known or it is
   const { id: merchantId } = await seedMerchant(queries);
   const { id: device } = await seedDevice(queries, merchantId);
   const { id } = await seedCommand(queries, merchantId, device);
-  const lateAnswers = createLateAnswers({ database, settlements: settlements as never });
+  const unmatched = { keepAnswer: async (kept: object) => void said.push(kept) };
+  const lateAnswers = createLateAnswers({ database, settlements: settlements as never, unmatched });
   const say = (outcome: Outcome, by = device) => lateAnswers.settle(by, { v: 1, id, device: by, clock: '', outcome });
   await say('accepted');
   await say('done');
@@ -69,5 +70,7 @@ it('a late answer settles or is noted as accepted, unless that is known or it is
   expect(said).toEqual([
     [id, 'accepted'],
     [id, 'done', 'late-answer'],
+    { id, deviceId: 'another', outcome: 'refused', report: undefined },
+    { id: 'nobodyâ€™s', deviceId: device, outcome: 'done', report: undefined },
   ]);
 });

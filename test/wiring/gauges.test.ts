@@ -54,6 +54,19 @@ it.each(engines)('counts what waits for a person, without what was decided or no
     actor: 'a',
     reason: 'Given back.',
   };
+  const reported = {
+    merchant_id: merchantId,
+    device_id: deviceId,
+    subject_kind: 'command',
+    outcome: 'done',
+    receipt_id: '',
+    at: 5,
+  } as const;
+  const [seen] = await queries
+    .insertInto('unmatched_reports')
+    .values(['C1', 'C2', 'C3'].map((subject_id) => ({ ...reported, subject_id })))
+    .returning('id')
+    .execute();
   const dead = { state: 'dead', ended_at: 6, next_attempt_at: null } as const;
   const callbacks = [await seedCallback(queries, merchantId, dead), await seedCallback(queries, merchantId, dead)];
   // This one died, and a later one about the same thing arrived.
@@ -61,7 +74,10 @@ it.each(engines)('counts what waits for a person, without what was decided or no
   await seedCallback(queries, merchantId, { ...told, sequence: 1, state: 'dead' });
   await seedCallback(queries, merchantId, { ...told, sequence: 2, state: 'delivered' });
   const given = { ...noted, kind: 'erpNotNotified', subject_id: callbacks[0]?.id ?? '' };
-  await queries.insertInto('notes').values([noted, given]).execute();
+  await queries
+    .insertInto('notes')
+    .values([noted, given, { ...noted, kind: 'unmatched', subject_id: String(seen?.id) }])
+    .execute();
 
   const lines = await gaugesOf(database, systemClock, async () => fewCallbacks).lines();
   await database.close();
@@ -70,6 +86,7 @@ it.each(engines)('counts what waits for a person, without what was decided or no
       'tillgate_database_up 1',
       'tillgate_review_waiting 1',
       'tillgate_orphans_waiting 2',
+      'tillgate_unmatched_reports_waiting 2',
       'tillgate_dead_callbacks_waiting 1',
     ]),
   );
@@ -94,7 +111,9 @@ it('waits three seconds for a database that hangs, asks it once, and claims noth
     expect(said, scrape).toEqual(expect.arrayContaining(['tillgate_database_up 0', 'tillgate_devices_live 4']));
     expect(
       said.filter((line) =>
-        /^tillgate_(review_waiting|orphans_waiting|dead_callbacks_waiting|callbacks(_oldest_pending_seconds)?)\b/.test(line),
+        /^tillgate_(review_waiting|orphans_waiting|unmatched_reports_waiting|dead_callbacks_waiting|callbacks(_oldest_pending_seconds)?)\b/.test(
+          line,
+        ),
       ),
     ).toEqual([]);
   }

@@ -42,12 +42,13 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
   addRoute(app, 'GET /orphans', 'listOrphans', {
     summary: 'Payments that no invoice could accept',
     description:
-      'Money was taken, but the invoice could not be marked paid: too late, already paid, or by a foreign device. Without payments that their invoice accepted later, unless it was paid by card, too.',
+      'Money was taken, but the invoice could not be marked paid: too late, already paid, by a foreign device, or with a genuine QR of an invoice that the merchant does not have. Without payments that their invoice accepted later, unless it was paid by card, too.',
     querystring: orphanQuery,
     answer: {
       description: 'Newest first.',
       fields: {
         orphans: listOf({
+          kind: Type.Enum(['paydRefused', 'unmatched'], { description: 'With the id, as text, the item of Attention.' }),
           id: Type.Integer(),
           merchantId: Type.String(),
           oid: Type.String(),
@@ -60,6 +61,7 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
       example: {
         orphans: [
           {
+            kind: 'paydRefused',
             id: 3,
             merchantId: exampleIds.merchant,
             oid: exampleIds.invoice,

@@ -1,9 +1,11 @@
 // Answers for which no call waits any more: they settle an open command, and confirm or contradict a settled one.
 // A duplicate that comes while the first copy is being committed settles nothing twice: the update is guarded.
 // If the process dies before the commit, the command is still open and Recall asks the device.
+// A report of money about an id that the device's commands do not have is kept for an operator (unmatched.ts).
 import type { Database } from '../../database/database.ts';
 import type { AnswerMessage } from '../../link/wire-schemas.ts';
 import { findCommand } from '../store.ts';
+import type { UnmatchedReports } from '../unmatched.ts';
 import { findingOfAnswer } from './findings.ts';
 import type { Settlements } from './settlement.ts';
 
@@ -18,14 +20,18 @@ export interface LateAnswers {
 interface Deps {
   database: Pick<Database, 'queries'>;
   settlements: Pick<Settlements, 'apply' | 'accepted'>;
+  unmatched: Pick<UnmatchedReports, 'keepAnswer'>;
 }
 
-export function createLateAnswers({ database, settlements }: Deps): LateAnswers {
+export function createLateAnswers({ database, settlements, unmatched }: Deps): LateAnswers {
   const underWay = new Map<string, number>();
 
   async function look(deviceId: string, answer: AnswerMessage): Promise<void> {
     const command = await findCommand(database.queries, answer.id);
-    if (command?.deviceId !== deviceId) return;
+    if (command?.deviceId !== deviceId) {
+      const { id, outcome, report } = answer;
+      return unmatched.keepAnswer({ id, deviceId, outcome, report });
+    }
     if (answer.outcome !== 'accepted') await settlements.apply(command, findingOfAnswer(answer), 'late-answer');
     else if (command.acceptedAtMs === null) settlements.accepted(command.id);
   }

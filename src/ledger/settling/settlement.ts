@@ -1,7 +1,7 @@
 // Applies a device's answer to a command: the one settlement of the command, the review list, or a comparison with the settlement.
 //
 // If the process dies before the commit, the command is still open and Recall asks again. After the commit, the same answer again changes
-// nothing. An answer that contradicts a settlement is stored for an operator.
+// nothing. An answer that contradicts a settlement is stored for an operator; so is a report of money for which the row is gone (unmatched.ts).
 import type { Database } from '../../database/database.ts';
 import { maskReport } from '../../kernel/card-mask.ts';
 import { maskCardNumbers } from '../../kernel/card-numbers.ts';
@@ -15,6 +15,7 @@ import { type Finding, isFinishedByDevice, judge } from '../rules.ts';
 import { type SettleGroup, type Settlement, settleWithin } from '../settle-batch.ts';
 import * as store from '../store.ts';
 import type { Timeline } from '../timeline.ts';
+import type { UnmatchedReports } from '../unmatched.ts';
 import { createAcceptances } from './acceptance.ts';
 import { createDisputes, type Disputes } from './disputes.ts';
 import { type Alongside, createStateChanges } from './state-change.ts';
@@ -47,6 +48,7 @@ interface Deps {
   timeline: Timeline;
   kinds: CommandKinds;
   settleGroup: SettleGroup;
+  unmatched: Pick<UnmatchedReports, 'keepAnswer'>;
 }
 
 export function createSettlements(deps: Deps): Settlements {
@@ -69,7 +71,8 @@ export function createSettlements(deps: Deps): Settlements {
     const settlement = { state, by, outcome, report: stored, reason, wasAccepted, ...extracted };
     const settled = await settle(command, settlement);
     if (settled) return settled;
-    const latest = await store.latestOf(queries, command);
+    const latest = await store.findCommand(queries, command.id);
+    if (!latest) return withoutRow(deps, command, finding);
     // Another instance received `accepted` at this moment, and the settling statement saw it.
     const isNewlyAccepted = isOpen(latest) && latest.acceptedAtMs !== null;
     if (saysNotBegun.has(outcome) && isNewlyAccepted) return apply(latest, found, by);
@@ -111,7 +114,8 @@ export function createSettlements(deps: Deps): Settlements {
     if (isOpen(moved) && isListed) return moved;
     if (!isOpen(moved) || !(await reviews.putOnReview(queries, command.id, why, { unless: 'settled', isEnded }))) {
       const doubt = finding.outcome === 'done' ? why : undefined;
-      return disputes.compare(await store.latestOf(queries, command), finding, by, undefined, doubt);
+      const latest = await store.findCommand(queries, command.id);
+      return latest ? disputes.compare(latest, finding, by, undefined, doubt) : withoutRow(deps, command, finding);
     }
     const { outcome, report } = finding;
     deps.logger.warn({ ...namesOf(command), outcome, why }, 'the answer of a device needs a decision; the command is on the review list');
@@ -141,4 +145,11 @@ export function createSettlements(deps: Deps): Settlements {
     stop: acceptances.stop,
     contradictions: disputes.count,
   };
+}
+
+/** The database has lost the command since: for the ledger its outcome stays open. */
+async function withoutRow({ unmatched }: Deps, command: Command, { outcome, report }: Finding): Promise<Command> {
+  const { id, deviceId, amountBani } = command;
+  await unmatched.keepAnswer({ id, deviceId, outcome, report }, amountBani);
+  return command;
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { listOrphans } from '../../../src/cabinet/sales/orphans.ts';
 import { closeWithinMs, readAttention } from '../../../src/cabinet/views/figures/attention.ts';
 import { createMismatches } from '../../../src/cabinet/views/figures/mismatches.ts';
 import { writeNote } from '../../../src/cabinet/views/figures/notes.ts';
@@ -132,6 +133,43 @@ describe.each(engines)('Attention on %s', (engine) => {
       { action: 'attention.note', actor: 'Ana' },
       { action: 'attention.note', actor: 'Ana' },
     ]);
+  });
+
+  it('lists money that a device reported and no record has, for its merchant alone, until a person notes it', async () => {
+    const deviceId = await device();
+    const reported = { merchant_id: merchantId, device_id: deviceId, at: nowMs, outcome: 'done', receipt_id: '' } as const;
+    const [command, oid] = [randomUUID(), randomUUID()];
+    const numbers = { rrn: '4073', operation_id: '147', amount_bani: 15_050 };
+    await database.queries
+      .insertInto('unmatched_reports')
+      .values([
+        { ...reported, subject_kind: 'command', subject_id: command, ...numbers },
+        { ...reported, subject_kind: 'command', subject_id: randomUUID(), outcome: 'unknown' },
+        { ...reported, subject_kind: 'invoice', subject_id: oid, receipt_id: 'R-1' },
+      ])
+      .execute();
+    const { items, counts } = await read({ merchantId });
+    expect(counts.unmatched).toBe(3);
+    expect(items.map(({ known }) => known)).toEqual(
+      expect.arrayContaining([
+        { key: 'attention.unmatched.done', params: { id: command, rrn: '4073', operationId: '147' } },
+        expect.objectContaining({ key: 'attention.unmatched.maybe' }),
+        { key: 'attention.unmatched.invoice', params: { id: oid, receiptId: 'R-1' } },
+      ]),
+    );
+    const found = items.find(({ amountBani }) => amountBani === 15_050);
+    expect(found).toMatchObject({ deviceId, deviceName: expect.any(String), sinceMs: nowMs, nextStep: { action: 'note' } });
+    expect((await read({ merchantId: otherId })).items).toEqual([]);
+    // One for an invoice is on the orphan board, too.
+    const board = { kind: 'unmatched', merchantId, oid, receiptId: 'R-1', deviceId, reason: 'unknown-invoice', atMs: nowMs };
+    expect(await listOrphans(database.queries, 10, merchantId)).toEqual([{ id: expect.any(Number), ...board }]);
+    expect(await listOrphans(database.queries, 10, otherId)).toEqual([]);
+
+    await expect(note('unmatched', found?.subjectId ?? '', { merchantId: otherId })).rejects.toThrow(/no item of that kind/);
+    for (const { subjectId } of items) await note('unmatched', subjectId);
+    await expect(note('unmatched', found?.subjectId ?? '')).rejects.toThrow(/the first one counts/);
+    await expect(note('unmatched', 'x')).rejects.toThrow(/no item of that kind/);
+    expect([(await read()).items, await listOrphans(database.queries, 10)]).toEqual([[], []]);
   });
 
   it('lists a payment or receipt whose counterpart failed, if one document links them', async () => {

@@ -19,6 +19,7 @@ const readable = [
   'invoices',
   'invoice_events',
   'orphan_payments',
+  'unmatched_reports',
   'callbacks',
   'callback_attempts',
   'notes',

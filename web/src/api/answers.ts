@@ -160,7 +160,16 @@ export interface Answers {
   };
   resendCallbacks: { count: number };
   listOrphans: {
-    orphans: { id: number; merchantId: string; oid: string; receiptId: string; deviceId: string; reason: string; at: string }[];
+    orphans: {
+      kind: 'paydRefused' | 'unmatched';
+      id: number;
+      merchantId: string;
+      oid: string;
+      receiptId: string;
+      deviceId: string;
+      reason: string;
+      at: string;
+    }[];
   };
   rotateQrSecret: { id: number };
   listReview: {
@@ -449,6 +458,7 @@ export interface Answers {
       kind:
         | 'unknown'
         | 'contradiction'
+        | 'unmatched'
         | 'notClosed'
         | 'paydRefused'
         | 'paidByCard'
@@ -477,6 +487,7 @@ export interface Answers {
     counts: {
       unknown: number;
       contradiction: number;
+      unmatched: number;
       notClosed: number;
       paydRefused: number;
       paidByCard: number;
@@ -488,6 +499,7 @@ export interface Answers {
     sums: {
       unknown: number;
       contradiction: number;
+      unmatched: number;
       notClosed: number;
       paydRefused: number;
       paidByCard: number;

@@ -127,6 +127,7 @@ function Case({ item, isFirst }: { item: AttentionItem; isFirst: boolean }) {
   const nowMs = useNowMs();
   const [isOpen, setIsOpen] = useState(false);
   const resend = useChange(['/attention', '/callbacks', '/overview']);
+  const id = item.commandId ?? item.oid;
   const path = item.commandId === undefined ? `/invoices/${item.oid}` : `/payments/${item.commandId}`;
   const { action, closesReview, contradiction, consequence } = item.nextStep;
   const act = () => {
@@ -145,9 +146,11 @@ function Case({ item, isFirst }: { item: AttentionItem; isFirst: boolean }) {
           {t('attention.waits', { span: duration(Math.max(0, nowMs - Date.parse(item.since)), t) })}
         </span>
         <span className="cut">{item.deviceName}</span>
-        <Link className="link mono case-link" href={path}>
-          {item.commandId?.slice(0, 8) ?? `OID ${item.oid?.slice(0, 8)}`}
-        </Link>
+        {id !== undefined && (
+          <Link className="link mono case-link" href={path}>
+            {item.commandId?.slice(0, 8) ?? `OID ${item.oid?.slice(0, 8)}`}
+          </Link>
+        )}
       </div>
       <div>
         <h3>

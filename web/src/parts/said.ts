@@ -22,6 +22,8 @@ const sideValues = [
   'device',
   'channel',
   'authCode',
+  'rrn',
+  'operationId',
   'receiptId',
   'outcome',
   'by',

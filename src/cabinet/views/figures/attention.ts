@@ -6,6 +6,7 @@ import { isOpenWithLimit, isStillOrphan, orphanReason, paidByCardToo } from '../
 import { isOpen } from '../../../ledger/command.ts';
 import { hasStandingPayment } from '../../../ledger/standing-payment.ts';
 import { standingConditions } from '../../../ledger/standing-sql.ts';
+import { isOpenReport } from '../../../ledger/unmatched.ts';
 import { type ListedCommand, listCommands, readListed } from '../lists/commands-list.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { type Text, text } from '../texts.ts';
@@ -60,6 +61,7 @@ export async function readAttention(queries: Queries, scope: Scope, nowMs: numbe
   const found = mismatches.read(queries, scope, nowMs);
   const parts = await Promise.all([
     stateItems(queries, scope, nowMs),
+    unmatchedItems(queries, scope),
     orphanItems(queries, scope),
     paidByCardItems(queries, scope),
     deadCallbackItems(queries, scope),
@@ -165,6 +167,43 @@ const isAbout = (column: ReturnType<typeof sql>, ids: readonly string[] | undefi
 /** Without a note of a person. */
 const unnoted = (kind: AttentionKind, subject: ReturnType<typeof sql>) =>
   sql<SqlBool>`not exists (select 1 from notes n where n.kind = ${kind} and n.subject_id = ${subject})`;
+
+/** A device reported money for a command or an invoice that has no row [D295], so there is no page of it. */
+async function unmatchedItems(queries: Queries, { merchantId }: Scope): Promise<AttentionItem[]> {
+  const rows = await queries
+    .selectFrom('unmatched_reports as u')
+    .leftJoin('devices as d', (join) => join.onRef('d.id', '=', 'u.device_id').onRef('d.merchant_id', '=', 'u.merchant_id'))
+    .select(['u.id', 'u.subject_kind', 'u.subject_id', 'u.outcome', 'u.receipt_id', 'u.rrn', 'u.operation_id as operationId'])
+    .select([
+      'u.merchant_id as merchantId',
+      'u.amount_bani as amountBani',
+      'u.device_id as deviceId',
+      'd.name as deviceName',
+      'u.at as sinceMs',
+    ])
+    .$if(merchantId !== undefined, (query) => query.where('u.merchant_id', '=', merchantId ?? ''))
+    .where(isOpenReport)
+    .orderBy('u.id', 'desc')
+    .limit(maxOfEach)
+    .execute();
+  return rows.map(({ id, subject_kind, subject_id, outcome, receipt_id, rrn, operationId, ...row }) => {
+    const known = subject_kind === 'invoice' ? 'invoice' : outcome === 'done' ? 'done' : 'maybe';
+    return {
+      ...row,
+      kind: 'unmatched',
+      subjectId: String(id),
+      saleKey: saleKeyOf(subject_id),
+      known: text(`attention.unmatched.${known}`, {
+        id: subject_id,
+        rrn,
+        operationId,
+        receiptId: receipt_id === '' ? undefined : receipt_id,
+      }),
+      unknown: text('attention.unmatched.unknown'),
+      nextStep: { action: 'note', consequence: text('consequence.noteUnmatched') },
+    };
+  });
+}
 
 async function orphanItems(queries: Queries, scope: Scope, about?: About): Promise<AttentionItem[]> {
   const rows = await queries

@@ -9,6 +9,7 @@ import type { Scope } from '../scope.ts';
 
 /** The kinds that a note can settle; the others have their own steps. */
 export const notedKinds = [
+  'unmatched',
   'paydRefused',
   'paidByCard',
   'erpNotNotified',
@@ -19,7 +20,8 @@ export const notedKinds = [
 ] as const;
 export type NotedKind = (typeof notedKinds)[number];
 
-const tableOf: Record<NotedKind, 'orphan_payments' | 'invoices' | 'callbacks' | 'commands'> = {
+const tableOf: Record<NotedKind, 'unmatched_reports' | 'orphan_payments' | 'invoices' | 'callbacks' | 'commands'> = {
+  unmatched: 'unmatched_reports',
   paydRefused: 'orphan_payments',
   paidByCard: 'invoices',
   erpNotNotified: 'callbacks',
@@ -62,8 +64,9 @@ export async function writeNote({ transaction }: Database, scope: Scope, note: N
 
 async function ownerOf(queries: Queries, { kind, subjectId }: Note): Promise<string | undefined> {
   const table = tableOf[kind];
-  if (table === 'orphan_payments' && !/^\d{1,15}$/.test(subjectId)) return undefined;
-  const id = table === 'orphan_payments' ? sql`cast(${subjectId} as bigint)` : sql`${subjectId}`;
+  const isNumbered = table === 'orphan_payments' || table === 'unmatched_reports';
+  if (isNumbered && !/^\d{1,15}$/.test(subjectId)) return undefined;
+  const id = isNumbered ? sql`cast(${subjectId} as bigint)` : sql`${subjectId}`;
   const { rows } = await sql<{
     merchant_id: string;
   }>`select merchant_id from ${sql.table(table)} where ${sql.ref(table === 'invoices' ? 'oid' : 'id')} = ${id}`.execute(queries);
