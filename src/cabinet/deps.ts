@@ -19,7 +19,7 @@ export interface CabinetDeps
   devices: Devices;
   callbacks: Pick<Callbacks, 'attempts' | 'wake' | 'sendTest'>;
   link: Pick<Link, 'presence' | 'locate' | 'ask' | 'droppedOf' | 'dropNotesOf'>;
-  ledger: Pick<Ledger, 'find' | 'findByKey' | 'listReview' | 'decide' | 'askDevice' | 'timelineOf'>;
+  ledger: Pick<Ledger, 'find' | 'findByKey' | 'listReview' | 'decide' | 'declareLost' | 'askDevice' | 'timelineOf'>;
   cards: Pick<Cards, 'refund' | 'cancelTransaction' | 'closeDoc' | 'closeDocumentByHand' | 'closeDay' | 'lastTransaction'>;
   fiscal: Pick<Fiscal, 'createReport'>;
   basePath: string;

@@ -61,6 +61,7 @@ export const calls = {
   orderCloseDay: { who: owners, isConfirmed: true, row: 'device' },
   orderXReport: { who: owners, row: 'device' },
   orderZReport: { who: owners, isConfirmed: true, row: 'device' },
+  declareHardwareLost: { who: owners, isConfirmed: true, row: 'device' },
   renameDevice: { who: owners, row: 'device' },
   disableDevice: { who: owners, row: 'device' },
   enableDevice: { who: owners, isConfirmed: true, row: 'device' },

@@ -147,6 +147,14 @@ export const definitions: readonly Definition[] = [
     show: () => 'Disabled.',
   },
   {
+    name: 'device hardware-lost',
+    help: 'Declares lost the hardware that was connected as this device before: decisions wait for its confirmation no longer.',
+    subject: 'DEVICE_ID',
+    options: { 'reason!': 'reason, stored in the audit log' },
+    call: ({ reason }, id) => post(`/devices/${part(id)}/hardware-lost`, { reason }),
+    show: fields('released'),
+  },
+  {
     name: 'device enable',
     help: 'Enables a disabled device; its secret is valid again.',
     subject: 'DEVICE_ID',

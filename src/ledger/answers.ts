@@ -150,6 +150,14 @@ export function notConfirmedYet(): GatewayError {
   );
 }
 
+/** The same, while other hardware is connected under the DeviceID: only the one that got the attempt can confirm [D304]. */
+export function sentToOtherHardware(): GatewayError {
+  return new GatewayError(
+    'Timeout_or_no_response',
+    'An operator settled an earlier attempt of this operation as not done, and other hardware is connected under this DeviceID since. Only the hardware that got the attempt can confirm it, so nothing was sent. Reconnect that hardware, or let an operator of the gateway declare it lost; on another device the number is free.',
+  );
+}
+
 /** A request without number or key that equals a disputed one: it may be its repeat, so nothing is sent [D143]. */
 export function equalIsDisputed(command: Command): GatewayError {
   return new GatewayError(

@@ -18,6 +18,8 @@ export interface Contradiction extends Extracted {
   outcome: EndingOutcome | undefined;
   /** Of an answer `done`: what the device reported. */
   report?: string | undefined;
+  /** Otherwise the journal under whose id the command was sent is still asked about an operator's decision [D304]. */
+  isFromOwnJournal: boolean;
 }
 
 /**
@@ -67,7 +69,7 @@ export async function dispute(
   await endDocument(queries, command);
   await reclaimNumbers(queries, command);
   await claimDisputedContent(queries, command);
-  await confirmDecision(queries, command);
+  if (found.isFromOwnJournal) await confirmDecision(queries, command);
   await nameOperation(queries, command);
   // Once: a device may contradict itself without end.
   if (state !== 'disputed') await recordReport(queries, command);

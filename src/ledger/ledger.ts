@@ -14,7 +14,7 @@
 
 import { sweepKeys } from '../access/idempotency.ts';
 import { createMerchantDevices, type MerchantDevice } from '../access/merchant-device.ts';
-import type { Database } from '../database/database.ts';
+import type { Database, Queries } from '../database/database.ts';
 import { type Cancel, type Clock, every } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { type Operation, operationOf } from '../kernel/operations.ts';
@@ -34,6 +34,7 @@ import { createInsertGroup } from './insert-batch.ts';
 import { createSettleGroup } from './settle-batch.ts';
 import { createLateAnswers } from './settling/late-answers.ts';
 import { createLateCommits } from './settling/late-commits.ts';
+import { declareHardwareLost, type LostHardware } from './settling/lost-hardware.ts';
 import { createRecall } from './settling/recall.ts';
 import { Recovery } from './settling/recovery.ts';
 import { createReview, type Review } from './settling/review.ts';
@@ -57,6 +58,8 @@ export interface Ledger extends RunOrJoin, Review, Pick<KeyedCalls, 'findByKey' 
   findHolder(command: Command): Promise<Command | undefined>;
   /** An operator asks the device about a command. The answer settles an open command, or confirms or contradicts a settled one. */
   askDevice(command: Command, actor: string): Promise<Command>;
+  /** An operator declares hardware lost that was connected as this device; returns how many decisions waited for it [D304]. */
+  declareLost(lost: LostHardware, alongside: (queries: Queries) => Promise<void>): Promise<number>;
   /** The module that an API key must open to query the command. */
   moduleOf(command: Command): Operation['mode'];
   timelineOf(commandId: string): Promise<CommandEvent[]>;
@@ -115,6 +118,7 @@ export function createLedger(deps: Deps): Ledger {
       timeline.add({ commandId: command.id, step: 'asked by person', detail: `${actor}: asked` });
       return inFlight.has(command.id) ? command : recall.recheck(command);
     },
+    declareLost: (lost, alongside) => declareHardwareLost({ ...deps, timeline }, lost, alongside),
     moduleOf: ({ name }) => operationOf(name).mode,
     find: (commandId) => findCommand(database.queries, commandId),
     findHolder: async (command) => kinds[command.name]?.findHolder?.(command),

@@ -25,12 +25,14 @@ export function judge(command: Command, finding: Finding, doubt: string | undefi
       return doubt === undefined ? { kind: 'settle', state: 'done' } : { kind: 'review', why: doubt };
     case 'refused':
     case 'unsupported':
-      return { kind: 'settle', state: 'refused' };
+      return isFromOwnJournal(command, finding)
+        ? { kind: 'settle', state: 'refused' }
+        : { kind: 'review', why: `The device says "${finding.outcome}", but its journal is not the one the command was sent under.` };
     case 'busy':
     case 'expired':
     case 'never':
       if (finding.wasAccepted) return { kind: 'review', why: 'The device had accepted the command and now says that it never began.' };
-      return isFromSameJournal(command, finding)
+      return isFromOwnJournal(command, finding)
         ? { kind: 'settle', state: 'never' }
         : {
             kind: 'review',
@@ -42,10 +44,10 @@ export function judge(command: Command, finding: Finding, doubt: string | undefi
 }
 
 /**
- * Another journal does not contain the command, so its `never` proves nothing.
- * A device without a journal got one copy: `busy` and `expired` refer to that copy, but its `never` proves nothing.
+ * Only the journal under whose id a command was sent can say that it was not executed [D304]: another one is other hardware, which tells
+ * about itself. A device without a journal got one copy: `refused`, `busy` and `expired` refer to that copy, but its `never` proves nothing.
  */
-function isFromSameJournal(command: Command, finding: Finding): boolean {
+export function isFromOwnJournal(command: Command, finding: Pick<Finding, 'outcome' | 'journalId'>): boolean {
   if (command.journalId === null) return finding.outcome !== 'never';
   return finding.journalId === command.journalId;
 }
@@ -58,13 +60,14 @@ export function isFinishedByDevice(command: Command, { outcome, journalId }: Fin
 
 /**
  * The meaning of an answer after the settlement [D143].
- * agrees: it confirms the settlement, or proves nothing. dispute: it contradicts a settlement by an operator or the gateway, or the
+ * proves nothing: it comes from another journal [D304]. agrees: it confirms the settlement. dispute: it contradicts a settlement by an operator or the gateway, or the
  * device's own earlier "not done". flag: the device itself reported `done`, so that stays, and an operator has to check it. `doubt`: as in
  * `judge`.
  */
-export type Comparison = 'agrees' | 'dispute' | 'flag';
+export type Comparison = 'agrees' | 'dispute' | 'flag' | 'proves nothing';
 
 export function compareWithSettled(command: Command, finding: Finding, doubt?: string): Comparison {
+  if (finding.outcome !== 'done' && !isFromOwnJournal(command, finding)) return 'proves nothing';
   switch (finding.outcome) {
     case 'unknown':
       return 'agrees';
@@ -73,11 +76,10 @@ export function compareWithSettled(command: Command, finding: Finding, doubt?: s
       return doubt === undefined && secondOperation(command, finding) === undefined ? 'agrees' : 'flag';
     case 'refused':
     case 'unsupported':
-      return deniesSettled(command);
     case 'busy':
     case 'expired':
     case 'never':
-      return isFromSameJournal(command, finding) ? deniesSettled(command) : 'agrees';
+      return deniesSettled(command);
   }
 }
 

@@ -134,10 +134,15 @@ export async function completeDecision(
     .executeTakeFirst();
   if (!row) return undefined;
   const completed = toCommand(row);
-  await confirmDecision(queries, completed);
   await nameOperation(queries, completed);
   await recordReport(queries, completed);
   return completed;
+}
+
+/** An operator's decision about it waits for its device. */
+export async function isUnconfirmed(queries: Queries, { id }: Command): Promise<boolean> {
+  const decision = queries.selectFrom('decisions').select('command_id').where('command_id', '=', id);
+  return (await decision.executeTakeFirst()) !== undefined;
 }
 
 /** The device has confirmed or contradicted an operator's decision: it is not asked again. */

@@ -94,28 +94,34 @@ export async function leftOpenBy({ engine, queries }: Database, instanceId: stri
 }
 
 const decidedOfDevice = keptStatement(
-  (queries, { instanceId, deadAfterMs, deviceId, sinceMs }: Carrier & { deviceId: string; sinceMs: number }) =>
+  (
+    queries,
+    { instanceId, deadAfterMs, deviceId, journalId, sinceMs }: Carrier & { deviceId: string; journalId: string; sinceMs: number },
+  ) =>
     queries
       .selectFrom('commands')
       .select(commandColumns)
       .where('id', 'in', (from) => from.selectFrom('decisions').select('command_id').where('device_id', '=', deviceId))
       .where('journal_id', 'is not', null)
       .where('removed_at', 'is', null)
-      .where('settled_at', '>', sql<number>`now_ms() - cast(${sinceMs} as bigint)`)
+      .where(sql<SqlBool>`(journal_id = ${journalId} or settled_at > now_ms() - cast(${sinceMs} as bigint))`)
       .where(ownOrOrphaned(instanceId, deadAfterMs))
+      .orderBy(sql`case when journal_id = ${journalId} then 0 else 1 end`)
       .limit(20)
       .compile(),
 );
 
-/** Decisions of the last `sinceMs` that this device has not confirmed; a few at a time. */
+/**
+ * Unconfirmed decisions, a few at a time: first about commands that were sent to this journal, however old, because its hardware may have
+ * been away [D304]; then those of the last `sinceMs`, because any journal may report that it executed them.
+ */
 export async function decisionsToConfirm(
   queries: Queries,
-  instanceId: string,
-  deadAfterMs: number,
-  deviceId: string,
+  carrier: Carrier,
+  { deviceId, journalId = '' }: { deviceId: string; journalId: string | undefined },
   sinceMs: number,
 ): Promise<Command[]> {
-  const rows = await decidedOfDevice(queries, { instanceId, deadAfterMs, deviceId, sinceMs });
+  const rows = await decidedOfDevice(queries, { ...carrier, deviceId, journalId, sinceMs });
   return rows.map(toCommand);
 }
 

@@ -47,6 +47,11 @@ export function createPresenceBook({ clock, channels }: { clock: Clock; channels
       const sightings = devices.get(deviceId);
       return sightings === undefined ? otherwise : sightings.journalId;
     },
+    /** The same behind one channel: two pieces of hardware may be connected under one id [D304]. */
+    journalOn(deviceId: string, channel: ChannelName, otherwise: string | undefined): string | undefined {
+      const sightings = devices.get(deviceId);
+      return sightings === undefined ? otherwise : sightings.journalOn(channel);
+    },
     of: (deviceId: string): DeviceSnapshot | undefined => devices.get(deviceId)?.snapshot(channels),
     all: (): Iterable<[deviceId: string, device: SeenDevice]> => devices.entries(),
     liveCount: () => devices.values().reduce((count, sightings) => count + Number(isAnywhere(sightings)), 0),

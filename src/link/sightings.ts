@@ -31,6 +31,7 @@ export interface SeenDevice {
 export interface Sighting {
   /** The device was not live on this channel before this message: its first message, or a reconnect. */
   isReconnect: boolean;
+  /** Restarted, or other hardware under its id: its journal is another one [D304]. */
   isReboot: boolean;
 }
 
@@ -45,6 +46,8 @@ export class Sightings implements SeenDevice {
   readonly #offset = createClockOffset();
   #lastSeenAtMs = 0;
   #journalId: string | undefined;
+  /** By channel, of the connection that is open there. */
+  readonly #journals = new Map<ChannelName, string | undefined>();
   #bootId: string | undefined;
   #features: readonly string[] | undefined;
   #report: JsonObject | undefined;
@@ -67,24 +70,29 @@ export class Sightings implements SeenDevice {
     return this.#journalId;
   }
 
+  /** The journal behind this channel; the last one that was reported anywhere if none was there. */
+  journalOn(channel: ChannelName): string | undefined {
+    return this.#journals.has(channel) ? this.#journals.get(channel) : this.#journalId;
+  }
+
   isLive(channel: ChannelName): boolean {
     const receivedAt = this.#receivedAt.get(channel);
     return receivedAt !== undefined && this.#clock.elapsed() - receivedAt <= liveForMs;
   }
 
   noteAnswer(channel: ChannelName, answer: AnswerMessage, isPrompt: boolean): Sighting {
-    if (answer.journalId !== undefined) this.#journalId = answer.journalId;
+    const isOtherJournal = answer.journalId !== undefined && this.#noteJournal(channel, answer.journalId);
     // An old answer makes the device's clock look late, which is safe. Without any sample the offset would be 0, which may be wrong.
     const isNearest = isPrompt || this.#offset.read() === undefined;
-    return { isReconnect: this.#received(channel, isNearest ? answer.clock : undefined), isReboot: false };
+    return { isReconnect: this.#received(channel, isNearest ? answer.clock : undefined), isReboot: isOtherJournal };
   }
 
   notePresence(channel: ChannelName, presence: PresenceMessage): Sighting {
-    const isReboot = this.#bootId !== undefined && presence.bootId !== undefined && presence.bootId !== this.#bootId;
+    const isOtherJournal = this.#noteJournal(channel, presence.journalId);
+    const isReboot = isOtherJournal || (this.#bootId !== undefined && presence.bootId !== undefined && presence.bootId !== this.#bootId);
     // A boot may set the clock, so samples from before the boot are discarded.
     if (presence.bootId !== this.#bootId) this.#offset.reset();
     this.#bootId = presence.bootId;
-    this.#journalId = presence.journalId;
     if (presence.online) this.#features = presence.features ?? [];
     const { v: _v, device: _device, ...report } = presence;
     this.#report = report;
@@ -93,6 +101,7 @@ export class Sightings implements SeenDevice {
 
   noteGone(channel: ChannelName): void {
     this.#receivedAt.delete(channel);
+    this.#journals.delete(channel);
   }
 
   noteReport(report: JsonObject): void {
@@ -111,6 +120,15 @@ export class Sightings implements SeenDevice {
       clockOffsetMs: this.clockOffsetMs,
       report: this.#report,
     };
+  }
+
+  /** True if it is another journal than the last one on this channel. */
+  #noteJournal(channel: ChannelName, journalId: string | undefined): boolean {
+    const before = this.journalOn(channel);
+    const isOther = before !== undefined && journalId !== undefined && journalId !== before;
+    this.#journalId = journalId;
+    this.#journals.set(channel, journalId);
+    return isOther;
   }
 
   /** True if the device was not live there before. */

@@ -95,7 +95,7 @@ async function moveTo(database: Database, command: Command, to: CommandState): P
     const isOpen = command.state === 'sent' || command.state === 'unknown';
     return isOpen || command.state === 'disputed'
       ? undefined
-      : dispute(engine, queries, command, { contradiction: said, why: 'why', outcome: said });
+      : dispute(engine, queries, command, { contradiction: said, why: 'why', outcome: said, isFromOwnJournal: true });
   }
   if (command.state === 'disputed' && to !== 'never')
     return (await resolve(engine, queries, command, { state: to as 'done', reason: 'why', report: undefined, isPayment: true }))?.command;

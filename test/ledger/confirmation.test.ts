@@ -92,24 +92,23 @@ it('stops at the first that is not answered', async () => {
   expect(asked).toEqual([first]);
 });
 
-describe('without an answer', () => {
-  it('the person’s decision holds for a device with a new journal, which is not even asked', async () => {
-    await decided(10, 'before');
-    expect(await confirmWithDevice()).toBe(10);
-    expect(asked).toEqual([]);
-  });
-
-  it('and for one that no longer keeps a journal, which need not answer', async () => {
-    journalNow = undefined;
-    const id = await decided(10);
-    expect(await confirmWithDevice()).toBe(10);
+describe('without an answer of the journal to which it was sent', () => {
+  it('nothing is sent to other hardware, which is asked because it may have executed it [D304]', async () => {
+    const id = await decided(10, 'before');
+    await expect(confirmWithDevice()).rejects.toThrow('other hardware');
     expect(asked).toEqual([id]);
   });
 
-  it('nothing is sent to one that kept none then, whatever it keeps now', async () => {
+  it('nor to a device that no longer keeps a journal', async () => {
+    journalNow = undefined;
+    await decided(10);
+    await expect(confirmWithDevice()).rejects.toThrow('other hardware');
+  });
+
+  it('nor to one that kept none then, whatever it keeps now', async () => {
     for (journalNow of [undefined, 'j']) {
       const id = await decided(10, null);
-      await expect(confirmWithDevice()).rejects.toThrow('nothing was sent');
+      await expect(confirmWithDevice()).rejects.toThrow('must first confirm');
       expect(asked.at(-1)).toBe(id);
       await database.queries.deleteFrom('commands').execute();
     }

@@ -37,7 +37,8 @@ const reads: Record<string, (database: Database) => Promise<unknown>> = {
   newestUnderReceipt: ({ queries }) => newestUnder(queries, 'm', 'receipt_uid', 'u'),
   findHolderOfNumber: (database) => findHolderOfNumber(database, 'm', 'document', 'n'),
   dueDecisions: ({ queries }) => sweeps.dueDecisions(queries, 'me', 1, 1, 10),
-  decisionsToConfirm: ({ queries }) => sweeps.decisionsToConfirm(queries, 'me', 1, 'device', 1),
+  decisionsToConfirm: ({ queries }) =>
+    sweeps.decisionsToConfirm(queries, { instanceId: 'me', deadAfterMs: 1 }, { deviceId: 'device', journalId: 'j' }, 1),
   followersOf: ({ queries }) => store.followersOf(queries, { id: 'payment', documentState: 'open' } as Command),
 };
 

@@ -136,6 +136,7 @@ it('what an operator has read is not resolved if its device has said something e
     report: '{"operationId":"8"}',
     operationId: '8',
     why: 'It is done.',
+    isFromOwnJournal: true,
   } as const;
   const { now, documentOnLock } = await resolve(id, 'done', (command) =>
     database.transaction((queries) => disputeStore.dispute(database.engine, queries, command, reported)),

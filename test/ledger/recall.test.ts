@@ -275,14 +275,22 @@ describe('a device that is asked before an operator decides', () => {
 describe('a device that is asked about a settled command', () => {
   const settled = (overrides: object = {}) =>
     command({ state: 'refused', settled_at: 1, settled_by: 'person', journal_id: 'j', ...overrides });
-  const ask = async (asked: Command, said?: AnswerMessage) => {
+  const ask = async (asked: Command, word?: AnswerMessage, journalId = 'j') => {
+    const said = word && { ...word, journalId };
     const hearing = recall.confirm(asked);
     await clock.settle();
     questions.at(-1)?.answer(said);
     return hearing;
   };
 
-  it('counts as confirmed by any answer, which is compared where possible', async () => {
+  it('is not confirmed by other hardware, whose answer is compared all the same [D304]', async () => {
+    const asked = await settled();
+    for (const word of [final, { ...final, outcome: 'unsupported' } as const, answer({ state: 'running' }), answer({ state: 'never' })])
+      expect(await ask(asked, word, 'another')).toBe(false);
+    expect(said.map(([call]) => call)).toEqual(['apply', 'stillRuns', 'apply']);
+  });
+
+  it('counts as confirmed by any answer of its journal, which is compared where possible', async () => {
     const asked = await settled();
     expect(await ask(asked)).toBe(false);
     expect(await ask(asked, { ...final, outcome: 'unsupported' })).toBe(true);

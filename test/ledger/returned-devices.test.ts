@@ -28,7 +28,7 @@ describe.each(engines)('devices that are back, on %s', (engine) => {
       logger: recordingLogger(),
       instanceId: 'me',
       link: {
-        presence: { isLiveAnywhere: () => false },
+        presence: { isLiveAnywhere: () => false, journalOf: () => 'j' },
         onLateAnswer: () => () => {},
         onSeen(listener: SeenListener) {
           seen = listener;

@@ -52,7 +52,8 @@ describe('judge', () => {
 
   it.each<[EndingOutcome, string]>([
     ['done', 'done'],
-    ['refused', 'refused'],
+    ['refused', 'review'],
+    ['unsupported', 'review'],
     ['busy', 'review'],
     ['expired', 'review'],
     ['never', 'review'],
@@ -142,10 +143,21 @@ describe('an answer after the settlement', () => {
     expect(compareWithSettled(settled({ amount: 1, operationId: {} }), said({ amount: 2, operationId: '2' }))).toBe('agrees');
   });
 
-  it('never, of a journal that began later, says nothing; a refusal of it does', () => {
-    const done = command({ state: 'done', outcome: 'done' });
-    expect(compareWithSettled(done, finding('never', { journalId: 'another' }))).toBe('agrees');
-    expect(compareWithSettled(done, finding('refused', { journalId: 'another' }))).toBe('flag');
+  it.each(endings)('%s of another journal, or of none, proves nothing, except that it was done [D304]', (outcome) => {
+    const states = [
+      command({ state: 'done', outcome: 'done' }),
+      command({ state: 'done', settledBy: 'person' }),
+      command({ state: 'refused', settledBy: 'person' }),
+      command({ state: 'never' }),
+      command({ state: 'disputed', disputedFrom: 'refused' }),
+    ];
+    for (const settled of states) {
+      for (const journalId of ['another', undefined]) {
+        const comparison = compareWithSettled(settled, finding(outcome, { journalId }));
+        const own = compareWithSettled(settled, finding(outcome));
+        expect([settled.state, comparison]).toEqual([settled.state, outcome === 'done' ? own : 'proves nothing']);
+      }
+    }
   });
 
   it('is the same contradiction when outcome and numbers are the same', () => {

@@ -65,7 +65,7 @@ describe.each(engines)('the record of settlements on %s', (engine) => {
 
     const { id } = await seedCommand(database.queries, merchantId, deviceId, { ...refused, document_nr: crypto.randomUUID() });
     const payment = (await findCommand(database.queries, id)) as Command;
-    const found = { why: 'It says done.', contradiction: 'done 1', outcome: 'done', report: undefined } as const;
+    const found = { why: 'It says done.', contradiction: 'done 1', outcome: 'done', report: undefined, isFromOwnJournal: true } as const;
     const disputed = (await database.transaction((queries) => dispute(engine, queries, payment, found))) as Command;
     expect(await recordsOf(payment), 'the search reads the report of a dispute').toHaveLength(2);
     const as = { state: 'done', reason: 'So it is.', report: undefined, isPayment: true } as const;

@@ -102,7 +102,7 @@ beforeEach(async () => {
     },
     lateAnswers: { settle: () => Promise.reject(databaseDown('away')) },
     link: {
-      presence: { isLiveAnywhere: (id: string) => live.has(id) },
+      presence: { journalOf: () => undefined, isLiveAnywhere: (id: string) => live.has(id) },
       onLateAnswer(listener: typeof listeners.lateAnswer) {
         listeners = { ...listeners, ...(listener && { lateAnswer: listener }) };
         return () => delete listeners.lateAnswer;

@@ -103,11 +103,12 @@ export async function createSaleWorld(options: WorldOptions = {}) {
 
   async function addDevice(
     kind: 'terminal' | 'register',
-    overrides: Partial<VirtualDeviceDeps> & { faults?: Partial<Faults>; isAway?: boolean; merchantId?: string } = {},
+    overrides: Partial<VirtualDeviceDeps> & { faults?: Partial<Faults>; isAway?: boolean; merchantId?: string; id?: string } = {},
   ) {
-    const { isAway, merchantId: owner = merchantId, ...deps } = overrides;
-    const { id } = await seedDevice(life.database.queries, owner, { id: random.uuid(), kind });
-    const stores = { journal: createMemoryStore(), bank: createMemoryStore(), fiscal: createMemoryStore() };
+    const { isAway, merchantId: owner = merchantId, id: known, ...deps } = overrides;
+    // With an id: other hardware under the id of a registered device.
+    const { id } = known === undefined ? await seedDevice(life.database.queries, owner, { id: random.uuid(), kind }) : { id: known };
+    const { stores = { journal: createMemoryStore(), bank: createMemoryStore(), fiscal: createMemoryStore() } } = deps;
     if (isAway) for (const wire of Object.values(wires)) wire.setDeviceCut(id, true);
     const device = await createVirtualDevice({
       kind,
@@ -115,11 +116,11 @@ export async function createSaleWorld(options: WorldOptions = {}) {
       name: kind,
       bank: 'Bank One',
       connectors: [wires.mqtt.connector(id), wires.queue.connector(id)],
-      stores,
       clock,
       random,
       logger,
       ...deps,
+      stores,
     });
     devices.push(device);
     if (!options.clock) await clock.advance(100);

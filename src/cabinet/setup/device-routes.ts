@@ -1,13 +1,15 @@
 // Devices in the cabinet's API: register, list, dropped messages, rename, disable, enable, new secret, new pairing code.
 
 import { Type } from 'typebox';
-import type { Devices } from '../../devices/devices.ts';
+import { writeAudit } from '../../access/audit.ts';
 import { noSuchDevice } from '../../devices/registry.ts';
 import { readUuid, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
 import { isoTime } from '../../kernel/moments.ts';
+import { waitingDecisions } from '../../ledger/settling/lost-hardware.ts';
 import { deviceKinds } from '../../link/protocol.ts';
+import type { DeviceSnapshot } from '../../link/sightings.ts';
 import { addRoute } from '../add-route.ts';
 import type { CabinetDeps } from '../deps.ts';
 import { scopeOfView } from '../list-fields.ts';
@@ -37,7 +39,7 @@ const pairingExample = { pairingCode: '7QK2-M9TD', pairingExpiresAt: exampleTime
 
 export function registerDeviceAdminRoutes(app: RouteApp, deps: CabinetDeps): void {
   registerDeviceList(app, deps);
-  registerDeviceChanges(app, deps.devices);
+  registerDeviceChanges(app, deps);
   registerDroppedMessages(app, deps);
 }
 
@@ -82,6 +84,11 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: CabinetD
           clockOffsetMs: Type.Optional(Type.Integer()),
           lastCommand: Type.Optional(listedCommand),
           dropped: listOf({ reason: Type.String(), count: Type.Integer(), lastAt: moment }),
+          waitingForOther: Type.Optional(
+            Type.Integer({
+              description: 'The connected hardware is another one: so many decisions wait for the hardware that got their commands.',
+            }),
+          ),
           createdAt: moment,
           lastSeenAt: Type.Optional(moment),
           pairingExpiresAt: Type.Optional(moment),
@@ -112,6 +119,7 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: CabinetD
       const scope = scopeOfView(request, request.query.merchantId);
       const listed = await devices.list(scope.merchantId);
       const lasts = await readLastOfDevices(database.queries, scope);
+      const waiting = await waitingDecisions(database.queries);
       return {
         devices: listed.map((device) => {
           const snapshot = link.presence.of(device.id);
@@ -121,6 +129,7 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: CabinetD
             ...shownRow(device),
             liveOn: snapshot?.liveOn ?? [],
             ...facts,
+            waitingForOther: countOfOther(waiting, device.id, snapshot),
             dropped: dropped.map(shownRow),
             channels: channels.map(({ sinceMs, ...channel }) => ({ ...channel, since: isoTime(sinceMs) })),
             lastCommand: last && shownCommand(last),
@@ -133,7 +142,18 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: CabinetD
   });
 }
 
-function registerDeviceChanges(app: RouteApp, devices: Devices): void {
+/** Decisions that wait for other hardware than the one that is connected as this device [D304]; undefined: none. */
+function countOfOther(
+  waiting: Awaited<ReturnType<typeof waitingDecisions>>,
+  deviceId: string,
+  snapshot: DeviceSnapshot | undefined,
+): number | undefined {
+  if (snapshot === undefined || snapshot.liveOn.length === 0) return undefined;
+  const ofOthers = waiting.filter((one) => one.deviceId === deviceId && one.journalId !== null && one.journalId !== snapshot.journalId);
+  return ofOthers.length || undefined;
+}
+
+function registerDeviceChanges(app: RouteApp, { devices, ledger, database }: CabinetDeps): void {
   addRoute(app, 'POST /devices/:id/rename', 'renameDevice', {
     summary: 'Rename a device',
     body: nameBody,
@@ -148,6 +168,27 @@ function registerDeviceChanges(app: RouteApp, devices: Devices): void {
     answer: 'The device is disabled.',
     errors: ['Record_not_exist'],
     handle: (request) => devices.disable(actorOf(request), request.params.id),
+  });
+
+  addRoute(app, 'POST /devices/:id/hardware-lost', 'declareHardwareLost', {
+    summary: 'Declare the earlier hardware of a device lost',
+    description:
+      'After a decision “not done”, the same is sent to this device only when the hardware that got the first attempt has confirmed the decision. If that hardware never comes back, this ends the wait for it. Hardware that is connected now is not meant. 22: no decision waits.',
+    body: Type.Object({ reason: textField('Reason; stored in the audit log.', 500) }),
+    answer: { description: 'How many decisions waited for it.', fields: { released: Type.Integer() }, example: { released: 1 } },
+    errors: ['Record_not_exist', 'The_status_cannot_be_applied'],
+    handle: async (request) => {
+      const { id: deviceId } = request.params;
+      const { reason } = request.body;
+      const actor = actorOf(request);
+      const { merchant_id: merchantId } = await database.queries
+        .selectFrom('devices')
+        .select('merchant_id')
+        .where('id', '=', deviceId)
+        .executeTakeFirstOrThrow(noSuchDevice);
+      const audit = { actor, action: 'device.hardware-lost', subject: deviceId, merchantId, detail: { reason } };
+      return { released: await ledger.declareLost({ deviceId, actor, reason }, (queries) => writeAudit(queries, audit)) };
+    },
   });
 
   addRoute(app, 'POST /devices/:id/enable', 'enableDevice', {

@@ -29,7 +29,16 @@ type Kind = Change['kind'];
 const kinds: readonly Kind[] = ['command', 'invoice', 'callback'];
 
 /** Intermediate steps. A lost channel and the answer to a Recall are not among them: they make the outcome unknown or known. */
-const passing: ReadonlySet<string> = new Set(['sent', 'accepted', 'answered', 'recall', 'seen-again', 'asked again', 'answered again']);
+const passing: ReadonlySet<string> = new Set([
+  'sent',
+  'accepted',
+  'answered',
+  'recall',
+  'seen-again',
+  'asked again',
+  'answered again',
+  'answered by other hardware',
+]);
 
 const maxRows = 1_000;
 /** Longer than a transaction may take. */

@@ -1,9 +1,10 @@
 // An operator may have wrongly settled an earlier attempt as not done while its device was offline. Before the same operation is sent to
 // that device again, the device is asked about the earlier attempt [D129]. If the device executed it, the insert is refused with the
-// reason; until the device answers, nothing is sent. Only the device's answers are written, so a crash in between changes nothing.
+// reason; until the journal to which the attempt was sent answers, nothing is sent: other hardware under the same id cannot know [D304].
+// Only the device's answers are written, so a crash in between changes nothing.
 import type { Database } from '../../database/database.ts';
 import type { Link } from '../../link/link.ts';
-import { notConfirmedYet } from '../answers.ts';
+import { notConfirmedYet, sentToOtherHardware } from '../answers.ts';
 import type { Command } from '../command.ts';
 import { lastDecisionOn } from '../device-lock.ts';
 import type { Recall } from '../settling/recall.ts';
@@ -31,12 +32,10 @@ export function createConfirmation({ database, link, recall }: Deps): Confirmati
     return asking;
   }
 
-  /** A device with another journal cannot know the attempt, and one without a journal need not answer: the operator's decision holds. */
-  async function hasAnswered(decided: Command, { deviceId, journalId }: CommandRequest): Promise<boolean> {
-    const journalNow = link.presence.journalOf(deviceId, journalId);
-    const isAnother = decided.journalId !== null && journalNow !== decided.journalId;
-    if (isAnother && journalNow !== undefined) return true;
-    return (await (underWay.get(decided.id) ?? ask(decided))) || isAnother;
+  async function requireAnswer(decided: Command, { deviceId, journalId }: CommandRequest): Promise<void> {
+    if (await (underWay.get(decided.id) ?? ask(decided))) return;
+    const isOther = decided.journalId !== null && link.presence.journalOf(deviceId, journalId) !== decided.journalId;
+    throw isOther ? sentToOtherHardware() : notConfirmedYet();
   }
 
   return {
@@ -45,7 +44,7 @@ export function createConfirmation({ database, link, recall }: Deps): Confirmati
       if (decidedAtMs === undefined) return undefined;
       for (let sinceMs = 0; ; ) {
         const decided = await unconfirmedDecisions(database.queries, request, sinceMs);
-        for (const command of decided) if (!(await hasAnswered(command, request))) throw notConfirmedYet();
+        for (const command of decided) await requireAnswer(command, request);
         const last = decided.at(-1);
         if (!last) return decidedAtMs;
         sinceMs = last.settledAtMs ?? 0;

@@ -1,5 +1,6 @@
 // A device's answer about a command that is already settled: it agrees, or it contradicts [D143].
 //
+//   proves nothing ........................ another journal [D304]: the timeline lists it
 //   agrees ................................ nothing changes; numbers that an operator did not know are added, once
 //   reports `done` for one not done ....... disputed; a CloseDoc, which moves no money, becomes done at once
 //   denies an operator's `done` ........... disputed
@@ -18,9 +19,9 @@ import type { CommandKinds } from '../command-kind.ts';
 import { endsDocument, lockDevice } from '../device-lock.ts';
 import * as disputeStore from '../dispute-store.ts';
 import { putOnReview } from '../review-store.ts';
-import { compareWithSettled, contradictionOf, type Finding, secondOperation } from '../rules.ts';
+import { compareWithSettled, contradictionOf, type Finding, isFromOwnJournal, secondOperation } from '../rules.ts';
 import type { Extracted } from '../settle-batch.ts';
-import { closeDocument, completeDecision, confirmDecision, correctToDone, latestOf } from '../store.ts';
+import { closeDocument, completeDecision, confirmDecision, correctToDone, isUnconfirmed, latestOf } from '../store.ts';
 import type { Timeline } from '../timeline.ts';
 import type { Alongside, ChangeState, StateChange } from './state-change.ts';
 
@@ -53,8 +54,10 @@ export function createDisputes({ database, logger, timeline, kinds, changeState 
     timeline.addCounted({ commandId, step: 'contradiction', detail: JSON.stringify({ why, report }) });
   }
 
-  function recordRepeat({ id: commandId }: Command, outcome: Outcome): void {
-    timeline.addCounted({ commandId, step: 'answered again', detail: outcome });
+  function recordRepeat(settled: Command, finding: Finding): void {
+    const { outcome } = finding;
+    const step = isFromOwnJournal(settled, finding) ? 'answered again' : 'answered by other hardware';
+    timeline.addCounted({ commandId: settled.id, step, detail: outcome });
   }
 
   async function raise(
@@ -89,18 +92,19 @@ export function createDisputes({ database, logger, timeline, kinds, changeState 
     async stillRuns(settled) {
       if (isOpen(settled) || settled.state === 'done' || settled.contradiction !== null) return settled;
       const why = `The device says that it is carrying the command out, but it was settled as "${settled.state}".`;
-      return raise(settled, 'accepted', { contradiction: 'accepted', outcome: undefined }, why);
+      return raise(settled, 'accepted', { contradiction: 'accepted', outcome: undefined, isFromOwnJournal: false }, why);
     },
     async compare(settled, finding, by, extracted, doubt) {
       if (isOpen(settled)) return settled;
       const comparison = compareWithSettled(settled, finding, doubt);
-      if (comparison === 'agrees') {
-        recordRepeat(settled, finding.outcome);
+      if (comparison === 'agrees' || comparison === 'proves nothing') {
+        recordRepeat(settled, finding);
+        if (comparison === 'proves nothing') return settled;
         return (await completed(database, settled, finding, extracted)) ?? settled;
       }
       const contradiction = contradictionOf(finding);
       if (contradiction === settled.contradiction) {
-        recordRepeat(settled, finding.outcome);
+        recordRepeat(settled, finding);
         return settled;
       }
       // A removed command has no data left to resolve a dispute.
@@ -112,7 +116,8 @@ export function createDisputes({ database, logger, timeline, kinds, changeState 
         return (await changeState({ command: settled, to: 'done', update })) ?? latestOf(queries, settled);
       }
       const report = isDone ? JSON.stringify(finding.report) : undefined;
-      const found = { ...extracted, contradiction, outcome: finding.outcome, report };
+      const isOwn = isFromOwnJournal(settled, finding);
+      const found = { ...extracted, contradiction, outcome: finding.outcome, report, isFromOwnJournal: isOwn };
       const sentence = [sentenceOf(settled, finding), secondSentence(settled, finding) ?? (isDone ? doubt : undefined)];
       return raise(settled, finding.outcome, found, sentence.filter((part) => part !== undefined).join(' '), finding.report);
     },
@@ -158,19 +163,21 @@ async function closeAfterAll(
 }
 
 /**
- * The device's own answer completes an operator's decision, and the device is not asked again. After "unknown", another answer may follow;
- * an implausible report completes nothing.
+ * The device's own answer completes an operator's decision, once. After "unknown", another answer may follow; an implausible report
+ * completes nothing. An answer of the command's own journal confirms the decision: the device is not asked again [D304].
  */
-async function completed(
-  database: Database,
-  settled: Command,
-  { outcome, report }: Finding,
-  extracted?: Extracted,
-): Promise<Command | undefined> {
-  const isUnconfirmed = settled.outcome === null || settled.outcome === 'unknown';
-  if (settled.settledBy !== 'person' || !isUnconfirmed) return undefined;
+async function completed(database: Database, settled: Command, finding: Finding, extracted?: Extracted): Promise<Command | undefined> {
+  const { outcome, report } = finding;
   const found = outcome === 'done' ? extracted && { ...extracted, report } : {};
-  return found && database.transaction((queries) => completeDecision(queries, settled, outcome, found));
+  if (settled.settledBy !== 'person' || !found) return undefined;
+  const isCompleted = settled.outcome !== null && settled.outcome !== 'unknown';
+  const isOwn = isFromOwnJournal(settled, finding);
+  if (isCompleted && !(isOwn && (await isUnconfirmed(database.queries, settled)))) return undefined;
+  return database.transaction(async (queries) => {
+    const command = isCompleted ? undefined : await completeDecision(queries, settled, outcome, found);
+    if (isOwn) await confirmDecision(queries, settled);
+    return command;
+  });
 }
 
 /** The id of another operation that has the number of this one. */

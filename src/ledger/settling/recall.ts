@@ -28,7 +28,10 @@ export interface Recall {
   ask(command: Command, isDeviceBack?: boolean): Promise<Command>;
   /** The same, also for a settled command: the device's journal is compared with the settlement. */
   recheck(command: Command): Promise<Command>;
-  /** The same for a settled command, also for a device without a journal; false: the device has not answered. */
+  /**
+   * The same for a settled command, also for a device without a journal; false: the journal under whose id the command was sent has not
+   * answered [D304].
+   */
   confirm(command: Command): Promise<boolean>;
   /**
    * Asks a connected device about an open command: 'running', or the command as it is after the answer, settled or on the review list.
@@ -103,9 +106,10 @@ export function createRecall({ database, link, instanceId, settlements, timeline
   /** Compares the device's answer with the settlement. */
   async function compare(command: Command): Promise<{ command: Command; isAnswered: boolean }> {
     const { answer, finding } = await question(command);
-    if (!finding) return { command, isAnswered: answer !== undefined };
+    const isAnswered = answer !== undefined && (command.journalId === null || answer.journalId === command.journalId);
+    if (!finding) return { command, isAnswered };
     const compared = finding === 'running' ? settlements.stillRuns(command) : settlements.apply(command, finding, 'recall');
-    return { command: await compared, isAnswered: true };
+    return { command: await compared, isAnswered };
   }
 
   return {

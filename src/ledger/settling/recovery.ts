@@ -32,7 +32,7 @@ const pauses = { firstMs: 5_000, maxMs: 5 * 60_000 };
 
 interface Deps {
   database: Database;
-  link: Pick<Link, 'onLateAnswer' | 'onSeen'> & { presence: Pick<Link['presence'], 'isLiveAnywhere'> };
+  link: Pick<Link, 'onLateAnswer' | 'onSeen'> & { presence: Pick<Link['presence'], 'isLiveAnywhere' | 'journalOf'> };
   clock: Clock;
   logger: Logger;
   instanceId: string;
@@ -205,8 +205,10 @@ export class Recovery {
   }
 
   #decisionsToConfirm(deviceId: string): Promise<Command[]> {
-    const { database, instanceId } = this.#deps;
-    return sweeps.decisionsToConfirm(database.queries, instanceId, deadAfterMs, deviceId, decidedSinceMs);
+    const { database, instanceId, link } = this.#deps;
+    const carrier = { instanceId, deadAfterMs };
+    const device = { deviceId, journalId: link.presence.journalOf(deviceId, undefined) };
+    return sweeps.decisionsToConfirm(database.queries, carrier, device, decidedSinceMs);
   }
 
   async #askAbout(decided: readonly Command[]): Promise<void> {

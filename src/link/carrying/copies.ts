@@ -1,4 +1,5 @@
-// The copies of one command on the channels: at most one per channel, all identical.
+// The copies of one command on the channels: at most one per channel, all identical, and only to the journal of the command's row: behind
+// a channel with another one is other hardware, and no copy is sent there [D304].
 // No copy is sent after startBy: the deadline is checked in the same turn of the event loop in which the channel gets the copy [D65]. If the
 // process stalls between the two, or the bytes wait in a socket, the copy still has the original startBy, which the device enforces.
 import type { Clock } from '../../kernel/clock.ts';
@@ -54,8 +55,10 @@ export class Copies {
 
   /** Returns the reason if nothing is sent. */
   sendFirst(): string | undefined {
-    const channel = this.#deps.channels.find((each) => this.#isLive(each));
-    if (channel === undefined) return 'The device is not live on any channel.';
+    const live = this.#deps.channels.filter((each) => this.#isLive(each));
+    const channel = live.find((each) => this.#hasOurJournal(each));
+    if (channel === undefined)
+      return live.length === 0 ? 'The device is not live on any channel.' : 'Other hardware has connected under this DeviceID.';
     return this.#send(channel) ? undefined : 'The gateway was delayed until it was too late to send the command.';
   }
 
@@ -67,7 +70,7 @@ export class Copies {
     // A second copy while the first may still arrive: only the same journal ensures that the device executes one of them.
     if (!isCertain && (journalId === undefined || book.journalOf(deviceId, undefined) !== journalId)) return false;
     const other = channels.find((channel) => {
-      if (this.#states.has(channel.name) || !channel.isConnected) return false;
+      if (this.#states.has(channel.name) || !channel.isConnected || !this.#hasOurJournal(channel)) return false;
       // While nothing was sent, a certain "not sent" is better than a copy on a channel where the device may be absent.
       return isCertain ? this.#isLive(channel) || channel.tellsAbsence : true;
     });
@@ -81,6 +84,11 @@ export class Copies {
 
   #isLive(channel: Channel): boolean {
     return channel.isConnected && this.#deps.book.isLive(this.#delivery.deviceId, channel.name);
+  }
+
+  #hasOurJournal({ name }: Channel): boolean {
+    const { deviceId, journalId } = this.#delivery;
+    return journalId === undefined || this.#deps.book.journalOn(deviceId, name, journalId) === journalId;
   }
 
   /** False, without sending, after startBy. */

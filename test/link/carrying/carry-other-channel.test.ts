@@ -141,8 +141,31 @@ describe('an unclear send whose journal is lost', () => {
     bench.mqtt.fate = 'ok';
     bench.mqtt.hanging[0]?.(new SendUnclear('mqtt'));
     await bench.clock.settle();
-    expect(bench.queue.sends.map(({ command }) => command.name)).toEqual(['Recall']);
+    // One because other hardware is there, one because of the send.
+    expect(bench.queue.sends.map(({ command }) => command.name)).toEqual(['Recall', 'Recall']);
     await bench.link.stop();
+  });
+});
+
+describe('other hardware under the same id', () => {
+  it('gets no copy: not the first one, nor one beside a copy that may have arrived', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt);
+    bench.presence(bench.queue, { journalId: otherBootId });
+    bench.presence(bench.mqtt);
+    void bench.link.carry(bench.delivery());
+    await bench.clock.advance(3_000);
+    expect(bench.mqtt.sends.map(({ command }) => command.name)).toEqual(['Pay']);
+    expect(bench.queue.sends.map(({ command }) => command.name)).not.toContain('Pay');
+    await bench.link.stop();
+  });
+
+  it('and if only that is connected, nothing is sent', async () => {
+    const bench = await createLinkBench();
+    bench.presence(bench.mqtt, { journalId: otherBootId });
+    const result = await bench.link.carry(bench.delivery());
+    expect(result).toEqual({ kind: 'not-sent', reason: 'Other hardware has connected under this DeviceID.' });
+    expect(bench.mqtt.sends).toEqual([]);
   });
 });
 

@@ -114,12 +114,14 @@ export interface Answers {
       clockOffsetMs?: number;
       lastCommand?: CommandRow;
       dropped: { reason: string; count: number; lastAt: string }[];
+      waitingForOther?: number;
       createdAt: string;
       lastSeenAt?: string;
       pairingExpiresAt?: string;
     }[];
     banks: { code: string; name: string }[];
   };
+  declareHardwareLost: { released: number };
   replaceDeviceSecret: { secret: string };
   issuePairingCode: { pairingCode: string; pairingExpiresAt: string };
   listDeviceMessages: {

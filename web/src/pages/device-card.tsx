@@ -26,6 +26,7 @@ export function DeviceCard({ device, isChosen, onTask }: DeviceCardProps) {
     { word: t('devices.rename.button'), run: () => onTask({ kind: 'rename', device }) },
     { word: t('devices.pair.button'), run: () => onTask({ kind: 'pair', device }) },
     { word: t('devices.secret.button'), run: () => onTask({ kind: 'secret', device }) },
+    { word: t('devices.hardware-lost.button'), run: () => onTask({ kind: 'hardware-lost', device }) },
     isDisabled
       ? { word: t('devices.enable.button'), run: () => onTask({ kind: 'enable', device }) }
       : { word: t('devices.disable.button'), run: () => onTask({ kind: 'disable', device }), isDanger: true },
@@ -50,6 +51,9 @@ export function DeviceCard({ device, isChosen, onTask }: DeviceCardProps) {
           {device.liveOn.length === 0 && <Moment at={device.lastSeenAt} />}
         </span>
       </div>
+      {device.waitingForOther !== undefined && (
+        <p className="note tone-warn">{t('devices.otherHardware', { count: device.waitingForOther })}</p>
+      )}
       <DeviceFacts device={device} />
       {(device.dropped ?? []).length > 0 && (
         <ul className="dropped">

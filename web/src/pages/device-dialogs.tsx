@@ -17,10 +17,9 @@ export type Device = Answers['listDevices']['devices'][number];
 
 export type DeviceAsk = 'status' | 'lastTransaction' | 'closeDay' | 'xReport' | 'zReport';
 
-export type DeviceTask =
-  | { kind: 'register' }
-  | { kind: 'rename' | 'pair' | 'secret' | 'enable' | 'disable'; device: Device }
-  | { kind: 'ask'; device: Device; ask: DeviceAsk };
+type SimpleKind = 'rename' | 'pair' | 'secret' | 'enable' | 'disable' | 'hardware-lost';
+
+export type DeviceTask = { kind: 'register' } | { kind: SimpleKind; device: Device } | { kind: 'ask'; device: Device; ask: DeviceAsk };
 
 type Pairing = Answers['issuePairingCode'];
 
@@ -39,7 +38,7 @@ export function DeviceDialog({ task, banks, onClose }: { task: DeviceTask; banks
 }
 
 interface SimpleTaskProps {
-  task: { kind: 'rename' | 'pair' | 'secret' | 'enable' | 'disable'; device: Device };
+  task: { kind: SimpleKind; device: Device };
   onClose: () => void;
   onPairing: (pairing: Pairing) => void;
   onSecret: (secret: string) => void;
@@ -49,27 +48,36 @@ function SimpleTask({ task, onClose, onPairing, onSecret }: SimpleTaskProps) {
   const { t } = useTranslation();
   const { kind, device } = task;
   const [name, setName] = useState(device.name);
+  const [reason, setReason] = useState('');
   const change = useChange<Partial<Pairing & { secret: string }>>(refreshed, (fields) => {
     if (fields.pairingCode !== undefined) onPairing(fields as Pairing);
     else if (fields.secret === undefined) onClose();
     else onSecret(fields.secret);
   });
+  const isLost = kind === 'hardware-lost';
   const path = `/devices/${device.id}/${kind === 'pair' ? 'pairing' : kind}`;
   return (
     <AskDialog
       title={t(`devices.${kind}.title`, { name: device.name })}
       consequence={t(`devices.${kind}.consequence`)}
       action={t(`devices.${kind}.do`)}
-      isDanger={kind === 'disable'}
+      isDanger={kind === 'disable' || isLost}
       isRunning={change.isPending}
-      isBlocked={kind === 'rename' && name.trim() === ''}
+      isBlocked={(kind === 'rename' && name.trim() === '') || (isLost && reason.trim() === '')}
       error={change.error}
       onClose={onClose}
-      onConfirm={() => change.mutate({ path, body: kind === 'rename' ? { name: name.trim() } : undefined })}
+      onConfirm={() =>
+        change.mutate({ path, body: kind === 'rename' ? { name: name.trim() } : isLost ? { reason: reason.trim() } : undefined })
+      }
     >
       {kind === 'rename' && (
         <Field label={t('devices.name')}>
           <input className="input" data-autofocus maxLength={200} value={name} onChange={(event) => setName(event.target.value)} />
+        </Field>
+      )}
+      {isLost && (
+        <Field label={t('act.reason')} hint={t('act.reasonHint')}>
+          <textarea className="input" data-autofocus maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />
         </Field>
       )}
     </AskDialog>

@@ -117,6 +117,8 @@ function stepOf(command: StoryCommand, event: Folded): Step {
       return person('reviewClosed');
     case 'asked by person':
       return person('askedAgain');
+    case 'hardware lost':
+      return person('hardwareLost');
     case 'closed by hand':
       return person('closedByHand');
     case 'asked again':
@@ -125,6 +127,11 @@ function stepOf(command: StoryCommand, event: Folded): Step {
       const { further } = event;
       if (further !== undefined) return { ...home('answeredFurther', { times: further }), repeats: further };
       return home('answeredAgain', { outcome: event.detail });
+    }
+    case 'answered by other hardware': {
+      const { further } = event;
+      if (further !== undefined) return { ...home('otherFurther', { times: further }), repeats: further };
+      return home('otherHardware', { outcome: event.detail });
     }
     case 'issued again':
       return own('issuedAgain', {}, event.detail);

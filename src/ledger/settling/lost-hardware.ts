@@ -1,0 +1,65 @@
+// An operator declares hardware lost [D304, D279]: the decisions about commands that were sent to it wait for its confirmation no longer.
+// The hardware that is connected now is not meant: it can answer for itself. If the process dies before the commit, nothing has changed.
+// If the hardware comes back after all, its report of `done` still contradicts the decision and raises a dispute.
+import { type SqlBool, sql } from 'kysely';
+import type { Database, Queries } from '../../database/database.ts';
+import { GatewayError } from '../../kernel/error-codes.ts';
+import type { Link } from '../../link/link.ts';
+import { lockDevice } from '../device-lock.ts';
+import type { Timeline } from '../timeline.ts';
+
+export interface LostHardware {
+  deviceId: string;
+  actor: string;
+  reason: string;
+}
+
+interface Deps {
+  database: Database;
+  link: { presence: Pick<Link['presence'], 'isLiveAnywhere' | 'journalOf'> };
+  timeline: Pick<Timeline, 'addWithin'>;
+}
+
+/** Returns how many decisions waited for it. */
+export function declareHardwareLost(
+  { database, link, timeline }: Deps,
+  { deviceId, actor, reason }: LostHardware,
+  alongside: (queries: Queries) => Promise<void>,
+): Promise<number> {
+  const { presence } = link;
+  const journalNow = presence.isLiveAnywhere(deviceId) ? (presence.journalOf(deviceId, undefined) ?? '') : undefined;
+  return database.transaction(async (queries) => {
+    await lockDevice(database.engine, queries, deviceId);
+    const ofOthers = queries
+      .selectFrom('commands')
+      .select('id')
+      .where('id', 'in', (from) => from.selectFrom('decisions').select('command_id').where('device_id', '=', deviceId))
+      .$if(journalNow !== undefined, (query) => query.where(sql<SqlBool>`coalesce(journal_id, '') <> ${journalNow}`));
+    const released = await queries.deleteFrom('decisions').where('command_id', 'in', ofOthers).returning('command_id').execute();
+    if (released.length === 0) throw nothingWaits();
+    const isLeft = queries.selectFrom('decisions').select('command_id').where('device_id', '=', deviceId);
+    if (!(await isLeft.limit(1).executeTakeFirst()))
+      await queries.updateTable('device_locks').set({ decided_at: null }).where('device_id', '=', deviceId).execute();
+    for (const row of released)
+      await timeline.addWithin(queries, { commandId: row.command_id, step: 'hardware lost', detail: `${actor}: ${reason}` });
+    await alongside(queries);
+    return released.length;
+  });
+}
+
+function nothingWaits(): GatewayError {
+  return new GatewayError(
+    'The_status_cannot_be_applied',
+    'No decision about this device waits for other hardware than the connected one: there is nothing to declare lost.',
+  );
+}
+
+/** Of each device: how many decisions "not done" wait for a journal, by journal. Few. */
+export async function waitingDecisions(queries: Queries): Promise<{ deviceId: string; journalId: string | null }[]> {
+  return queries
+    .selectFrom('decisions')
+    .innerJoin('commands', 'commands.id', 'decisions.command_id')
+    .select(['decisions.device_id as deviceId', 'journal_id as journalId'])
+    .where('state', '=', 'refused')
+    .execute();
+}
