@@ -62,10 +62,8 @@ const says = (outcome: Finding['outcome'], report?: Finding['report']): Finding 
 });
 const compare = (command: Command, finding: Finding, extracted?: object) => disputes.compare(command, finding, 'recall', extracted);
 const stepNames = () => steps.map(({ step }) => step);
-const unconfirmed = async () =>
-  (await decisionsToConfirm(database.queries, { instanceId: 'me', deadAfterMs: 1 }, { deviceId, journalId: 'j' }, 1_000)).map(
-    ({ id }) => id,
-  );
+const mine = { instanceId: 'me', deadAfterMs: 1 };
+const unconfirmed = async () => (await decisionsToConfirm(database.queries, mine, { deviceId, journalId: 'j' }, 1_000)).map(({ id }) => id);
 const holderOf = async (kind: NumberKind, number: string) => (await findClaimant(database.queries, merchantId, kind, number))?.id;
 
 describe('a device that reports that it executes a command that was settled as not done', () => {
