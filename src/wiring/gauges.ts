@@ -69,6 +69,16 @@ function addDatabaseGauges(metrics: Metrics, read: () => Promise<DatabaseFigures
     ),
   );
   metrics.gauge('tillgate_review_waiting', 'Commands that a person must decide.', async () => (await read()).waiting.review);
+  metrics.gauge(
+    'tillgate_contradictions_waiting',
+    'Settled outcomes that an answer of the device contradicts, until a person resolves them.',
+    async () => (await read()).waiting.contradictions,
+  );
+  const oldest = 'Age of the oldest open operation whose caller waits, or has no answer (3, or it has left).';
+  metrics.gauges('tillgate_oldest_open_command_seconds', oldest, ['caller'], async () => {
+    const { oldestWaitingMs, oldestWithoutAnswerMs } = (await read()).waiting;
+    return byLabel('caller', { waiting: oldestWaitingMs / 1000, 'without-answer': oldestWithoutAnswerMs / 1000 });
+  });
   metrics.gauge('tillgate_orphans_waiting', 'Refused payments that need a person.', async () => (await read()).waiting.orphans);
   metrics.gauge(
     'tillgate_unmatched_reports_waiting',

@@ -102,6 +102,8 @@ describe('a gateway that is watched', () => {
     expect(text).toContain('\ntillgate_database_up 0\n');
     const databaseAlone = [
       'review_waiting',
+      'contradictions_waiting',
+      'oldest_open_command_seconds',
       'orphans_waiting',
       'unmatched_reports_waiting',
       'dead_callbacks_waiting',

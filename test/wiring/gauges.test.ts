@@ -1,4 +1,5 @@
 // What a scrape says: what waits for a person, on both engines; and of a database that hangs nothing, soon, after one question.
+import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { CallbackStats } from '../../src/callbacks/callbacks.ts';
 import type { Database } from '../../src/database/database.ts';
@@ -39,6 +40,9 @@ it.each(engines)('counts what waits for a person, without what was decided or no
   const review = { state: 'unknown', review_since: 5, review_reason: 'nobody knows' } as const;
   await seedCommand(queries, merchantId, deviceId, review);
   await seedCommand(queries, merchantId, (await seedDevice(queries, merchantId)).id, { ...review, reviewed_at: 6 });
+  const contradicted = { settled_at: 5, settled_by: 'answer', review_since: 5, review_reason: 'It says done.' } as const;
+  await seedCommand(queries, merchantId, (await seedDevice(queries, merchantId)).id, { state: 'refused', ...contradicted });
+  await seedCommand(queries, merchantId, (await seedDevice(queries, merchantId)).id, { state: 'refused', ...contradicted, reviewed_at: 6 });
   const { oid } = await seedInvoice(queries, merchantId);
   const orphan = { merchant_id: merchantId, oid, device_id: deviceId, reason: 'Too late.', at: 5 };
   const orphans = await queries
@@ -84,13 +88,42 @@ it.each(engines)('counts what waits for a person, without what was decided or no
   expect(lines).toEqual(
     expect.arrayContaining([
       'tillgate_database_up 1',
-      'tillgate_review_waiting 1',
+      'tillgate_review_waiting 2',
+      'tillgate_contradictions_waiting 1',
       'tillgate_orphans_waiting 2',
       'tillgate_unmatched_reports_waiting 2',
       'tillgate_dead_callbacks_waiting 1',
     ]),
   );
   expect(lines).toEqual(expect.arrayContaining(['tillgate_callbacks{state="dead"} 1', 'tillgate_callbacks_oldest_pending_seconds 5']));
+});
+
+it.each(engines)('tells how long the oldest operation has been open, by what its caller knows (%s)', async (engine) => {
+  const database = await openTestDatabase(engine);
+  const { queries } = database;
+  const { rows } = await sql<{ now: number }>`select now_ms() as now`.execute(queries);
+  const ago = (seconds: number) => Number(rows[0]?.now) - seconds * 1000;
+  const { id: merchantId } = await seedMerchant(queries);
+  const ages = async () => {
+    const lines = await gaugesOf(database, systemClock, async () => fewCallbacks).lines();
+    const found = lines.filter((line) => line.startsWith('tillgate_oldest_open_command_seconds{'));
+    return found.map((line) => [/"(.*)"/.exec(line)?.[1], Math.floor(Number(line.split(' ')[1]) / 10) * 10]);
+  };
+  expect(await ages()).toEqual([
+    ['waiting', 0],
+    ['without-answer', 0],
+  ]);
+  const open = async (row: Parameters<typeof seedCommand>[3]) =>
+    seedCommand(queries, merchantId, (await seedDevice(queries, merchantId)).id, row);
+  await open({ state: 'done', settled_at: ago(900), settled_by: 'answer', issued_at: ago(990), document_state: 'closed' });
+  await open({ state: 'sent', issued_at: ago(150) });
+  await open({ state: 'sent', issued_at: ago(500), outcome_missed_at: ago(70) });
+  await open({ state: 'unknown', issued_at: ago(500), outcome_missed_at: ago(90) });
+  expect(await ages()).toEqual([
+    ['waiting', 150],
+    ['without-answer', 90],
+  ]);
+  await database.close();
 });
 
 it('waits three seconds for a database that hangs, asks it once, and claims nothing', async () => {
@@ -111,7 +144,7 @@ it('waits three seconds for a database that hangs, asks it once, and claims noth
     expect(said, scrape).toEqual(expect.arrayContaining(['tillgate_database_up 0', 'tillgate_devices_live 4']));
     expect(
       said.filter((line) =>
-        /^tillgate_(review_waiting|orphans_waiting|unmatched_reports_waiting|dead_callbacks_waiting|callbacks(_oldest_pending_seconds)?)\b/.test(
+        /^tillgate_(review_waiting|contradictions_waiting|oldest_open_command_seconds|orphans_waiting|unmatched_reports_waiting|dead_callbacks_waiting|callbacks(_oldest_pending_seconds)?)\b/.test(
           line,
         ),
       ),
