@@ -4,7 +4,7 @@
 // If the process dies before the commit, the invoice is still Scanned and the device repeats the call. After the commit, the repeat is
 // answered 0 and sends no callback.
 import type { Queries } from '../database/database.ts';
-import { GatewayError } from '../kernel/error-codes.ts';
+import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { type Asker, type InvoiceDeps, lookAndMove, move, oidOf, withCurrent } from './move.ts';
 import type { Payment } from './move-batch.ts';
@@ -14,7 +14,7 @@ import { insertEvent, insertOrphan, insertPaidByCardToo } from './store.ts';
 
 const maxDeviceIdLength = 64;
 
-type OrphanReason = 'device-not-registered' | 'never-scanned' | 'paid-otherwise' | 'expired' | 'cancelled';
+type OrphanReason = 'device-not-registered' | 'other-device' | 'never-scanned' | 'paid-otherwise' | 'expired' | 'cancelled';
 
 /** `isRepeat`: the result of the first try is unclear, so the invoice is read first. */
 export async function payInvoice(
@@ -29,8 +29,10 @@ export async function payInvoice(
     receiptId: checkReceiptId(named.receiptId),
     deviceId: parseUuid(named.deviceId) ?? checkText('DeviceID', named.deviceId, maxDeviceIdLength),
   };
+  // The credential of a device stands for that device only; the ERP's key may name each of its own [D282].
+  const isOtherDevice = asker.deviceId !== undefined && asker.hasKey !== true && asker.deviceId !== payment.deviceId;
   let first: InvoiceForPayment | undefined;
-  if (!isRepeat) {
+  if (!isRepeat && !isOtherDevice) {
     const { found, isMoved } = await lookAndMove(deps, qr, { oid, asker, transition: moveBy('pay'), payment, wantsReceipt: false });
     if (isMoved) return;
     first = found;
@@ -49,6 +51,10 @@ export async function payInvoice(
       const isPaidDevice = invoice.payment?.deviceIds.includes(payment.deviceId) === true;
       const verdict = judge({ ...invoice, isSamePayment, isPayee: isPaidDevice }, 'pay');
       if (verdict.kind === 'stay') return true;
+      if (isOtherDevice) {
+        await writeOrphan(deps, invoice, payment, 'other-device', asker);
+        throw invalidRequest('DeviceID must be the device of the credential; only a key may name another one.');
+      }
       if (!invoice.isDeviceRegistered) {
         await writeOrphan(deps, invoice, payment, 'device-not-registered', asker);
         throw new GatewayError('Record_not_exist', 'No such device is registered with the merchant of this invoice.');

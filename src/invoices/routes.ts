@@ -219,7 +219,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
         operationId: 'payInvoice',
         summary: 'Mark an invoice paid',
         description:
-          'Called by the register or terminal after the bank has approved the payment. A repeat with the same ReceiptID and DeviceID is answered 0. A payment that cannot be applied is refused and listed for the merchant, because money was taken.',
+          'Called by the register or terminal after the bank has approved the payment. A repeat with the same ReceiptID and DeviceID is answered 0. With the credential of a device, DeviceID must be that device. A payment that cannot be applied is refused and listed for the merchant, because money was taken.',
         querystring: Type.Object({
           ...qrQuery,
           ReceiptID: Type.String({

@@ -257,11 +257,21 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
       expect(by).toEqual(['key k1', mode === 'open' ? 'caller without a key' : `device ${shop.deviceId}`]);
     });
 
-    it('a register may name the terminal that took the money', async () => {
+    it('the credential of a device pays for that device only; a payment under another name is listed', async () => {
       const { create, get } = serve('all');
-      const QR = String((await create()).body['QR']);
+      const { QR, OID } = (await create()).body as unknown as { QR: string; OID: string };
       await get('Get', { QR }, basic(shop.deviceId));
-      expect(await get('Payd', { QR, ...payd, DeviceID: shop.secondDeviceId }, basic(shop.deviceId))).toMatchObject({ errorCode: 0 });
+      const forAnother = { QR, ...payd, DeviceID: shop.secondDeviceId };
+      for (let times = 0; times < 2; times += 1) {
+        expect(await get('Payd', forAnother, basic(shop.deviceId))).toMatchObject({
+          errorCode: 40,
+          errorMessage: expect.stringContaining('DeviceID must be the device of the credential'),
+        });
+      }
+      expect(await get('Status', { QR, APIKey: qrKey })).toMatchObject({ Status: 1 });
+      expect(await orphanRows(database, OID)).toMatchObject([{ device_id: shop.secondDeviceId, reason: 'other-device' }]);
+      // The ERP's key may name each device of the merchant, also beside a credential.
+      expect(await get('Payd', { ...forAnother, APIKey: qrKey }, basic(shop.deviceId))).toMatchObject({ errorCode: 0 });
     });
   });
 

@@ -71,7 +71,7 @@ function filterOf(query: Static<typeof listQuery>): InvoiceFilter {
   return { state: state === undefined ? undefined : Number(state), q: q === '' ? undefined : q, ...spanOf(query) };
 }
 
-function shownPage(page: InvoicePage, qr: string) {
+function shownPage(page: InvoicePage, qr: string | undefined) {
   const { invoice, payments, callbacks, timeline, isCancellable } = page;
   const isHeld = page.payment !== undefined && (invoice.state === states.newItem || invoice.state === states.scanned);
   return {
@@ -80,8 +80,7 @@ function shownPage(page: InvoicePage, qr: string) {
       preferredDeviceId: page.preferredDeviceId,
       callbackUri: page.callbackUri === undefined ? undefined : hideLogin(page.callbackUri),
     },
-    qr,
-    qrImage: `/qr/${qr}.svg`,
+    ...(qr === undefined ? {} : { qr, qrImage: `/qr/${qr}.svg` }),
     outcome: page.outcome,
     advice: page.advice,
     marks: page.marks,
@@ -161,7 +160,8 @@ export function registerInvoiceViewRoutes(
 
   addRoute(app, 'GET /invoices/:oid', 'readInvoice', {
     summary: 'An invoice with its timeline',
-    description: 'Like the page of a sale. `qrImage` is the path of the QR picture, relative to the base path.',
+    description:
+      'Like the page of a sale. `qrImage` is the path of the QR picture, relative to the base path. The QR can be scanned, so it is absent for the role viewer.',
     answer: {
       description: 'The page.',
       fields: {
@@ -170,8 +170,8 @@ export function registerInvoiceViewRoutes(
           preferredDeviceId: optional(Type.String()),
           callbackUri: optional(Type.String()),
         }),
-        qr: Type.String(),
-        qrImage: Type.String(),
+        qr: optional(Type.String()),
+        qrImage: optional(Type.String()),
         ...pageParts,
         related: Type.Object({
           payments: Type.Array(listedCommand),
@@ -191,7 +191,8 @@ export function registerInvoiceViewRoutes(
     handle: async (request) => {
       const page = await readInvoicePage(database.queries, scopeOfView(request), request.params.oid, clock.now());
       if (!page) throw new GatewayError('Record_not_exist', 'There is no invoice by that OID.');
-      return shownPage(page, await qrOf(page.invoice.oid, page.qrSecretId));
+      const maySell = viewerOf(request).role !== 'viewer';
+      return shownPage(page, maySell ? await qrOf(page.invoice.oid, page.qrSecretId) : undefined);
     },
   });
 }

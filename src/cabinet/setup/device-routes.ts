@@ -5,7 +5,8 @@ import { writeAudit } from '../../access/audit.ts';
 import { noSuchDevice } from '../../devices/registry.ts';
 import { readUuid, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
-import { actorOf } from '../../http/viewer.ts';
+import { actorOf, viewerOf } from '../../http/viewer.ts';
+import { invalidRequest } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { waitingDecisions } from '../../ledger/settling/lost-hardware.ts';
 import { deviceKinds } from '../../link/protocol.ts';
@@ -21,7 +22,7 @@ import { deviceFacts, readLastOfDevices } from '../views/device-facts.ts';
 const kindField = Type.Enum(deviceKinds);
 
 const deviceBody = Type.Object({
-  id: Type.Optional(uuidField('Its DeviceID, if it already has one; absent: a new one.')),
+  id: Type.Optional(uuidField('Its DeviceID, if it already has one; only operators can name it. Absent: a new one.')),
   merchantId: uuidField('Owner of the device.'),
   kind: kindField,
   name: textField('Name of the device.', 200),
@@ -55,6 +56,10 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: CabinetD
     errors: ['Record_not_exist', 'The_status_cannot_be_applied'],
     handle: async (request) => {
       const { merchantId, ...rest } = request.body;
+      // A merchant who names it would learn whether another merchant has it, or take it before its owner does [D282].
+      if (rest.id !== undefined && viewerOf(request).role !== 'operator') {
+        throw invalidRequest('id must be absent: the gateway gives each device a new DeviceID. Only an operator can name one.');
+      }
       const fresh = await devices.register(actorOf(request), { ...rest, merchantId: readUuid('merchantId', merchantId) });
       return shownRow(fresh);
     },

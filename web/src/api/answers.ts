@@ -423,8 +423,8 @@ export interface Answers {
       preferredDeviceId?: string;
       callbackUri?: string;
     };
-    qr: string;
-    qrImage: string;
+    qr?: string;
+    qrImage?: string;
     outcome: Said;
     advice: Said;
     marks: { key: string; state: 'good' | 'waiting' | 'bad' | 'neutral' }[];

@@ -41,6 +41,25 @@ function CopyQr({ text }: { text: string }) {
   );
 }
 
+/** Absent for viewers: a QR can be scanned. */
+function QrCard({ text, image, page }: { text: string; image: string; page: InvoicePage }) {
+  const { t } = useTranslation();
+  const { invoice } = page;
+  return (
+    <section className="card qr-card">
+      <img src={image} alt={t('invoices.qr')} width={240} height={240} />
+      <div className="row wrap">
+        <PrintInvoice qrImage={image} amount={invoice.amount} title={invoice.merchantName} receipt={page.receipt} />
+        <CopyQr text={text} />
+        <a className="btn compact" href={image} download={`invoice-${invoice.oid}.svg`}>
+          <Icon name="export" size={14} />
+          {t('print.download')}
+        </a>
+      </div>
+    </section>
+  );
+}
+
 function InvoiceView({ page }: { page: InvoicePage }) {
   const { t } = useTranslation();
   const said = useSaid();
@@ -107,22 +126,9 @@ function InvoiceView({ page }: { page: InvoicePage }) {
         <Timeline steps={page.timeline} unclear={page.unclear} />
         <div className="stack wide">
           <NextSteps steps={page.steps} path={`/invoices/${invoice.oid}`} />
-          <section className="card qr-card">
-            <img src={`${basePath}${page.qrImage}`} alt={t('invoices.qr')} width={240} height={240} />
-            <div className="row wrap">
-              <PrintInvoice
-                qrImage={`${basePath}${page.qrImage}`}
-                amount={invoice.amount}
-                title={invoice.merchantName}
-                receipt={page.receipt}
-              />
-              <CopyQr text={page.qr} />
-              <a className="btn compact" href={`${basePath}${page.qrImage}`} download={`invoice-${invoice.oid}.svg`}>
-                <Icon name="export" size={14} />
-                {t('print.download')}
-              </a>
-            </div>
-          </section>
+          {page.qr !== undefined && page.qrImage !== undefined && (
+            <QrCard text={page.qr} image={`${basePath}${page.qrImage}`} page={page} />
+          )}
           {page.receipt && <Paper receipt={page.receipt} title={invoice.merchantName} />}
           <RawCard raw={page.raw} />
         </div>
