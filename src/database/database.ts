@@ -12,6 +12,11 @@ export interface Database {
   readonly engine: 'sqlite' | 'postgres';
   readonly queries: Queries;
   /**
+   * Only reads, apart from payments [D288]: for the lists, searches, exports and sums of the cabinet. It sees every commit. On SQLite a thread
+   * of its own, started by the first read (in memory: `queries`); on PostgreSQL a part of the connections.
+   */
+  readonly pages: Queries;
+  /**
    * All or nothing. PostgreSQL may run `work` again after a deadlock, so it must have no effects outside its queries.
    * An error of a statement ends the whole transaction there: use `on conflict`, never catch errors inside.
    */

@@ -15,7 +15,7 @@ import { openPostgres, type PostgresBounds, withUnboundedQueries } from './postg
 import { createSqliteDatabase } from './sqlite/database.ts';
 import { takeGatewayLock } from './sqlite/lock.ts';
 import { createMemoryStorage, type MemoryStorage } from './sqlite/memory.ts';
-import { startSqliteWorker } from './sqlite/worker-link.ts';
+import { startSqliteWorker, type WorkerExecutor } from './sqlite/worker-link.ts';
 import type { WatchStatement } from './watched-dialect.ts';
 
 export interface OpenOptions {
@@ -120,14 +120,18 @@ async function openFile({ clock, logger, role, onLost, watchStatement }: OpenOpt
   try {
     // The file contains secrets; SQLite's side files get the same mode.
     if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
-    const executor = await startSqliteWorker({ path, readOnly }, clock, (error) => onLost?.(error));
+    const start = (isReader: boolean) => startSqliteWorker({ path, readOnly: isReader }, clock, (error) => onLost?.(error));
+    const executor = await start(readOnly);
+    let reader: WorkerExecutor | undefined;
+    const startReader = async () => (reader = await start(true));
     return createSqliteDatabase({
       executor,
       clock,
       logger,
       isThreaded: true,
-      inFlight: () => executor.inFlight,
+      inFlight: () => executor.inFlight + (reader?.inFlight ?? 0),
       onClose: () => lock?.release(),
+      startReader: readOnly ? undefined : startReader,
       watchStatement,
     });
   } catch (error) {

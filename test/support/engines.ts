@@ -143,6 +143,7 @@ async function openTestPostgres(clock?: Clock, isNew = false): Promise<TestDatab
       ...database,
       place: { url },
       queries: database.queries.withPlugin(plugin),
+      pages: database.pages.withPlugin(plugin),
       transaction: (work) => database.transaction((tx) => work(tx.withPlugin(plugin))),
       load: () => database.load(),
       shiftClock(ms) {

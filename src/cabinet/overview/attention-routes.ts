@@ -84,7 +84,7 @@ export function registerAttentionRoutes(app: RouteApp, { database, clock, mismat
       },
     },
     handle: async (request) => {
-      const found = await readAttention(database.queries, scopeOfView(request, request.query.merchantId), clock.now(), mismatches);
+      const found = await readAttention(database.pages, scopeOfView(request, request.query.merchantId), clock.now(), mismatches);
       return {
         items: found.items.map(({ sinceMs, saleKey: _saleKey, ...item }) => ({ ...shownRow(item), since: isoTime(sinceMs) })),
         counts: found.counts,

@@ -27,6 +27,8 @@ const pauseMs = 25;
 
 export function createHourKeeper({ database, clock, logger, instanceId }: Deps) {
   const { queries } = database;
+  // In small steps with pauses: a gateway whose cabinet is never opened needs no second connection for it.
+  const unhurried = { ...database, pages: queries };
   const turn = { work: 'hour sums', instanceId };
   let isStopped = false;
 
@@ -40,7 +42,7 @@ export function createHourKeeper({ database, clock, logger, instanceId }: Deps) 
       .execute();
     for (const startMs of await sumIdleHours(database, await dueHours(now))) {
       if (isStopped || !(await keepTurn(queries, turn, turnMs))) return;
-      await sumHour(database, startMs);
+      await sumHour(unhurried, startMs);
       await sleep(clock, pauseMs);
     }
     await keepTurn(queries, turn, lookEveryMs);

@@ -88,12 +88,12 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
     },
     handle: async (request) => {
       const { limit = defaultPage, state, merchantId, subjectId, before, q, cursor } = request.query;
-      const last = before === undefined ? undefined : await findCallback(database.queries, before.toLowerCase());
+      const last = before === undefined ? undefined : await findCallback(database.pages, before.toLowerCase());
       const after = cursor === undefined ? last && { atMs: last.createdAtMs, id: last.id } : readCursor(cursor);
       const filter = { state, subjectId: subjectId?.toLowerCase(), q: q?.trim() || undefined };
-      const page = await listCallbackPage(database.queries, scopeOfView(request, merchantId), filter, { limit, after });
+      const page = await listCallbackPage(database.pages, scopeOfView(request, merchantId), filter, { limit, after });
       const attempts = await listAttemptsOf(
-        database.queries,
+        database.pages,
         page.callbacks.map(({ id }) => id),
         maxAttempts,
       );
@@ -119,7 +119,7 @@ export function registerCallbackRoutes(app: RouteApp, { database, callbacks }: C
     },
     errors: ['Record_not_exist'],
     handle: async ({ params }) => {
-      const callback = await findCallback(database.queries, params.id);
+      const callback = await findCallback(database.pages, params.id);
       if (!callback) throw new GatewayError('Record_not_exist', 'There is no such callback.');
       const attempts = await callbacks.attempts(callback.id);
       return { callback: shown(callback), attempts: attempts.map(shownRow) };

@@ -114,8 +114,8 @@ export function registerCommandListRoutes(app: RouteApp, { database, csvExports 
     handle: async (request) => {
       const { query } = request;
       const scope = scopeOfView(request, query.merchantId);
-      const { commands, next } = await listCommands(database.queries, scope, filterOf(query), pageOfQuery(query));
-      const columns = await readSaleColumns(database.queries, commands);
+      const { commands, next } = await listCommands(database.pages, scope, filterOf(query), pageOfQuery(query));
+      const columns = await readSaleColumns(database.pages, commands);
       return {
         commands: commands.map((command) => ({ ...shownCommand(command), ...columns.get(command.id) })),
         next: next && writeCursor(next),
@@ -138,7 +138,7 @@ export function registerCommandListRoutes(app: RouteApp, { database, csvExports 
     },
     handle: async (request) => {
       const scope = scopeOfView(request, request.query.merchantId);
-      const { doneBani, ...total } = await totalOfCommands(database.queries, scope, filterOf(request.query));
+      const { doneBani, ...total } = await totalOfCommands(database.pages, scope, filterOf(request.query));
       return { ...total, doneSum: baniToLei(doneBani) };
     },
   });
@@ -154,7 +154,7 @@ export function registerCommandListRoutes(app: RouteApp, { database, csvExports 
       const stream = csvExports.start(viewerOf(request), {
         columns: csvColumns,
         readPage: async (after) => {
-          const { commands, next } = await listCommands(database.queries, scope, filter, { limit: rowsPerRead, after });
+          const { commands, next } = await listCommands(database.pages, scope, filter, { limit: rowsPerRead, after });
           return { rows: commands, next };
         },
       });
@@ -190,7 +190,7 @@ export function registerCommandListRoutes(app: RouteApp, { database, csvExports 
       },
     },
     handle: async (request) => {
-      const results = await search(database.queries, scopeOfView(request, request.query.merchantId), request.query.q);
+      const results = await search(database.pages, scopeOfView(request, request.query.merchantId), request.query.q);
       return { results: results.map(shownRow) };
     },
   });

@@ -26,13 +26,13 @@ const dayQuery = Type.Object({ ...merchantField, close: uuidField('Id of a bank-
 
 export function registerDayCloseRoutes(app: RouteApp, { database }: { database: Database }): void {
   async function readDay(scope: Scope, closeId: string) {
-    const day = await readShopDay(database.queries, scope, closeId);
+    const day = await readShopDay(database.pages, scope, closeId);
     if (!day) throw new GatewayError('Record_not_exist', 'There is no close of a bank day and no Z report by that id.');
-    const printed = await readPrinted(database.queries, day);
+    const printed = await readPrinted(database.pages, day);
     const { lines, groups, equation, canCompare, unexplained, operations } = compareDay(day.sources, printed);
     const own: Scope = { merchantId: day.merchantId };
     const closeIds = day.sources.map(({ commandId }) => commandId);
-    const note = await readNote(database.queries, 'dayClose', closeIds);
+    const note = await readNote(database.pages, 'dayClose', closeIds);
     return {
       merchantId: day.merchantId,
       shop: day.shop ?? undefined,
@@ -48,7 +48,7 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
         groups.map(async ({ operationIds, ...group }) => ({
           ...shownRow(group),
           count: operationIds.length,
-          operations: (await readListed(database.queries, own, operationIds.slice(0, maxShown))).map(shownCommand),
+          operations: (await readListed(database.pages, own, operationIds.slice(0, maxShown))).map(shownCommand),
         })),
       ),
       equation: equation && shownRow(equation),
@@ -84,7 +84,7 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
       },
     },
     handle: async (request) => {
-      const shops = await readShops(database.queries, scopeOfView(request, request.query.merchantId));
+      const shops = await readShops(database.pages, scopeOfView(request, request.query.merchantId));
       return {
         shops: shops.map(({ devices, closes, ...shop }) => ({
           ...shop,

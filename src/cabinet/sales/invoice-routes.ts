@@ -135,7 +135,7 @@ export function registerInvoiceViewRoutes(
     handle: async (request) => {
       const { query } = request;
       const scope = scopeOfView(request, query.merchantId);
-      const { invoices, next } = await listInvoices(database.queries, scope, filterOf(query), pageOfQuery(query));
+      const { invoices, next } = await listInvoices(database.pages, scope, filterOf(query), pageOfQuery(query));
       return { invoices: invoices.map(shown), next: next && writeCursor(next) };
     },
   });
@@ -150,7 +150,7 @@ export function registerInvoiceViewRoutes(
       const stream = csvExports.start(viewerOf(request), {
         columns: csvColumns,
         readPage: async (after) => {
-          const { invoices, next } = await listInvoices(database.queries, scope, filter, { limit: rowsPerRead, after });
+          const { invoices, next } = await listInvoices(database.pages, scope, filter, { limit: rowsPerRead, after });
           return { rows: invoices, next };
         },
       });
@@ -189,7 +189,7 @@ export function registerInvoiceViewRoutes(
     },
     errors: ['Record_not_exist'],
     handle: async (request) => {
-      const page = await readInvoicePage(database.queries, scopeOfView(request), request.params.oid, clock.now());
+      const page = await readInvoicePage(database.pages, scopeOfView(request), request.params.oid, clock.now());
       if (!page) throw new GatewayError('Record_not_exist', 'There is no invoice by that OID.');
       const maySell = viewerOf(request).role !== 'viewer';
       return shownPage(page, maySell ? await qrOf(page.invoice.oid, page.qrSecretId) : undefined);

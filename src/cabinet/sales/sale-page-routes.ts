@@ -211,11 +211,11 @@ export function registerSalePageRoutes(
     handle: async (request) => {
       const { id } = request.params;
       const events = await ledger.timelineOf(id);
-      const page = await readSalePage(database.queries, scopeOfView(request), id, events, clock.now());
+      const page = await readSalePage(database.pages, scopeOfView(request), id, events, clock.now());
       if (!page) throw new GatewayError('Record_not_exist', 'There is no such command.');
       const { command } = page.sale;
-      const holder = await findHolder(database.queries, command.deviceId);
-      const listedAs = await mismatchOf(database.queries, page, clock.now(), mismatches);
+      const holder = await findHolder(database.pages, command.deviceId);
+      const listedAs = await mismatchOf(database.pages, page, clock.now(), mismatches);
       return {
         ...shownPage(page),
         // A sale that Attention lists never has the advice "nothing to do".

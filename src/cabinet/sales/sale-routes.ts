@@ -75,7 +75,7 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
     },
     handle: async (request) => {
       const { query } = request;
-      const orphans = await listOrphans(database.queries, query.limit ?? defaultPage, scopeOf(request, query.merchantId));
+      const orphans = await listOrphans(database.pages, query.limit ?? defaultPage, scopeOf(request, query.merchantId));
       return { orphans: orphans.map(shownRow) };
     },
   });

@@ -74,7 +74,7 @@ export function registerAccessRoutes(app: RouteApp, deps: CabinetDeps): void {
     },
     handle: async (request) => {
       const { query } = request;
-      const entries = await listAudit(deps.database.queries, {
+      const entries = await listAudit(deps.database.pages, {
         merchantId: scopeOf(request, query.merchantId),
         hidesOperators: viewerOf(request).merchantId !== undefined,
         limit: query.limit ?? defaultPage,

@@ -2,7 +2,7 @@
 
 import { Type } from 'typebox';
 import { writeAudit } from '../../access/audit.ts';
-import { noSuchDevice } from '../../devices/registry.ts';
+import { listDevices, noSuchDevice } from '../../devices/registry.ts';
 import { readUuid, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf, viewerOf } from '../../http/viewer.ts';
@@ -122,9 +122,9 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: CabinetD
     },
     handle: async (request) => {
       const scope = scopeOfView(request, request.query.merchantId);
-      const listed = await devices.list(scope.merchantId);
-      const lasts = await readLastOfDevices(database.queries, scope);
-      const waiting = await waitingDecisions(database.queries);
+      const listed = await listDevices(database.pages, scope.merchantId);
+      const lasts = await readLastOfDevices(database.pages, scope);
+      const waiting = await waitingDecisions(database.pages);
       return {
         devices: listed.map((device) => {
           const snapshot = link.presence.of(device.id);
@@ -260,7 +260,7 @@ function registerDroppedMessages(app: RouteApp, { database, link }: CabinetDeps)
     errors: ['Record_not_exist'],
     handle: async (request) => {
       const { id } = request.params;
-      const device = await database.queries.selectFrom('devices').select('id').where('id', '=', id).executeTakeFirst();
+      const device = await database.pages.selectFrom('devices').select('id').where('id', '=', id).executeTakeFirst();
       if (!device) throw noSuchDevice();
       return {
         dropped: link.dropNotesOf(id).map(shownRow),

@@ -79,7 +79,7 @@ export function registerInstanceRoutes(app: RouteApp, { database }: { database: 
       },
     },
     handle: async () => ({
-      instances: (await listInstances(database.queries)).map(({ startedAt, heartbeatAt, clockOffsetMs, status, ...instance }) => ({
+      instances: (await listInstances(database.pages)).map(({ startedAt, heartbeatAt, clockOffsetMs, status, ...instance }) => ({
         ...instance,
         startedAt: isoTime(startedAt),
         seenAt: isoTime(heartbeatAt),

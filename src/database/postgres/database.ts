@@ -3,6 +3,7 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import type { Clock } from '../../kernel/clock.ts';
+import { createGate, type Gate } from '../../kernel/gate.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { StartRefused } from '../../kernel/start-refused.ts';
 import { atTurnsEnd } from '../../kernel/system.ts';
@@ -30,6 +31,8 @@ export interface PostgresBounds {
 
 export const defaultBounds: PostgresBounds = { poolSize: 10, connectMs: 4_000, statementMs: 5_000, answerMs: 6_000 };
 
+/** Of the connections, pages get one in this many. */
+const partForPages = 3;
 const oldestServer = 13;
 
 export interface PostgresOptions {
@@ -44,9 +47,12 @@ export interface PostgresOptions {
 export async function openPostgres(options: PostgresOptions): Promise<Database> {
   const { clock, logger } = options;
   const guard = createTransactionGuard();
-  const { pool, queries } = createQueries(options, options.bounds ?? defaultBounds, guard);
+  const bounds = options.bounds ?? defaultBounds;
+  const { pool, queries } = createQueries(options, bounds, guard);
+  const gate = createGate(Math.max(1, Math.floor(bounds.poolSize / partForPages)));
+  const pages = queriesOn(pool, () => connectInside(pool, gate), guard, options);
   const local = createLocalWake(logger);
-  const wake = createPostgresWake({ connection: clientConfig(options, options.bounds ?? defaultBounds), clock, logger, local });
+  const wake = createPostgresWake({ connection: clientConfig(options, bounds), clock, logger, local });
   if (options.role === 'gateway') await wake.start();
   let closing: Promise<void> | undefined;
   let isAlone = false;
@@ -60,6 +66,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   return {
     engine: 'postgres',
     queries,
+    pages,
     transaction: (work) =>
       untilNotLost(() =>
         queries
@@ -159,17 +166,44 @@ function createQueries(
   const lost = (error: unknown, message: string) => logger.warn({ err: translatePostgresError(error) }, message);
   pool.on('error', (error) => lost(error, 'an idle database connection was lost'));
   pool.on('connect', (client) => client.on('error', (error: unknown) => lost(error, 'a database connection was lost')));
+  return { pool, queries: queriesOn(pool, () => connect(pool), guard, options) };
+}
+
+function queriesOn(
+  pool: pg.Pool,
+  connectNext: () => Promise<pg.PoolClient>,
+  guard: TransactionGuard,
+  { watchStatement }: PostgresOptions,
+): Kysely<Schema> {
   const dialect = new PostgresDialect({
     pool: {
       connect: () => {
         guard.checkOutside();
-        return connect(pool);
+        return connectNext();
       },
       end: () => pool.end(),
       options: pool.options,
     },
   });
-  return { pool, queries: new Kysely<Schema>({ dialect: watchedDialect(dialect, options.watchStatement) }) };
+  return new Kysely<Schema>({ dialect: watchedDialect(dialect, watchStatement) });
+}
+
+/** Inside the gate until the connection is released. */
+function connectInside(pool: pg.Pool, gate: Gate): Promise<pg.PoolClient> {
+  return new Promise((resolve, reject) => {
+    void gate.run(async () => {
+      const client = await connect(pool).catch(reject);
+      if (!client) return;
+      const { release } = client;
+      await new Promise<void>((leave) => {
+        client.release = (destroy) => {
+          release.call(client, destroy);
+          leave();
+        };
+        resolve(client);
+      });
+    });
+  });
 }
 
 async function connect(pool: pg.Pool): Promise<pg.PoolClient> {

@@ -19,6 +19,7 @@ export interface SqliteConnection {
   exec(sql: string): void;
   /** SQLite itself ends a transaction after some errors (for example a full disk): check after each failure. */
   readonly isTransaction: boolean;
+  readonly isReadOnly: boolean;
   close(): void;
 }
 
@@ -63,10 +64,10 @@ export function openSqlite(options: SqliteOptions): SqliteConnection & Imaged {
     if (options.path !== ':memory:') database.exec('pragma journal_mode = wal');
     database.exec('pragma synchronous = full');
     database.exec(`pragma wal_autocheckpoint = ${pagesOfLog}`);
-    // Statement journals in memory, not in a file: they are needed only while this process lives.
-    database.exec('pragma temp_store = memory');
-    database.exec(`pragma cache_size = ${-cacheKib}`);
   }
+  // Sorted rows and statement journals in memory, not in a file: they are needed only while this process lives.
+  database.exec('pragma temp_store = memory');
+  database.exec(`pragma cache_size = ${-cacheKib}`);
   const prepared = new BoundedMap<string, Prepared>(maxPrepared);
 
   function prepare(sql: string): Prepared {
@@ -94,6 +95,7 @@ export function openSqlite(options: SqliteOptions): SqliteConnection & Imaged {
     get isTransaction() {
       return database.isTransaction;
     },
+    isReadOnly: options.readOnly,
     image: () => database.serialize(),
     load: (image) => database.deserialize(image),
     close: () => database.close(),

@@ -10,7 +10,7 @@ import type { Schema } from '../schema.ts';
 import { createTransactionGuard } from '../transaction-guard.ts';
 import { type WatchStatement, watchedDialect } from '../watched-dialect.ts';
 import { createWriteCheck } from '../write-check.ts';
-import { createSqliteDialect, createTransactionGate, type SqliteExecutor } from './driver.ts';
+import { createSqliteDialect, createTransactionGate, type SqliteExecutor, type StartExecutor, type TransactionGate } from './driver.ts';
 
 const checkAtMostMs = 5_000;
 
@@ -23,6 +23,8 @@ export interface SqliteDatabaseOptions {
   /** Statements that are sent and not yet answered. */
   inFlight: () => number;
   onClose: () => void;
+  /** For pages, at their first statement; absent: they share `executor`. */
+  startReader?: StartExecutor | undefined;
   watchStatement?: WatchStatement | undefined;
 }
 
@@ -30,11 +32,15 @@ export function createSqliteDatabase(options: SqliteDatabaseOptions): Database {
   const { executor } = options;
   const gate = createTransactionGate();
   const guard = createTransactionGuard();
-  const queries = new Kysely<Schema>({ dialect: watchedDialect(createSqliteDialect(executor, gate, guard), options.watchStatement) });
+  const open = (start: StartExecutor, itsGate: TransactionGate) =>
+    new Kysely<Schema>({ dialect: watchedDialect(createSqliteDialect(start, itsGate, guard), options.watchStatement) });
+  const queries = open(async () => executor, gate);
+  const pages = options.startReader ? open(options.startReader, createTransactionGate()) : queries;
   const local = createLocalWake(options.logger);
   let closing: Promise<void> | undefined;
 
   async function close() {
+    await pages.destroy();
     await queries.destroy();
     await executor.close();
     options.onClose();
@@ -45,6 +51,7 @@ export function createSqliteDatabase(options: SqliteDatabaseOptions): Database {
   return {
     engine: 'sqlite',
     queries,
+    pages,
     async transaction(work) {
       guard.checkOutside();
       return await queries.transaction().execute((tx) => guard.run(() => work(tx)));

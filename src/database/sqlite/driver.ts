@@ -29,6 +29,8 @@ export interface SqliteExecutor {
   close(): Promise<void>;
 }
 
+export type StartExecutor = () => Promise<SqliteExecutor>;
+
 export type TransactionGate = ReturnType<typeof createTransactionGate>;
 
 /** Admits statements until a transaction takes the database; an admitted action starts synchronously. */
@@ -91,17 +93,26 @@ class SqliteDriverConnection implements DatabaseConnection {
 }
 
 class SqliteDriver implements Driver {
-  readonly #executor: SqliteExecutor;
+  readonly #start: StartExecutor;
   readonly #gate: TransactionGate;
   readonly #guard: TransactionGuard;
+  #started: SqliteExecutor | undefined;
 
-  constructor(executor: SqliteExecutor, gate: TransactionGate, guard: TransactionGuard) {
-    this.#executor = executor;
+  constructor(start: StartExecutor, gate: TransactionGate, guard: TransactionGuard) {
+    this.#start = start;
     this.#gate = gate;
     this.#guard = guard;
   }
 
-  async init(): Promise<void> {}
+  get #executor(): SqliteExecutor {
+    if (this.#started === undefined) throw new Error('Kysely calls init first.');
+    return this.#started;
+  }
+
+  /** Kysely calls it before the first statement; again if it failed. */
+  async init(): Promise<void> {
+    this.#started = await this.#start();
+  }
 
   async acquireConnection(): Promise<SqliteDriverConnection> {
     this.#guard.checkOutside();
@@ -150,10 +161,10 @@ class LiteralLimitCompiler extends SqliteQueryCompiler {
   }
 }
 
-export function createSqliteDialect(executor: SqliteExecutor, gate: TransactionGate, guard: TransactionGuard): Dialect {
+export function createSqliteDialect(start: StartExecutor, gate: TransactionGate, guard: TransactionGuard): Dialect {
   return {
     createAdapter: () => new PipeliningAdapter(),
-    createDriver: () => new SqliteDriver(executor, gate, guard),
+    createDriver: () => new SqliteDriver(start, gate, guard),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new LiteralLimitCompiler(),
   };

@@ -77,7 +77,8 @@ export class RequestRunner {
         break;
       }
       const batch = batchFrom(requests, at);
-      if ((batch.length > 1 || batch[0]?.kind === 'script') && !this.#connection.isTransaction) {
+      const isShared = batch.length > 1 && !this.#connection.isReadOnly;
+      if ((isShared || batch[0]?.kind === 'script') && !this.#connection.isTransaction) {
         answers.push(...this.#answerBatch(batch));
         at += batch.length;
       } else {

@@ -41,7 +41,7 @@ function asBindable({ sql, parameters }: Statement): Statement {
 export function startSqliteWorker(settings: WorkerSettings, clock: Clock, onLost: (error: Error) => void): Promise<WorkerExecutor> {
   const worker = new Worker(new URL('./worker.ts', import.meta.url), {
     workerData: settings,
-    name: 'tillgate-sqlite',
+    name: settings.readOnly ? 'tillgate-sqlite-reader' : 'tillgate-sqlite',
     ...withCompiledCode(),
   });
   const waiting = new Map<number, Waiting>();

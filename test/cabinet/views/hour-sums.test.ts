@@ -123,7 +123,7 @@ describe.each(engines)('sums of hours on %s', (engine) => {
     const { id } = await pay({ state: 'unknown', document_state: null, settled_at: null, settled_by: null });
     const other = createHourSums();
     const standsStill = {
-      queries: database.queries,
+      ...database,
       transaction: (async (work) => {
         await clock.advance(1_000);
         const late = { state: 'done', document_state: 'closed', settled_at: clock.now(), settled_by: 'person' } as const;

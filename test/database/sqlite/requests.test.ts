@@ -19,6 +19,7 @@ function setUp(change: (connection: SqliteConnection) => Partial<SqliteConnectio
       get isTransaction() {
         return connection.isTransaction;
       },
+      isReadOnly: false,
       close: () => connection.close(),
     };
     const changed = change(recording);
@@ -27,6 +28,7 @@ function setUp(change: (connection: SqliteConnection) => Partial<SqliteConnectio
       run: changed.run ?? recording.run,
       exec: changed.exec ?? recording.exec,
       close: recording.close,
+      isReadOnly: false,
       get isTransaction() {
         return connection.isTransaction;
       },

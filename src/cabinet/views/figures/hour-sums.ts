@@ -27,7 +27,7 @@ const rowsPerStatement = 200;
 
 export type HourSums = ReturnType<typeof createHourSums>;
 
-export type Reading = Pick<Database, 'queries' | 'transaction'>;
+export type Reading = Pick<Database, 'queries' | 'pages' | 'transaction'>;
 
 export function createHourSums() {
   /** Changes were checked up to this time of the database's clock. */
@@ -36,13 +36,13 @@ export function createHourSums() {
   return {
     /** Hour by hour from `fromMs`, the last one cut at `toMs`. */
     async read(database: Reading, scope: Scope, fromMs: number, toMs: number, nowMs: number): Promise<HourFigures[]> {
-      lookedUntilMs = await dropChanged(database.queries, lookedUntilMs);
-      const kept = await readKept(database.queries, scope, fromMs, toMs);
+      lookedUntilMs = await dropChanged(database, lookedUntilMs);
+      const kept = await readKept(database.pages, scope, fromMs, toMs);
       const hours: HourFigures[] = [];
       for (let startMs = fromMs; startMs < toMs; startMs += hourMs) {
         const endMs = startMs + hourMs;
         const isOver = endMs <= toMs && endMs + lateAfterMs <= nowMs;
-        if (!isOver) hours.push(addUp((await readFigures(database.queries, scope, startMs, Math.min(endMs, toMs))).values()));
+        if (!isOver) hours.push(addUp((await readFigures(database.pages, scope, startMs, Math.min(endMs, toMs))).values()));
         else hours.push(kept.get(startMs) ?? ownIn(await sumHour(database, startMs), scope));
       }
       return hours;
@@ -55,10 +55,10 @@ function ownIn(byMerchant: ReadonlyMap<string, HourFigures>, { merchantId = allM
 }
 
 /** Sums an hour for all merchants and stores it. */
-export async function sumHour({ queries, transaction }: Reading, startMs: number): Promise<Map<string, HourFigures>> {
+export async function sumHour({ pages, transaction }: Reading, startMs: number): Promise<Map<string, HourFigures>> {
   // Read before the figures: settlements from here on may be missing in them.
-  const madeAtMs = await databaseNow(queries);
-  const byMerchant = await readFigures(queries, { merchantId: undefined }, startMs, startMs + hourMs);
+  const madeAtMs = await databaseNow(pages);
+  const byMerchant = await readFigures(pages, { merchantId: undefined }, startMs, startMs + hourMs);
   byMerchant.set(allMerchants, addUp(byMerchant.values()));
   await keep(
     transaction,
@@ -68,7 +68,7 @@ export async function sumHour({ queries, transaction }: Reading, startMs: number
 }
 
 /** Stores the hours before the first operation of all merchants as empty, in one transaction; returns the others. */
-export async function sumIdleHours({ queries, transaction }: Reading, hours: readonly number[]): Promise<number[]> {
+export async function sumIdleHours({ queries, transaction }: Pick<Reading, 'queries' | 'transaction'>, hours: readonly number[]): Promise<number[]> {
   const madeAtMs = await databaseNow(queries);
   const firstMs = await readFirstMs(queries);
   const isIdle = (startMs: number) => startMs + hourMs <= firstMs;
@@ -124,24 +124,24 @@ interface Changed {
 }
 
 /** Drops stored hours that have changed since `sinceMs`; returns the time up to which changes were checked. */
-async function dropChanged(queries: Queries, sinceMs: number | undefined): Promise<number> {
-  const nowMs = await databaseNow(queries);
+async function dropChanged({ queries, pages }: Reading, sinceMs: number | undefined): Promise<number> {
+  const nowMs = await databaseNow(pages);
   const isAnew = sinceMs === undefined || sinceMs > nowMs;
   // The clock was set back: sums dated in the future would seem newer than any change.
   if (isAnew) await queries.deleteFrom('hour_sums').where('made_at', '>', nowMs).execute();
-  const fromMs = isAnew ? await oldestSum(queries) : sinceMs;
+  const fromMs = isAnew ? await oldestSum(pages) : sinceMs;
   if (fromMs === undefined) return nowMs;
   const late = sql`(select s.settled_at, c.id, c.merchant_id, c.issued_at, c.document_nr, c.target_id, c.is_payment
     from settlements s join commands c on c.id = s.command_id
     where s.changes_past = 1 and s.settled_at >= cast(${fromMs - lateCommitsMs} as bigint)) as c`;
   const { rows: changed } = await sql<Changed>`
-    select c.issued_at, c.settled_at from ${late} limit ${sql.lit(maxChanges)}`.execute(queries);
+    select c.issued_at, c.settled_at from ${late} limit ${sql.lit(maxChanges)}`.execute(pages);
   const { rows: voided } = await sql<Changed>`
-    select p.issued_at, c.settled_at from ${late} join commands p on p.id = c.target_id limit ${sql.lit(maxChanges)}`.execute(queries);
+    select p.issued_at, c.settled_at from ${late} join commands p on p.id = c.target_id limit ${sql.lit(maxChanges)}`.execute(pages);
   // The invoice of a payment that was settled late was counted as a separate sale.
   const { rows: linked } = await sql<Changed>`
     select i.ended_at as issued_at, c.settled_at from ${late} join invoices i on i.oid = c.document_nr
-    where c.is_payment = 1 and i.ended_at is not null limit ${sql.lit(maxChanges)}`.execute(queries);
+    where c.is_payment = 1 and i.ended_at is not null limit ${sql.lit(maxChanges)}`.execute(pages);
   const all = [...changed, ...voided, ...linked];
   if ([changed, voided, linked].some(({ length }) => length >= maxChanges)) await queries.deleteFrom('hour_sums').execute();
   // By hour, with the latest settlement: one statement each.

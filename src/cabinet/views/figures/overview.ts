@@ -47,7 +47,7 @@ interface Asked {
 }
 
 async function readPage({ database, sums, mismatches, scope, name, zone, nowMs }: Asked) {
-  const { queries } = database;
+  const { pages: queries } = database;
   const { fromMs, toMs, before } = periodOf(name, nowMs, zone);
   const hours = await sums.read(database, scope, fromMs, toMs, nowMs);
   const earlier = await sums.read(database, scope, before.fromMs, before.toMs, nowMs);
