@@ -1,4 +1,5 @@
 // POS Mode's rules [D12 to D18]: pure checks of a request against the ledger, and of a terminal's report.
+import { quoted } from '../kernel/device-texts.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { type Bani, formatLei, parseAmount } from '../kernel/money.ts';
 import { isLongerThan, isPlainText } from '../kernel/receipt.ts';
@@ -39,7 +40,7 @@ export function doubtApproval(command: Command, report: JsonObject): string | un
   if (!isName(report['rrn'], maxLength.rrn) || !isName(report['operationId'], maxLength.operationId))
     return 'The terminal reported an approval without a usable rrn and operationId.';
   if (parseAmount(report['amount']) !== command.amountBani) {
-    return `The terminal reported an approval of ${JSON.stringify(report['amount'])} instead of ${formatLei(command.amountBani ?? 0)}.`;
+    return `The terminal reported an approval of ${quoted(report['amount'])} instead of ${formatLei(command.amountBani ?? 0)}.`;
   }
   return undefined;
 }
@@ -47,7 +48,7 @@ export function doubtApproval(command: Command, report: JsonObject): string | un
 /** A sentence if a refund or void reports another amount than requested, so that an operator must check it. */
 export function doubtAmount(command: Command, report: JsonObject): string | undefined {
   if (report['amount'] === undefined || parseAmount(report['amount']) === command.amountBani) return undefined;
-  return `The terminal reported ${JSON.stringify(report['amount'])} instead of ${formatLei(command.amountBani ?? 0)}.`;
+  return `The terminal reported ${quoted(report['amount'])} instead of ${formatLei(command.amountBani ?? 0)}.`;
 }
 
 export function checkRefund(payment: Command, followers: readonly Follower[], amountBani: Bani): void {

@@ -71,9 +71,11 @@ export function receiptIdToFind(report: JsonObject): { receiptId: string | undef
 
 const maxReceiptIdLength = 128;
 
-/** A register's report that contradicts "refused", or is disputed, proves no receipt. */
+/** A receipt id in a URL has a bound, too. A register's report that contradicts "refused", or is disputed, proves no receipt. */
 function receiptIdOf(command: Command): string | undefined {
-  return wasDone(command) && command.report !== null ? receiptIdIn(parseExactJson(command.report) as JsonObject) : undefined;
+  if (!wasDone(command) || command.report === null) return undefined;
+  const receiptId = receiptIdIn(parseExactJson(command.report) as JsonObject);
+  return receiptId !== undefined && isLongerThan(receiptId, maxReceiptIdLength) ? undefined : receiptId;
 }
 
 function receiptIdIn({ receiptId }: JsonObject): string | undefined {

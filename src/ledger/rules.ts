@@ -1,4 +1,5 @@
 // The meaning of a device's answer for a command. Pure.
+import { shortened } from '../kernel/device-texts.ts';
 import type { EndingOutcome, JsonObject, Outcome } from '../link/protocol.ts';
 import type { Command, SettledState } from './command.ts';
 
@@ -91,7 +92,7 @@ function deniesSettled({ state, outcome }: Command): Comparison {
 /** A contradicting answer in short: the same one again has no effect. */
 export function contradictionOf({ outcome, report }: Pick<Finding, 'report'> & { outcome: Outcome }): string {
   const numbers = operationNumberFields.flatMap((name) => numberIn(report, name) ?? []);
-  return [outcome, ...numbers].join(' ');
+  return [outcome, ...numbers.map(shortNumber)].join(' ');
 }
 
 /** Numbers of the bank and of the fiscal memory: two different ones for one command mean two operations. */
@@ -102,10 +103,13 @@ export function secondOperation(command: Command, { report }: Finding): { report
   const settled = JSON.parse(command.report ?? '{}') as JsonObject;
   for (const name of operationNumberFields) {
     const [before, now] = [numberIn(settled, name), numberIn(report, name)];
-    if (before !== undefined && now !== undefined && before !== now) return { reported: now, settled: before };
+    if (before !== undefined && now !== undefined && before !== now) return { reported: shortNumber(now), settled: shortNumber(before) };
   }
   return undefined;
 }
+
+/** A number that is no number of a payment or receipt may have any length. */
+const shortNumber = (number: string) => shortened(number, 200);
 
 function numberIn(report: JsonObject | undefined, name: string): string | undefined {
   const value = report?.[name];

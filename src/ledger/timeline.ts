@@ -7,7 +7,9 @@ import type { Database, Queries } from '../database/database.ts';
 import { forEachEngine } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 import type { Cancel, Clock } from '../kernel/clock.ts';
+import { boundReport, maxListedReportLength } from '../kernel/device-texts.ts';
 import type { Logger } from '../kernel/logger.ts';
+import type { JsonObject } from '../link/protocol.ts';
 import type { CommandEvent } from './command-event.ts';
 import { CountedSteps, listFurther } from './counted-steps.ts';
 
@@ -60,6 +62,11 @@ export function createTimeline(deps: { database: Database; clock: Clock; logger:
   };
 }
 
+/** The report of a device in the detail of a step: a command may have dozens of steps. */
+export function inStep(report: JsonObject | undefined): JsonObject | undefined {
+  return report && boundReport(report, maxListedReportLength);
+}
+
 const columns = { command_id: 'text', at: 'int8', step: 'text', channel: 'text', detail: 'text' } as const;
 const names = listed(columns);
 const insertion = forEachEngine((engine) =>
@@ -68,7 +75,7 @@ const insertion = forEachEngine((engine) =>
   ),
 );
 
-/** Splits events by the limits of one statement: the report of a device may be as long as a mebibyte. */
+/** Splits events by the limits of one statement. */
 function partsOf(events: readonly CommandEvent[]): CommandEvent[][] {
   const parts: CommandEvent[][] = [];
   let room = 0;

@@ -6,8 +6,11 @@ import { writeAudit } from '../../access/audit.ts';
 import { textField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
+import { boundReport, maxListedReportLength } from '../../kernel/device-texts.ts';
+import { parseExactJson } from '../../kernel/exact-json.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import type { Command } from '../../ledger/command.ts';
+import type { JsonObject } from '../../link/protocol.ts';
 import { addRoute } from '../add-route.ts';
 import type { CabinetDeps } from '../deps.ts';
 import { scopeOf } from '../own-rows.ts';
@@ -52,7 +55,12 @@ const reasonField = textField('Reason; stored with the command and in the audit 
 
 function shown({ reviewSinceMs, reviewReason, contradiction, report, ...command }: Command) {
   const review = command.reviewedAtMs === null ? { reviewSince: isoTime(reviewSinceMs), reviewReason, contradiction } : {};
-  return shownFields({ ...command, ...review, report: report === null ? null : starredJson(report) }, commandFields);
+  return shownFields({ ...command, ...review, report: report === null ? null : starredJson(listedReport(report)) }, commandFields);
+}
+
+/** The sale's page has all of it that is stored. */
+function listedReport(report: string): string {
+  return JSON.stringify(boundReport(parseExactJson(report) as JsonObject, maxListedReportLength));
 }
 
 export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: CabinetDeps): void {

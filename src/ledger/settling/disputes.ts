@@ -22,7 +22,7 @@ import { putOnReview } from '../review-store.ts';
 import { compareWithSettled, contradictionOf, type Finding, isFromOwnJournal, secondOperation } from '../rules.ts';
 import type { Extracted } from '../settle-batch.ts';
 import { closeDocument, completeDecision, confirmDecision, correctToDone, isUnconfirmed, latestOf } from '../store.ts';
-import type { Timeline } from '../timeline.ts';
+import { inStep, type Timeline } from '../timeline.ts';
 import type { Alongside, ChangeState, StateChange } from './state-change.ts';
 
 export interface Disputes {
@@ -51,7 +51,7 @@ export function createDisputes({ database, logger, timeline, kinds, changeState 
     count += 1;
     const { id: commandId, state } = settled;
     logger.error({ ...namesOf(settled), outcome, settled: state }, 'an answer contradicts a settled outcome');
-    timeline.addCounted({ commandId, step: 'contradiction', detail: JSON.stringify({ why, report }) });
+    timeline.addCounted({ commandId, step: 'contradiction', detail: JSON.stringify({ why, report: inStep(report) }) });
   }
 
   function recordRepeat(settled: Command, finding: Finding): void {

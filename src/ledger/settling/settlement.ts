@@ -6,6 +6,7 @@ import type { Database } from '../../database/database.ts';
 import { maskReport } from '../../kernel/card-mask.ts';
 import { maskCardNumbers } from '../../kernel/card-numbers.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { boundReport } from '../../kernel/device-texts.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { EndingOutcome, JsonObject } from '../../link/protocol.ts';
 import { type Command, isOpen, namesOf, type SettledBy } from '../command.ts';
@@ -14,7 +15,7 @@ import * as reviews from '../review-store.ts';
 import { type Finding, isFinishedByDevice, judge } from '../rules.ts';
 import { type SettleGroup, type Settlement, settleWithin } from '../settle-batch.ts';
 import * as store from '../store.ts';
-import type { Timeline } from '../timeline.ts';
+import { inStep, type Timeline } from '../timeline.ts';
 import type { UnmatchedReports } from '../unmatched.ts';
 import { createAcceptances } from './acceptance.ts';
 import { createDisputes, type Disputes } from './disputes.ts';
@@ -90,11 +91,11 @@ export function createSettlements(deps: Deps): Settlements {
     });
   }
 
-  /** Masks card numbers. Looks up the acceptance if the verdict depends on it: another call or instance may have received it. */
+  /** Masks card numbers and bounds the report. Looks up the acceptance if the verdict depends on it: another call or instance may have received it. */
   async function completed(command: Command, { outcome, report, reason, journalId, wasAccepted }: Finding): Promise<Finding> {
     return {
       outcome,
-      report: report === undefined ? undefined : (maskReport(report) as JsonObject),
+      report: report === undefined ? undefined : boundReport(maskReport(report) as JsonObject),
       reason: reason === undefined ? undefined : maskCardNumbers(reason),
       journalId,
       wasAccepted: wasAccepted || (saysNotBegun.has(outcome) && (await wasAcceptedBefore(command))),
@@ -119,7 +120,7 @@ export function createSettlements(deps: Deps): Settlements {
     }
     const { outcome, report } = finding;
     deps.logger.warn({ ...namesOf(command), outcome, why }, 'the answer of a device needs a decision; the command is on the review list');
-    timeline.add({ commandId: command.id, step: 'review', detail: JSON.stringify({ why, outcome, report }) });
+    timeline.add({ commandId: command.id, step: 'review', detail: JSON.stringify({ why, outcome, report: inStep(report) }) });
     return store.latestOf(queries, command);
   }
 
