@@ -103,7 +103,13 @@ export function questionsOf(database: Database, filled: Filled): Question[] {
       add(
         `overview ${period}, ${scopeName}`,
         (queries) =>
-          createOverviewBook(mismatches).read({ queries, pages: queries, transaction: database.transaction }, scope, period, 'Europe/Chisinau', endMs),
+          createOverviewBook(mismatches).read(
+            { queries, pages: queries, transaction: database.transaction },
+            scope,
+            period,
+            'Europe/Chisinau',
+            endMs,
+          ),
         boundMs,
       );
     }

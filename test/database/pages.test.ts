@@ -18,7 +18,8 @@ const slow = {
   sqlite: sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 50000) select count(*) as count from n`,
   postgres: sql`select pg_sleep(0.1)`,
 };
-const newMerchant = (id: string) => database.queries.insertInto('merchants').values({ id, name: id, callback_secret: '', created_at: nowMs }).execute();
+const newMerchant = (id: string) =>
+  database.queries.insertInto('merchants').values({ id, name: id, callback_secret: '', created_at: nowMs }).execute();
 
 describe.each(engines)('pages on %s', (engine) => {
   it('delay no statement of a payment', async () => {

@@ -68,7 +68,10 @@ export async function sumHour({ pages, transaction }: Reading, startMs: number):
 }
 
 /** Stores the hours before the first operation of all merchants as empty, in one transaction; returns the others. */
-export async function sumIdleHours({ queries, transaction }: Pick<Reading, 'queries' | 'transaction'>, hours: readonly number[]): Promise<number[]> {
+export async function sumIdleHours(
+  { queries, transaction }: Pick<Reading, 'queries' | 'transaction'>,
+  hours: readonly number[],
+): Promise<number[]> {
   const madeAtMs = await databaseNow(queries);
   const firstMs = await readFirstMs(queries);
   const isIdle = (startMs: number) => startMs + hourMs <= firstMs;
