@@ -31,7 +31,9 @@ describe.each(engines)('what a device says is stored with a bound on %s', (engin
     const kinds = {
       Pay: { doubt: doubtApproval, extract: () => ({ operationId: approval.operationId, rrn: approval.rrn }) },
     };
-    settlements = createSettlements({ database, clock, logger: quietLogger, timeline, kinds, settleGroup: createSettleGroup(database) });
+    const unmatched = { keepAnswer: async () => {} };
+    const settleGroup = createSettleGroup(database);
+    settlements = createSettlements({ database, clock, logger: quietLogger, timeline, kinds, unmatched, settleGroup });
   });
   afterEach(async () => {
     await database.close();

@@ -91,7 +91,7 @@ export function createSettlements(deps: Deps): Settlements {
     });
   }
 
-  /** Masks card numbers and bounds the report. Looks up the acceptance if the verdict depends on it: another call or instance may have received it. */
+  /** Masked and bounded. Looks up the acceptance if the verdict depends on it: another call or instance may have received it. */
   async function completed(command: Command, { outcome, report, reason, journalId, wasAccepted }: Finding): Promise<Finding> {
     return {
       outcome,
