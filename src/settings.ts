@@ -128,7 +128,7 @@ export const settings = {
     'TILLGATE_CONNECTIONS',
     wholeNumber(10, 1_000_000),
     '20000',
-    'HTTP connections in all, those of devices on the built-in queue among them',
+    'HTTP connections in all; devices on the built-in queue have at most half of them',
   ),
   connectionsPerAddress: setting(
     'TILLGATE_CONNECTIONS_PER_ADDRESS',
@@ -170,6 +170,12 @@ export const settings = {
     wholeNumber(1, 100_000),
     '200',
     'users of the cabinet that belong to one merchant, invited and disabled ones too',
+  ),
+  devicesPerMerchant: setting(
+    'TILLGATE_DEVICES_PER_MERCHANT',
+    wholeNumber(1, 100_000),
+    '1000',
+    'registered devices of one merchant, disabled ones too',
   ),
   deviceRate: setting(
     'TILLGATE_DEVICE_RATE',
@@ -254,12 +260,17 @@ export const settings = {
     'no',
     'yes: devices may reach the embedded MQTT broker without TLS from other machines too',
   ),
-  mqttConnections: setting('TILLGATE_MQTT_CONNECTIONS', wholeNumber(2, 1_000_000), '10000', 'connections of the embedded MQTT broker'),
+  mqttConnections: setting(
+    'TILLGATE_MQTT_CONNECTIONS',
+    wholeNumber(2, 1_000_000),
+    '10000',
+    'devices that may be logged in at the embedded MQTT broker',
+  ),
   mqttNewcomers: setting(
     'TILLGATE_MQTT_NEWCOMERS',
     wholeNumber(1, 100_000),
     '1000',
-    'of those, how many may have no login yet; one more ends the oldest',
+    'beside those, connections that have no login yet; one more ends the oldest',
   ),
   mqttNewcomersPerAddress: setting(
     'TILLGATE_MQTT_NEWCOMERS_PER_ADDRESS',

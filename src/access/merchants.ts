@@ -56,7 +56,7 @@ export async function setShare(queries: Queries, actor: string, merchantId: stri
 
 const noSuchMerchant = () => new GatewayError('Record_not_exist', 'There is no merchant by that merchantId.');
 
-export async function requireMerchant(queries: Queries, merchantId: string): Promise<void> {
+async function requireMerchant(queries: Queries, merchantId: string): Promise<void> {
   const row = await queries.selectFrom('merchants').select('id').where('id', '=', merchantId).executeTakeFirst();
   if (!row) throw noSuchMerchant();
 }

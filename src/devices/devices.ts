@@ -31,12 +31,15 @@ const wrongCodes = {
   sentence: 'Too many wrong pairing codes were tried; try again in a minute.',
 };
 const defaultPairingLifetimeMs = 15 * 60_000;
+const defaultMaxDevices = 1_000;
 
 export interface DevicesDeps extends Pick<Shared, 'database' | 'clock' | 'random'> {
   banks: readonly Bank[];
   /** Called at each pairing: ports may be known only after the start. */
   addresses: () => ChannelAddresses;
   pairingLifetimeMs?: number;
+  /** Devices of one merchant, disabled ones too. */
+  maxDevices?: number;
   /** The logins of an external broker that has its own. */
   logins?: DeviceLogins | undefined;
 }
@@ -64,7 +67,7 @@ export interface Devices {
 }
 
 export function createDevices(deps: DevicesDeps): Devices {
-  const { database, clock, random, banks, pairingLifetimeMs = defaultPairingLifetimeMs } = deps;
+  const { database, clock, random, banks, pairingLifetimeMs = defaultPairingLifetimeMs, maxDevices = defaultMaxDevices } = deps;
   const credentials = createCredentials(database, clock);
   const guesses = createGuessLimit({ clock, ...wrongCodes });
   const cutOffListeners = new Set<(deviceId: string) => void>();
@@ -85,7 +88,7 @@ export function createDevices(deps: DevicesDeps): Devices {
     banks,
     register: (actor, request) =>
       database.transaction(async (queries) => {
-        const id = await insertDevice(queries, { random, banks }, actor, request);
+        const id = await insertDevice(queries, { engine: database.engine, random, banks, maxDevices }, actor, request);
         return { id, ...(await issueCode(queries, random, actor, id, pairingLifetimeMs)) };
       }),
     list: (merchantId) => listDevices(database.queries, merchantId),

@@ -1,9 +1,9 @@
 // The registry of devices [D33]: merchant, kind, name, and whether they are disabled.
 // Functions that change a device run inside a transaction and write the audit log in it. Secrets are stored as hashes.
 import { writeAudit } from '../access/audit.ts';
-import { checkName, requireMerchant } from '../access/merchants.ts';
+import { checkName, lockMerchant } from '../access/merchants.ts';
 import { hashSecret } from '../access/secrets.ts';
-import type { Queries } from '../database/database.ts';
+import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
@@ -37,16 +37,33 @@ function checkBank(banks: readonly Bank[], kind: DeviceKind, bank: string | unde
   return bank;
 }
 
+/** Throws if the merchant is at its limit of devices. Locks the merchant until the transaction ends, so that no other call adds one. */
+async function requireRoom(
+  queries: Queries,
+  { engine, maxDevices }: { engine: Database['engine']; maxDevices: number },
+  merchantId: string,
+) {
+  await lockMerchant(engine, queries, merchantId);
+  const { count } = await queries
+    .selectFrom('devices')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('merchant_id', '=', merchantId)
+    .executeTakeFirstOrThrow();
+  if (count < maxDevices) return;
+  const sentence = `The merchant has ${count} devices, and ${maxDevices} are allowed (TILLGATE_DEVICES_PER_MERCHANT): enable and pair a disabled one again, or raise the limit.`;
+  throw new GatewayError('The_status_cannot_be_applied', sentence);
+}
+
 /** Returns the new device's id. */
 export async function insertDevice(
   queries: Queries,
-  deps: { random: Random; banks: readonly Bank[] },
+  deps: { engine: Database['engine']; random: Random; banks: readonly Bank[]; maxDevices: number },
   actor: string,
   request: NewDeviceRequest,
 ): Promise<string> {
   const id = request.id === undefined ? deps.random.uuid() : parseUuid(request.id);
   if (id === undefined) throw invalidRequest('id must be a UUID.');
-  await requireMerchant(queries, request.merchantId);
+  await requireRoom(queries, deps, request.merchantId);
   const { merchantId, kind } = request;
   const name = checkName(request.name);
   const bank = checkBank(deps.banks, kind, request.bank);

@@ -13,6 +13,7 @@ export interface Upgrade {
   socket: Duplex;
   head: Buffer;
   deviceId: string;
+  merchantId: string;
   /** Answers with the error instead of upgrading, and closes the socket. */
   refuse(error: GatewayError): void;
 }
@@ -59,14 +60,14 @@ export function createUpgrades({ authenticate, onCutOff, whyNot, refuse, failed,
     const cutOff = new Set<string>();
     const stopListening = onCutOff((deviceId) => cutOff.add(deviceId));
     try {
-      const { deviceId } = await authenticate(request.headers.authorization);
+      const { deviceId, merchantId } = await authenticate(request.headers.authorization);
       // The handler closes the open connection of a disabled device; this one was not open yet.
       if (cutOff.has(deviceId)) throw cutOffMeanwhile();
       const reason = whyNot();
       if (reason !== undefined) throw reason;
       if (socket.destroyed) return;
       loggedIn(socket);
-      handler({ request, socket, head, deviceId, refuse: (error) => refuseUpgrade(socket, error) });
+      handler({ request, socket, head, deviceId, merchantId, refuse: (error) => refuseUpgrade(socket, error) });
     } catch (thrown) {
       if (!(thrown instanceof GatewayError)) failed(thrown);
       refuseUpgrade(socket, refusalOf(thrown));

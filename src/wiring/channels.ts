@@ -11,14 +11,16 @@ import type { Certificate } from './certificate.ts';
 
 interface Deps extends Pick<Shared, 'clock' | 'random' | 'logger' | 'instanceId'> {
   certificate: Certificate | undefined;
-  checkDevice(deviceId: string, secret: string): Promise<boolean>;
+  checkDevice(deviceId: string, secret: string): Promise<{ merchantId: string } | undefined>;
 }
 
 export function createChannels(config: Config, deps: Deps) {
   const { clock, random, logger, instanceId: gatewayId } = deps;
   const { mqttUrl, queueUrl, deviceLogins, deviceRate: messagesPerS } = config;
+  // The other half of the connections is for callers.
+  const maxDevices = Math.max(1, Math.floor(config.connections / 2));
   const embeddedBroker = mqttUrl === undefined ? createEmbeddedBroker(config, deps) : undefined;
-  const builtInQueue = queueUrl === undefined ? new BuiltInQueue({ clock, logger, deviceLogins, messagesPerS }) : undefined;
+  const builtInQueue = queueUrl === undefined ? new BuiltInQueue({ clock, logger, deviceLogins, messagesPerS, maxDevices }) : undefined;
   return {
     all: [
       embeddedBroker ?? new MqttChannel({ url: mqttUrl ?? '', gatewayId, clock, random, logger }),

@@ -59,10 +59,9 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
   const { mosquittoAdminUrl, rabbitmqApiUrl } = config;
   const logins = mosquittoAdminUrl === undefined ? undefined : createMosquittoLogins({ ...shared, url: mosquittoAdminUrl });
   const rabbitmqConnections = rabbitmqApiUrl === undefined ? undefined : createRabbitmqConnections({ ...shared, apiUrl: rabbitmqApiUrl });
-  const devices = createDevices({ ...shared, banks: config.banks, addresses, logins });
+  const devices = createDevices({ ...shared, banks: config.banks, maxDevices: config.devicesPerMerchant, addresses, logins });
 
-  const checkDevice = async (deviceId: string, secret: string) => (await devices.checkSecret(deviceId, secret)) !== undefined;
-  const channels = createChannels(config, { ...shared, certificate, checkDevice });
+  const channels = createChannels(config, { ...shared, certificate, checkDevice: devices.checkSecret });
   const bareLink = createLink({
     ...shared,
     gatewayId: shared.instanceId,

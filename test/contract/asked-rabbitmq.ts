@@ -15,7 +15,7 @@ export async function startAskedRabbitmq(): Promise<AskedRabbitmq> {
   const asked: AskedRabbitmq['asked'] = [];
   const replaced = new Map<string, string>();
   const isSecret = async (deviceId: string, secret: string) =>
-    replaced.has(deviceId) ? replaced.get(deviceId) === secret : checkDevice(deviceId, secret);
+    replaced.has(deviceId) ? replaced.get(deviceId) === secret : (await checkDevice(deviceId, secret)) !== undefined;
   const auth = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
@@ -38,7 +38,11 @@ export async function startAskedRabbitmq(): Promise<AskedRabbitmq> {
   };
 }
 
-async function decide(path: string, question: BrokerQuestion, isSecret: typeof checkDevice): Promise<string> {
+async function decide(
+  path: string,
+  question: BrokerQuestion,
+  isSecret: (deviceId: string, secret: string) => Promise<boolean>,
+): Promise<string> {
   if (path === 'user') return decideUser(question, isSecret);
   if (path === 'vhost') return decideVhost(question);
   return path === 'resource' ? decideResource(question) : decideTopic(question);

@@ -9,7 +9,7 @@ export const gatewayId = 'gateway-1';
 export const deviceA: Login = { deviceId: 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa', secret: 'secret-of-a' };
 export const deviceB: Login = { deviceId: 'bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb', secret: 'secret-of-b' };
 export const checkDevice = async (deviceId: string, secret: string) =>
-  [deviceA, deviceB].some((login) => login.deviceId === deviceId && login.secret === secret);
+  [deviceA, deviceB].some((login) => login.deviceId === deviceId && login.secret === secret) ? { merchantId: 'm' } : undefined;
 
 export interface ChannelRig {
   createChannel(): Channel;

@@ -73,7 +73,7 @@ describe('embedded broker, beyond the contract', () => {
     const broker = create(async () => {
       cuts += 1;
       if (cuts === 1) soon(() => broker.disconnectDevice(deviceA.deviceId));
-      return true;
+      return { merchantId: 'm' };
     });
     const recorder = createRecorder();
     await broker.start(recorder);
@@ -166,7 +166,7 @@ describe('embedded broker, beyond the contract', () => {
       clock: systemClock,
       logger: quietLogger,
       deviceLogins: 1,
-      checkDevice: async (_deviceId, secret) => secret !== 'wrong',
+      checkDevice: async (_deviceId, secret) => (secret === 'wrong' ? undefined : { merchantId: 'm' }),
     });
     await broker.start(createRecorder());
     await expect(connectAsync(urlOf(broker), { ...mqttOptions(deviceA), password: 'wrong' })).rejects.toMatchObject({ code: 4 });

@@ -18,13 +18,14 @@ import { createFakeLink, snapshot } from './fake-link.ts';
 const nobody = '3b241101-e2bb-4255-8caf-4136c566a962';
 
 describe.each(engines)('devices on %s', (engine) => {
-  async function setUp() {
+  async function setUp(maxDevices?: number) {
     const clock = createVirtualClock();
     const database = await openQuickDatabase(engine, clock);
     onTestFinished(() => database.close());
     const devices = createDevices({
       database,
       clock,
+      ...(maxDevices === undefined ? {} : { maxDevices }),
       random: seededRandom(7),
       banks: [
         { code: 'one', name: 'Bank One' },
@@ -51,6 +52,17 @@ describe.each(engines)('devices on %s', (engine) => {
     };
     return { clock, database, devices, merchantId, terminal, auditOf, seen };
   }
+
+  it('registers no more devices of a merchant than are allowed, disabled ones counted, also at once', async () => {
+    const { database, devices, terminal } = await setUp(3);
+    const { id } = await devices.register('ana', terminal);
+    await devices.disable('ana', id);
+    const results = await Promise.allSettled(Array.from({ length: 5 }, () => devices.register('ana', terminal)));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+    await expect(devices.register('ana', terminal)).rejects.toThrow('3 are allowed (TILLGATE_DEVICES_PER_MERCHANT)');
+    const { id: merchantId } = await seedMerchant(database.queries);
+    await devices.register('ana', { ...terminal, merchantId });
+  });
 
   it('registers a device, lists it and keeps its rules', async () => {
     const { devices, merchantId, terminal } = await setUp();

@@ -7,6 +7,7 @@ import type { Clock } from '../../../kernel/clock.ts';
 import type { Logger } from '../../../kernel/logger.ts';
 import { networkOf } from '../../../kernel/network-of.ts';
 import { maxMessageBytes } from '../../protocol.ts';
+import type { PlacedDevice } from '../device-places.ts';
 import { type Admission, type ConnectionGate, createConnectionGate, type GateLimits } from './connection-gate.ts';
 import { holdSocket } from './held-socket.ts';
 
@@ -56,9 +57,9 @@ export class BrokerPorts {
       this.#servers.secure = await this.#listen(secure.port, (socket) => this.#accept(handle, socket, secure.context()));
   }
 
-  /** The client of the connection `conn` has logged in as a device. */
-  loggedIn(conn: object): void {
-    this.#admissions.get(conn)?.loggedIn();
+  /** The client of the connection `conn` has logged in as a device. False: there is no place for it. */
+  loggedIn(conn: object, device: PlacedDevice): boolean {
+    return this.#admissions.get(conn)?.loggedIn(device) ?? true;
   }
 
   /** Accepts no new connection; resolves when all have ended. */
@@ -73,16 +74,8 @@ export class BrokerPorts {
   }
 
   #accept(handle: Aedes['handle'], raw: Socket, context: SecureContext | undefined): void {
-    const { clock, logger, messagesPerS, onCut } = this.#options;
+    const { clock, messagesPerS, onCut } = this.#options;
     const admission = this.#gate.enter(networkOf(raw.remoteAddress ?? ''), () => raw.destroy());
-    if (admission === undefined) {
-      logger.warn(
-        { connections: this.#gate.connections },
-        'the embedded broker refuses a connection: all are taken by devices that have logged in',
-      );
-      raw.destroy();
-      return;
-    }
     this.#sockets.add(raw);
     raw.on('close', () => {
       this.#sockets.delete(raw);

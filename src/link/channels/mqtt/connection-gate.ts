@@ -1,10 +1,13 @@
-// Bounds the connections of a port that unauthenticated clients can reach [D62]. Invariants: there are bounds for all connections, for those
-// without login, and for those without login per address; no connection stays without login beyond the deadline. Above a bound the oldest
-// connection without login is closed for the new one, so that idle connections block no other client. One that has logged in is never closed.
+// Bounds the connections of a port that unauthenticated clients can reach [D62]. Invariants: there are bounds for devices that have logged in
+// (device-places.ts), for connections without login, and for those per address; no connection stays without login beyond the deadline. Above
+// a bound the oldest connection without login is closed for the new one, so that idle connections block no other client. A connection is never
+// refused before its login: its device may have a place already.
 import { ByOwner } from '../../../kernel/by-owner.ts';
 import type { Cancel, Clock } from '../../../kernel/clock.ts';
+import { createDevicePlaces, type Place, type PlacedDevice } from '../device-places.ts';
 
 export interface GateLimits {
+  /** Devices that have logged in. */
   connections: number;
   withoutLogin: number;
   withoutLoginPerAddress: number;
@@ -19,7 +22,8 @@ export const defaultGateLimits: GateLimits = {
 };
 
 export interface Admission {
-  loggedIn(): void;
+  /** False: there is no place for the device, or the connection has ended. */
+  loggedIn(device: PlacedDevice): boolean;
   leave(): void;
 }
 
@@ -32,7 +36,7 @@ interface Pending {
 
 export function createConnectionGate(clock: Clock, limits: GateLimits) {
   const pending = new ByOwner<Pending>();
-  let loggedIn = 0;
+  const places = createDevicePlaces(limits.connections);
 
   /** The connection has logged in or closed. False: it was already removed. */
   function forget(connection: Pending): boolean {
@@ -48,14 +52,13 @@ export function createConnectionGate(clock: Clock, limits: GateLimits) {
 
   return {
     get connections() {
-      return loggedIn + pending.size;
+      return places.taken + pending.size;
     },
 
-    /** undefined: the bound is reached by devices that have logged in. `cut` ends the connection. */
-    enter(address: string, cut: () => void): Admission | undefined {
-      if (loggedIn >= limits.connections) return undefined;
+    /** `cut` ends the connection. */
+    enter(address: string, cut: () => void): Admission {
       if (pending.of(address).size >= limits.withoutLoginPerAddress) cutOldest(pending.of(address));
-      if (pending.size >= limits.withoutLogin || loggedIn + pending.size >= limits.connections) cutOldest(pending.all());
+      if (pending.size >= limits.withoutLogin) cutOldest(pending.all());
 
       const cancelDeadline = clock.after(limits.loginWithinMs, () => {
         forget(connection);
@@ -63,17 +66,20 @@ export function createConnectionGate(clock: Clock, limits: GateLimits) {
       });
       const connection: Pending = { cut, cancelDeadline };
       pending.add(address, connection);
-      let isIn = false;
+      let place: Place | undefined;
       return {
-        loggedIn() {
-          if (!forget(connection)) return;
-          isIn = true;
-          loggedIn += 1;
+        loggedIn(device) {
+          if (place !== undefined) return true;
+          const taken = places.take(device, cut);
+          if (taken === undefined) return false;
+          // It may have been closed while its login was checked.
+          if (forget(connection)) place = taken;
+          else taken.leave();
+          return place !== undefined;
         },
         leave() {
           forget(connection);
-          if (isIn) loggedIn -= 1;
-          isIn = false;
+          place?.leave();
         },
       };
     },

@@ -10,6 +10,7 @@ import { type Channel, ChannelDown, type ChannelListener, DeviceNotOnChannel, Se
 import { isDeviceId, isGatewayId } from '../../messages.ts';
 import { maxMessageBytes, mqttTopics } from '../../protocol.ts';
 import type { CommandMessage } from '../../wire-schemas.ts';
+import type { PlacedDevice } from '../device-places.ts';
 import { createLoginLimit } from '../login-limit.ts';
 import { type BrokerClients, createBrokerClients } from './broker-clients.ts';
 import { BrokerPorts, type BrokerPortsOptions } from './broker-ports.ts';
@@ -22,7 +23,8 @@ export interface EmbeddedBrokerOptions extends Omit<BrokerPortsOptions, 'limits'
   limits?: Partial<GateLimits>;
   /** Burst of logins of one device; then one a second. */
   deviceLogins?: number;
-  checkDevice(deviceId: string, secret: string): Promise<boolean>;
+  /** Undefined: the device is unknown or disabled, or the secret is wrong. */
+  checkDevice(deviceId: string, secret: string): Promise<Pick<PlacedDevice, 'merchantId'> | undefined>;
   /** A device has logged in; `login` is its CONNECT packet. */
   onLogin?(deviceId: string, login: BrokerLogin): void;
   /** A message was published with the retain flag, which is removed. */
@@ -147,7 +149,6 @@ export class EmbeddedBroker implements Channel {
         this.#clients.loggingIn(client);
         void this.#judgeLogin(client, username, password).then((returnCode) => {
           if (returnCode === accepted) {
-            this.#ports.loggedIn(client.conn);
             const login = this.#logins.get(client);
             if (login) this.#options.onLogin?.(client.id, login);
             return done(null, true);
@@ -186,9 +187,18 @@ export class EmbeddedBroker implements Channel {
     // Client id = user: otherwise one device could end another's connection by taking its client id.
     if (!isDeviceId(username) || client.id !== username || password === undefined) return badLogin;
     try {
-      if (!(await this.#options.checkDevice(username, password.toString('utf8')))) return badLogin;
-      if (this.#loginsOf.take(username) === undefined) return accepted;
-      this.#listener?.dropped('mqtt', 'over-budget', username);
+      const device = await this.#options.checkDevice(username, password.toString('utf8'));
+      if (device === undefined) return badLogin;
+      if (this.#loginsOf.take(username) !== undefined) {
+        this.#listener?.dropped('mqtt', 'over-budget', username);
+        return serverUnavailable;
+      }
+      const { merchantId } = device;
+      if (this.#ports.loggedIn(client.conn, { deviceId: username, merchantId })) return accepted;
+      this.#logger.warn(
+        { deviceId: username, merchantId, places: this.#limits.connections },
+        'the embedded broker has no place for a device',
+      );
       return serverUnavailable;
     } catch (error) {
       this.#logger.error({ err: error, deviceId: username }, 'the login of a device could not be checked');

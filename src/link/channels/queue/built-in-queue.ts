@@ -11,6 +11,7 @@ import type { RateLimiter } from '../../../kernel/rate-limiter.ts';
 import { type Channel, ChannelDown, type ChannelListener, DeviceNotOnChannel, SendUnclear } from '../../channel.ts';
 import { maxFrameBytes, readDeviceFrame } from '../../messages.ts';
 import type { CommandMessage, QueueFrame } from '../../wire-schemas.ts';
+import { createDevicePlaces, type DevicePlaces } from '../device-places.ts';
 import { createLoginLimit } from '../login-limit.ts';
 import { DeviceSockets, type Frame } from './device-sockets.ts';
 
@@ -19,6 +20,8 @@ export interface BuiltInQueueOptions {
   logger: Logger;
   /** Burst of logins of one device; then one a second. */
   deviceLogins?: number;
+  /** Devices that may be connected at once. */
+  maxDevices?: number;
   /** Rate limit of a device; sockets are read at a multiple of it. */
   messagesPerS?: number | undefined;
 }
@@ -29,6 +32,7 @@ export interface QueueUpgrade {
   socket: Duplex;
   head: Buffer;
   deviceId: string;
+  merchantId: string;
   refuse(error: GatewayError): void;
 }
 
@@ -36,6 +40,7 @@ export interface QueueUpgrade {
 const maxPayloadBytes = maxFrameBytes + 1024;
 const presenceFrame = /^\s*\{\s*"presence"/;
 const endedCode = 4001;
+const defaultMaxDevices = 10_000;
 
 export class BuiltInQueue implements Channel {
   readonly name = 'queue';
@@ -44,12 +49,14 @@ export class BuiltInQueue implements Channel {
   readonly #server: WebSocketServer;
   readonly #sockets: DeviceSockets;
   readonly #loginsOf: RateLimiter;
+  readonly #places: DevicePlaces;
   readonly #upgrades = new WeakMap<IncomingMessage, QueueUpgrade>();
   #listener: ChannelListener | undefined;
 
-  constructor({ clock, logger, deviceLogins, messagesPerS }: BuiltInQueueOptions) {
+  constructor({ clock, logger, deviceLogins, maxDevices = defaultMaxDevices, messagesPerS }: BuiltInQueueOptions) {
     this.#logger = logger;
     this.#loginsOf = createLoginLimit(clock, deviceLogins);
+    this.#places = createDevicePlaces(maxDevices);
     this.#sockets = new DeviceSockets({
       clock,
       logger,
@@ -104,6 +111,16 @@ export class BuiltInQueue implements Channel {
       upgrade.refuse(new GatewayError('Too_Many_Requests', 'This device connects too often.', { retryAfterS }));
       return;
     }
+    const place = this.#places.take(upgrade, () => socket.destroy());
+    if (place === undefined) {
+      this.#logger.warn(
+        { deviceId, merchantId: upgrade.merchantId, places: this.#places.taken },
+        'the built-in queue has no place for a device',
+      );
+      upgrade.refuse(new GatewayError('Too_Many_Requests', 'All places of the queue are taken.', { retryAfterS: 10 }));
+      return;
+    }
+    socket.once('close', () => place.leave());
     this.#upgrades.set(request, upgrade);
     this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#sockets.add(deviceId, webSocket));
   }

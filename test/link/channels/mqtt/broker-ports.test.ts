@@ -73,6 +73,8 @@ function dial(port = ports.plain): Caller {
   return { socket, isClosed: () => isClosed };
 }
 
+const device = { deviceId: 'till', merchantId: 'm' };
+
 it('are opened as configured, and closed by stopListening', async () => {
   await open({ port: undefined });
   expect([ports.plain, ports.secure]).toEqual([undefined, undefined]);
@@ -99,30 +101,25 @@ it('set noDelay and keepAlive, and keep accepting after an error of the server',
   expect(handled).toHaveLength(1);
 });
 
-it('refuse a connection when devices hold all of them, and accept again when one disconnects', async () => {
+it('refuse no connection before its login: a device without a place is refused then, one that has a place takes it over', async () => {
   await open({ limits: { ...defaultGateLimits, connections: 1 } });
-  const device = await call();
-  ports.loggedIn(handled[0] as Socket);
-  const second = await call();
-  await until(second.isClosed);
-  expect(handled).toHaveLength(1);
-  expect(logger.lines.map(({ level, fields }) => [level, fields])).toEqual([['warn', { connections: 1 }]]);
-  device.socket.destroy();
-  await until(() => handled[0]?.closed === true);
   await call();
-  expect(handled).toHaveLength(2);
+  expect(ports.loggedIn(handled[0] as Socket, device)).toBe(true);
+  await call();
+  expect(ports.loggedIn(handled[1] as Socket, { ...device, deviceId: 'other' })).toBe(false);
+  expect(ports.loggedIn(handled[1] as Socket, device)).toBe(true);
 });
 
 it('close the oldest unauthenticated client for the next one, and none that has logged in', async () => {
   await open({ limits: { ...defaultGateLimits, withoutLoginPerAddress: 1 } });
-  const device = await call();
-  ports.loggedIn(handled[0] as Socket);
+  const till = await call();
+  ports.loggedIn(handled[0] as Socket, device);
   const stranger = await call();
   await call();
   await until(stranger.isClosed);
-  expect([device.isClosed(), handled.length]).toEqual([false, 3]);
+  expect([till.isClosed(), handled.length]).toEqual([false, 3]);
   // loggedIn ignores a connection that the port does not have.
-  ports.loggedIn({});
+  ports.loggedIn({}, device);
 });
 
 it('count unauthenticated clients by address: many connections from one address leave others alone', async () => {
@@ -143,13 +140,13 @@ it('count unauthenticated clients by address: many connections from one address 
 
 it('close an unauthenticated client after ten seconds, and never a device', async () => {
   await open();
-  const [device, stranger] = [await call(), await call()];
-  ports.loggedIn(handled[0] as Socket);
+  const [till, stranger] = [await call(), await call()];
+  ports.loggedIn(handled[0] as Socket, device);
   await clock.advance(9_999);
-  expect([device.isClosed(), stranger.isClosed()]).toEqual([false, false]);
+  expect([till.isClosed(), stranger.isClosed()]).toEqual([false, false]);
   await clock.advance(1);
   await until(stranger.isClosed);
-  expect([device.isClosed(), clock.pending]).toEqual([false, 0]);
+  expect([till.isClosed(), clock.pending]).toEqual([false, 0]);
 });
 
 it('clear the login timer of a client that disconnects', async () => {
@@ -206,7 +203,7 @@ it('use the current TLS certificate for each connection, and close a client that
   await new Promise((resolve) => socket.once('secureConnect', resolve));
   socket.write(ping);
   await until(() => heard.length === 1);
-  ports.loggedIn(handled[0] as Socket);
+  ports.loggedIn(handled[0] as Socket, device);
   const plain = await call(ports.secure);
   plain.socket.write(Buffer.alloc(20, ping));
   await until(plain.isClosed);

@@ -17,6 +17,8 @@ function setUp(limits: Partial<GateLimits> = {}) {
   return { clock, gate, cut, enter };
 }
 
+const device = (count: number) => ({ deviceId: `device ${count}`, merchantId: 'm' });
+
 describe('the connection gate', () => {
   it('closes the oldest unauthenticated connection of an address that has too many', () => {
     const { cut, enter, gate } = setUp();
@@ -32,31 +34,50 @@ describe('the connection gate', () => {
     expect(cut).toEqual(['one 0', 'one 1']);
   });
 
-  it('never closes a device that has logged in, and refuses when only such are left', () => {
+  it('refuses no connection before its login, however many devices have logged in', () => {
     const { cut, enter, gate } = setUp();
-    for (let count = 0; count < 10; count += 1) enter(`device ${count}`, 'shop')?.loggedIn();
-    expect(enter('one more', 'elsewhere')).toBeUndefined();
-    expect([cut, gate.connections]).toEqual([[], 10]);
+    const first = enter('device 0', 'shop');
+    first.loggedIn(device(0));
+    for (let count = 1; count < 10; count += 1) enter(`device ${count}`, 'shop').loggedIn(device(count));
+    expect(enter('one more', 'elsewhere').loggedIn(device(10))).toBe(false);
+    const again = enter('device 0 again', 'elsewhere');
+    expect(again.loggedIn(device(0))).toBe(true);
+    first.leave();
+    expect([cut, gate.connections]).toEqual([[], 11]);
+  });
+
+  it('closes the newest device of the merchant with the most for one of a merchant with fewer', () => {
+    const { cut, enter } = setUp();
+    for (let count = 0; count < 10; count += 1) enter(`device ${count}`, 'shop').loggedIn(device(count));
+    expect(enter('other', 'elsewhere').loggedIn({ deviceId: 'other', merchantId: 'other' })).toBe(true);
+    expect(cut).toEqual(['device 9']);
+  });
+
+  it('gives no place to a connection that was closed while its login was checked', () => {
+    const { enter, gate } = setUp();
+    const slow = enter('slow', 'a');
+    slow.leave();
+    expect([slow.loggedIn(device(1)), gate.connections]).toEqual([false, 0]);
   });
 
   it('accepts a device while unauthenticated clients fill the port', () => {
     const { cut, enter, gate } = setUp();
-    for (let count = 0; count < 7; count += 1) enter(`device ${count}`, 'shop')?.loggedIn();
+    for (let count = 0; count < 7; count += 1) enter(`device ${count}`, 'shop').loggedIn(device(count));
     for (let count = 0; count < 50; count += 1) enter(`stranger ${count}`, `address ${count}`);
-    const device = enter('late device', 'shop');
-    device?.loggedIn();
-    expect(gate.connections).toBe(10);
+    const late = enter('late device', 'shop');
+    late.loggedIn(device(99));
+    expect(gate.connections).toBe(13);
     expect(cut).not.toContain('late device');
-    device?.leave();
-    expect(gate.connections).toBe(9);
+    late.leave();
+    expect(gate.connections).toBe(12);
   });
 
   it('closes a client that has not logged in by the deadline, and leaves no timer', async () => {
     const { clock, cut, enter, gate } = setUp();
     const gone = enter('gone', 'a');
     enter('slow', 'a');
-    enter('device', 'a')?.loggedIn();
-    gone?.leave();
+    enter('device', 'a').loggedIn(device(0));
+    gone.leave();
     await clock.advance(10_000);
     expect(cut).toEqual(['slow']);
     expect([gate.connections, clock.pending]).toEqual([1, 0]);
@@ -65,10 +86,10 @@ describe('the connection gate', () => {
   it('counts a client once, however often it leaves', () => {
     const { enter, gate } = setUp({ connections: 2 });
     const one = enter('one', 'a');
-    one?.loggedIn();
-    one?.loggedIn();
-    one?.leave();
-    one?.leave();
+    one.loggedIn(device(1));
+    one.loggedIn(device(1));
+    one.leave();
+    one.leave();
     expect(gate.connections).toBe(0);
   });
 });

@@ -23,13 +23,15 @@ const publish = (client: FakeClient | null, packet: object) =>
 const arrive = (client: FakeClient | null, topic: string, payload: Buffer | string) =>
   judged((done) => at.rules.published?.({ topic, payload } as never, client as never, done));
 
+const owner = { merchantId: 'm' };
+
 describe('a login', () => {
   it('is accepted with the right secret under the device’s own id', async () => {
     const asked: unknown[] = [];
     await at.open({
       checkDevice: async (...login) => {
         asked.push(login);
-        return login[1] === 'right';
+        return login[1] === 'right' ? owner : undefined;
       },
     });
     expect(await logIn(new FakeClient())).toEqual({ error: null, is: true });
@@ -44,7 +46,7 @@ describe('a login', () => {
 
   it('is refused without a look-up for an invalid user name, another client id, or a missing secret', async () => {
     let questions = 0;
-    const checkDevice = async () => (questions += 1) > 0;
+    const checkDevice = async () => ((questions += 1) > 0 ? owner : undefined);
     await at.open({ checkDevice });
     const ask = async (client: FakeClient, username?: unknown, password?: unknown) =>
       (await judged((done) => at.rules.authenticate?.(client.asClient(), username as never, password as never, done))).error?.returnCode;
@@ -60,7 +62,7 @@ describe('a login', () => {
     let isAway = false;
     const checkDevice = async () => {
       if (isAway) throw new Error('database down');
-      return true;
+      return owner;
     };
     await at.open({ checkDevice, deviceLogins: 1 });
     expect((await logIn(new FakeClient())).is).toBe(true);
@@ -91,7 +93,10 @@ describe('a login', () => {
 
   it('is passed to onLogin with its connect options, once it is accepted', async () => {
     const logins: unknown[] = [];
-    await at.open({ onLogin: (...login) => logins.push(login), checkDevice: async (_id, secret) => secret === 'right' });
+    await at.open({
+      onLogin: (...login) => logins.push(login),
+      checkDevice: async (_id, secret) => (secret === 'right' ? owner : undefined),
+    });
     const arriving = async (packet: object, password = 'right') => {
       const client = new FakeClient();
       await judged((done) => at.rules.preConnect?.(client.asClient(), packet as never, done));
@@ -162,19 +167,19 @@ describe('a device', () => {
   });
 
   it('may publish nothing after it was cut off, also if its login was in progress then', async () => {
-    let letIn = (_isRight: boolean) => {};
+    let letIn = (_device: typeof owner) => {};
     await at.open({ checkDevice: () => new Promise((resolve) => (letIn = resolve)) });
     const answer = { topic: mqttTopics.answers(deviceId, gatewayId) };
     const late = new FakeClient();
     const loggingIn = logIn(late);
     at.broker.disconnectDevice(deviceId);
-    letIn(true);
+    letIn(owner);
     await loggingIn;
     at.aedes.emit('client', late);
     expect((await publish(late, answer)).error).toBeInstanceOf(Error);
     const again = new FakeClient();
     const anew = logIn(again);
-    letIn(true);
+    letIn(owner);
     await anew;
     at.aedes.emit('client', again);
     expect((await publish(again, answer)).error).toBeUndefined();

@@ -91,7 +91,15 @@ export function createBench(): Bench {
   };
   const aedes = new FakeAedes();
   const make: Bench['make'] = (options = {}) =>
-    new EmbeddedBroker({ host: '127.0.0.1', port: undefined, gatewayId, clock, logger, checkDevice: async () => true, ...options });
+    new EmbeddedBroker({
+      host: '127.0.0.1',
+      port: undefined,
+      gatewayId,
+      clock,
+      logger,
+      checkDevice: async () => ({ merchantId: 'm' }),
+      ...options,
+    });
   const bench: Bench = {
     ...{ clock, logger, told, listener, aedes, rules: {}, make, broker: make() },
     async open(options) {

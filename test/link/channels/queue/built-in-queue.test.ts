@@ -1,5 +1,5 @@
 // The built-in queue on fake sockets: which handshakes become a WebSocket, the guarantees of a send, and which frames are accepted.
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { duplexPair } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -59,7 +59,7 @@ beforeEach(() => {
     ...{ answer: tell('answer'), presence: tell('presence'), gone: tell('gone'), up: tell('up'), down: tell('down') },
     dropped: tell('dropped'),
   };
-  queue = new BuiltInQueue({ clock, logger, deviceLogins: 2 });
+  queue = new BuiltInQueue({ clock, logger, deviceLogins: 2, maxDevices: 2 });
 });
 afterEach(async () => {
   vi.restoreAllMocks();
@@ -80,7 +80,7 @@ function knock(headers: Record<string, string> = {}, of = deviceId) {
   const heard: Buffer[] = [];
   far.on('data', (chunk: Buffer) => heard.push(chunk));
   const request = { method: 'GET', headers: { ...goodHeaders, ...headers } } as unknown as IncomingMessage;
-  queue.handleUpgrade({ request, socket, head: Buffer.alloc(0), deviceId: of, refuse: (error) => refused.push(error) });
+  queue.handleUpgrade({ request, socket, head: Buffer.alloc(0), deviceId: of, merchantId: 'm', refuse: (error) => refused.push(error) });
   return { socket, far, refused, heard: () => Buffer.concat(heard).toString('latin1') };
 }
 
@@ -309,5 +309,25 @@ describe('a frame', () => {
     await queue.stop();
     for (const { read } of offered) read();
     expect(told).toEqual([]);
+  });
+});
+
+describe('the places of the queue', () => {
+  const other = 'cccccccc-cccc-4ccc-8ccc-cccccccccccc';
+  const [third, fourth, fifth] = ['d', 'e', 'f'].map((letter) => `${letter.repeat(8)}-dddd-4ddd-8ddd-dddddddddddd`);
+
+  it('are refused to a device when all are taken, but not to one that connects again, and are free when a socket closes', async () => {
+    await up();
+    const one = knock({}, deviceId);
+    knock({}, other);
+    expect(knock({}, third).refused.map(({ errorName }) => errorName)).toEqual(['Too_Many_Requests']);
+    const again = knock({}, deviceId);
+    expect(again.refused).toEqual([]);
+    one.socket.destroy();
+    await once(one.socket, 'close');
+    expect(knock({}, fourth).refused).toHaveLength(1);
+    again.socket.destroy();
+    await once(again.socket, 'close');
+    expect(knock({}, fifth).refused).toEqual([]);
   });
 });
