@@ -1,17 +1,30 @@
-// Processor time of PostgreSQL for one Pay and its CloseDoc, by the ledger's own statements: one at a time and in batches of sixteen.
-// Also the share of HOT updates, and the disk space per command. Machines differ by half: the three statements of a plain service, measured
-// in turn with it, are the yardstick.
-// Usage: TILLGATE_TEST_POSTGRES_URL=... node bench/ledger-cost.ts [commands] [in flight, separated by commas]
+// Processor time of PostgreSQL and of Node for the commits of a Pay, its CloseDoc, a print with a notice and a refund: by the ledger's
+// own statements, and by the generic commit of the money core with every row that it will write [D300]. One at a time and in batches of sixteen.
+// Machines differ by half, and quarters of an hour as well: both are measured in turn with the three statements of a plain service, and the
+// median of the rounds counts. The timeline is the same for both, written later and in batches, and is left out.
+// Usage: TILLGATE_TEST_POSTGRES_URL=... node bench/ledger-cost.ts [commands] [in flight, separated by commas] [rounds]
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { sql } from 'kysely';
+import { claimKey } from '../src/access/idempotency.ts';
+import { enqueueCallback } from '../src/callbacks/outbox.ts';
+import { checkRefund } from '../src/cards/rules.ts';
+import { lockUndisputed, requireOperation } from '../src/cards/store.ts';
+import { createCommit } from '../src/database/commit.ts';
+import type { Unit } from '../src/database/commit-data.ts';
 import { openDatabase } from '../src/database/open.ts';
-import { systemClock } from '../src/kernel/system.ts';
-import { createInsertGroup, type InsertedCommand } from '../src/ledger/insert-batch.ts';
-import { createSettleGroup } from '../src/ledger/settle-batch.ts';
+import { countNotice } from '../src/fiscal/store.ts';
+import { systemClock, systemRandom } from '../src/kernel/system.ts';
+import type { Command } from '../src/ledger/command.ts';
+import { lockDevice } from '../src/ledger/device-lock.ts';
+import { createInsertGroup, type InsertedCommand, insertWithin } from '../src/ledger/insert-batch.ts';
+import { createSettleGroup, settleWithin } from '../src/ledger/settle-batch.ts';
 import { createDatabase } from '../test/support/create-database.ts';
+import { beginUnit, coreTables, createCoreTables, settleUnit } from './core-rows.ts';
 
-const commands = Number(process.argv[2] ?? 4_000);
+const commands = Number(process.argv[2] ?? 2_000);
+const inFlights = (process.argv[3] ?? '1,16').split(',').map(Number);
+const rounds = Number(process.argv[4] ?? 5);
 const url = await createDatabase(process.env['TILLGATE_TEST_POSTGRES_URL'] ?? '');
 const say = () => undefined;
 const logger = { debug: say, info: say, warn: say, error: say };
@@ -28,6 +41,22 @@ async function seed(devices: number): Promise<string[]> {
   return ids;
 }
 
+interface Spent {
+  postgres: number;
+  node: number;
+}
+
+/** In milliseconds, of all backends of this database and of this process. */
+async function timed(work: () => Promise<void>): Promise<Spent> {
+  const before = await timeOnCpu();
+  const own = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(own);
+  let sum = 0;
+  for (const [pid, spent] of await timeOnCpu()) sum += spent - (before.get(pid) ?? 0);
+  return { postgres: sum / 1e6, node: (user + system) / 1e3 };
+}
+
 /** Of each backend of this database, in nanoseconds. */
 async function timeOnCpu(): Promise<Map<number, number>> {
   const { rows } = await sql<{ pid: number }>`select pid from pg_stat_activity where datname = current_database()
@@ -35,8 +64,6 @@ async function timeOnCpu(): Promise<Map<number, number>> {
   return new Map(rows.map(({ pid }) => [pid, Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0])]));
 }
 
-const inserts = createInsertGroup(database);
-const settles = createSettleGroup(database);
 const devices = await seed(64);
 const report = JSON.stringify({ authCode: '123456', maskedCard: '411111******1111', time: '2026-11-18T10:00:00Z', terminal: '00001234' });
 const request = JSON.stringify({
@@ -44,36 +71,154 @@ const request = JSON.stringify({
   path: '/Device/payment/Pay',
   body: { amount: 12.5, documentNr: 'a document of some length' },
 });
+const callbackUri = 'https://erp.example/notice?oid=#OID#&state=#State#';
+const noticeUrl = 'https://erp.example/notice?oid=an-id&state=Completed';
+const kinds = ['Pay', 'Refund', 'CloseDoc', 'Print'] as const;
+type Kind = (typeof kinds)[number];
+/** One command, begun and ended. What follows a payment needs what the payment left. */
+type Sale = Record<Kind, () => Promise<void>>;
 
-async function sell(deviceId: string, number: number): Promise<void> {
+// ------------------------------------------------------------------------------------------------------------- the ledger's statements
+
+const inserts = createInsertGroup(database);
+const settles = createSettleGroup(database);
+const done = { by: 'answer', outcome: 'done', report, reason: undefined, wasAccepted: true } as const;
+
+function ledgerSale(deviceId: string, number: number): Sale {
   const documentNr = `document ${number}`;
   const operationId = String(number);
-  const own = {
+  const rrn = `rrn${number}`;
+  let paid: Command | undefined;
+  const own = () => ({
+    id: randomUUID(),
     merchantId: 'm',
     deviceId,
     instanceId: 'i',
     answerWithinMs: 300_000,
     journalId: 'journal',
-    documentNr,
     origin: { caller: 'key k', request },
+    idempotency: { key: randomUUID(), requestHash: 'hash' },
+  });
+  async function begin(command: InsertedCommand): Promise<Command> {
+    const begun = await inserts.add(command);
+    if (!begun) throw new Error(`${command.name} was not written.`);
+    return begun;
+  }
+  return {
+    async Pay() {
+      const args = { amount: 12.5, currency: 'MDL' };
+      const claims = { document: documentNr };
+      paid = await begin({ ...own(), name: 'Pay', args, amountBani: 1250, documentNr, claims, isOfNoInvoice: true });
+      await settles.add({ command: paid, settlement: { state: 'done', ...done, operationId, rrn } });
+    },
+    async Refund() {
+      const payment = await requireOperation(queries, { merchantId: 'm', deviceId, operationId, documentNr, rrn });
+      const { idempotency, ...command } = own();
+      const refund = await database.transaction(async (within) => {
+        await lockDevice('postgres', within, deviceId);
+        const { payment: locked, followers } = await lockUndisputed(database, within, payment.id);
+        checkRefund(locked, followers, 100);
+        const fresh = {
+          ...command,
+          name: 'Refund' as const,
+          args: { documentNr, operationId, rrn, amount: 1, currency: 'MDL' },
+          amountBani: 100,
+          documentNr,
+        };
+        const begun = await insertWithin('postgres', within, { ...fresh, operationId, rrn, targetId: payment.id, beside: 'its document' });
+        if (!begun) throw new Error('The refund was not written.');
+        await claimKey(within, { merchantId: 'm', ...idempotency, subjectKind: 'command', subjectId: begun.id });
+        return begun;
+      });
+      await settles.add({ command: refund, settlement: { state: 'done', ...done, operationId: `${operationId}r`, rrn } });
+    },
+    async CloseDoc() {
+      const close = await begin({ ...own(), name: 'CloseDoc', args: {}, documentNr, operationId, beside: 'the document it names' });
+      await settles.add({ command: close, settlement: { state: 'done', ...done } });
+    },
+    async Print() {
+      const receiptUid = `uid ${number}`;
+      const print = await begin({ ...own(), name: 'PrintReceipt', args: {}, receiptUid, claims: { receipt: receiptUid }, callbackUri });
+      await database.transaction(async (within) => {
+        await settleWithin('postgres', within, { command: print, settlement: { state: 'done', ...done, receiptId: `receipt ${number}` } });
+        const notice = { merchantId: 'm', subjectKind: 'operation', subjectId: print.id, url: noticeUrl } as const;
+        await enqueueCallback(within, { random: systemRandom }, { ...notice, sequence: await countNotice(within, print.id) });
+      });
+    },
   };
-  const pay: InsertedCommand = {
-    ...own,
-    id: randomUUID(),
-    name: 'Pay',
-    args: { amount: 12.5, currency: 'MDL' },
-    amountBani: 1250,
-    claims: { document: documentNr },
-    isOfNoInvoice: true,
-  };
-  const paid = await inserts.add(pay);
-  if (!paid) throw new Error('The payment was not written.');
-  const done = { by: 'answer', outcome: 'done', report, reason: undefined, wasAccepted: true } as const;
-  await settles.add({ command: paid, settlement: { state: 'done', ...done, operationId, rrn: `rrn${number}` } });
-  const close = await inserts.add({ ...own, id: randomUUID(), name: 'CloseDoc', args: {}, operationId, beside: 'the document it names' });
-  if (!close) throw new Error('The close was not written.');
-  await settles.add({ command: close, settlement: { state: 'done', ...done } });
 }
+
+// ------------------------------------------------------------------------------------------------------------------- the generic commit
+
+const commit = createCommit(database, coreTables);
+
+async function write(unit: Unit): Promise<void> {
+  const result = await commit.add(unit);
+  if (typeof result === 'string') throw new Error(`A unit is in ${result}: ${JSON.stringify(unit)}`);
+}
+
+function coreSale(deviceId: string, number: number): Sale {
+  const name = `document ${number}`;
+  const operationId = String(number);
+  let paymentId = '';
+  async function run(begun: { id: string; unit: Unit }, settle: Parameters<typeof settleUnit>[2]): Promise<string> {
+    await write(begun.unit);
+    await write(settleUnit(begun.id, deviceId, settle));
+    return begun.id;
+  }
+  return {
+    async Pay() {
+      const row = { amount_bani: 1250, document_nr: name };
+      const begun = beginUnit({ name: 'Pay', deviceId, request, number: name, row });
+      paymentId = begun.id;
+      const bankNumber = { table: 'bank_operations', row: { device_id: deviceId, operation_id: operationId, payment_id: paymentId } };
+      const set = { report, operation_id: operationId, rrn: `rrn${number}`, document_state: 'open' };
+      await run(begun, { set, document: paymentId, inserts: [bankNumber] });
+    },
+    async Refund() {
+      const touchPayment = { table: 'core_commands', key: [paymentId], guard: 2, set: {} };
+      const row = { amount_bani: 100, document_nr: name, operation_id: operationId, target_id: paymentId };
+      const begun = beginUnit({ name: 'Refund' as const, deviceId, request, document: paymentId, row, writes: [touchPayment] });
+      const writes = [
+        { table: 'core_commands', key: [paymentId], guard: 3, set: { refunded_bani: 100 } },
+        { table: 'core_names', key: ['m', name], guard: 1, set: {} },
+      ];
+      await run(begun, { set: { report, operation_id: `${operationId}r` }, writes });
+    },
+    async CloseDoc() {
+      const row = { document_nr: name, operation_id: operationId, target_id: paymentId };
+      const begun = beginUnit({ name: 'CloseDoc', deviceId, request, document: paymentId, row });
+      const payment = { table: 'core_commands', key: [paymentId], guard: 4, set: { standing: 'Closed', document_state: 'closed' } };
+      await run(begun, { set: { report }, document: null, writes: [payment] });
+    },
+    async Print() {
+      const uid = `uid ${number}`;
+      const begun = beginUnit({
+        name: 'PrintReceipt',
+        deviceId,
+        request,
+        number: uid,
+        row: { receipt_uid: uid, callback_uri: callbackUri },
+      });
+      const now = Date.now();
+      const notice = {
+        merchant_id: 'm',
+        subject_kind: 'operation',
+        subject_id: begun.id,
+        sequence: 1,
+        url: noticeUrl,
+        host: 'erp.example',
+      };
+      const callback = {
+        table: 'core_callbacks',
+        row: { id: randomUUID(), ...notice, state: 'pending', attempts: 0, next_attempt_at: now, created_at: now },
+      };
+      await run(begun, { set: { report, receipt_id: `receipt ${number}`, notice_sequence: 1 }, inserts: [callback] });
+    },
+  };
+}
+
+// ------------------------------------------------------------------------------------------------------------------------ the yardstick
 
 async function preparePlain(): Promise<void> {
   await sql`create table plain_keys (key text primary key, merchant_id text not null)`.execute(queries);
@@ -93,45 +238,71 @@ async function commandPlainly(deviceId: string): Promise<void> {
   await sql`update plain_commands set state = 'done', report = ${report} where id = ${id}`.execute(queries);
 }
 
-/** In milliseconds of PostgreSQL's processor. */
-async function timed(work: () => Promise<void>): Promise<number> {
-  const before = await timeOnCpu();
-  await work();
-  let sum = 0;
-  for (const [pid, spent] of await timeOnCpu()) sum += spent - (before.get(pid) ?? 0);
-  return sum / 1e6;
-}
+// ------------------------------------------------------------------------------------------------------------------------- the rounds
+
+/** Per command, kind by kind. */
+type Figures = Record<Kind, Spent>;
 
 let number = 0;
-function run(inFlight: number, count: number): Promise<number> {
-  return timed(async () => {
-    for (let sold = 0; sold < count / 2; sold += inFlight)
-      await Promise.all(devices.slice(0, inFlight).map((deviceId) => sell(deviceId, (number += 1))));
-  });
+async function run(saleOf: typeof ledgerSale, inFlight: number, count: number): Promise<Figures> {
+  const figures = Object.fromEntries(kinds.map((kind) => [kind, { postgres: 0, node: 0 }])) as Figures;
+  for (let made = 0; made < count; made += 64) {
+    const sales = devices.map((deviceId) => saleOf(deviceId, (number += 1)));
+    for (const kind of kinds) {
+      const { postgres, node } = await timed(async () => {
+        for (let at = 0; at < sales.length; at += inFlight) await Promise.all(sales.slice(at, at + inFlight).map((sale) => sale[kind]()));
+      });
+      figures[kind].postgres += postgres / count;
+      figures[kind].node += node / count;
+    }
+  }
+  return figures;
 }
 
-function runPlainly(count: number): Promise<number> {
-  return timed(async () => {
-    for (let done = 0; done < count; done += 1) await commandPlainly(devices[done % devices.length] ?? '');
+async function runPlainly(count: number): Promise<Spent> {
+  const { postgres, node } = await timed(async () => {
+    for (let made = 0; made < count; made += 1) await commandPlainly(devices[made % devices.length] ?? '');
   });
+  return { postgres: postgres / count, node: node / count };
 }
+
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+const text = (value: number) => value.toFixed(3);
+const perKind = Math.ceil(commands / kinds.length / 64) * 64;
 
 await preparePlain();
-await run(16, commands / 4);
-await run(1, commands / 8);
-await runPlainly(commands / 8);
+await createCoreTables(queries, devices);
+for (const saleOf of [ledgerSale, coreSale]) await run(saleOf, 16, perKind);
+await runPlainly(perKind);
 await sql`analyze`.execute(queries);
-for (const inFlight of (process.argv[3] ?? '1,16,1,16').split(',').map(Number)) {
-  const count = inFlight === 1 ? commands / 2 : commands;
-  const milliseconds = await run(inFlight, count);
-  process.stdout.write(`${inFlight} in flight: ${(milliseconds / count).toFixed(3)} ms of PostgreSQL's processor per command\n`);
-  const plain = await runPlainly(count / 4);
-  process.stdout.write(`the statements of a plain service, one in flight: ${(plain / (count / 4)).toFixed(3)} ms\n`);
+for (const inFlight of inFlights) {
+  const plain: Spent[] = [];
+  const ledger: Figures[] = [];
+  const core: Figures[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    plain.push(await runPlainly(perKind));
+    ledger.push(await run(ledgerSale, inFlight, perKind));
+    core.push(await run(coreSale, inFlight, perKind));
+  }
+  process.stdout.write(`${inFlight} in flight, milliseconds of processor time per command, median of ${rounds} rounds\n`);
+  for (const side of ['postgres', 'node'] as const) {
+    process.stdout.write(`  ${side}: a plain service's statements, alone ${text(median(plain.map((one) => one[side])))}\n`);
+    for (const kind of [...kinds, 'all'] as const) {
+      const costOf = (figures: Figures) =>
+        kind === 'all' ? kinds.reduce((sum, one) => sum + figures[one][side], 0) / kinds.length : figures[kind][side];
+      const [was, is] = [median(ledger.map(costOf)), median(core.map(costOf))];
+      process.stdout.write(
+        `  ${side}: ${kind.padEnd(8)} the ledger ${text(was)}, the commit ${text(is)} (${Math.round((is / was - 1) * 100)} %)\n`,
+      );
+    }
+  }
 }
 await queries.executeQuery(sql`select pg_stat_force_next_flush()`.compile(queries));
 await new Promise((resolve) => setTimeout(resolve, 1_500));
-const { rows } = await sql<{ updates: number; hot: number; bytes: number; indexes: number; rows: number }>`
-  select n_tup_upd as updates, n_tup_hot_upd as hot, pg_table_size(relid) as bytes, pg_indexes_size(relid) as indexes, n_live_tup as rows
-  from pg_stat_user_tables where relname = 'commands'`.execute(queries);
-process.stdout.write(`${JSON.stringify(rows[0])}\n`);
+const { rows } = await sql`
+  select relname as name, n_tup_upd as updates, n_tup_hot_upd as hot, pg_table_size(relid) as bytes, pg_indexes_size(relid) as indexes,
+    n_live_tup as rows from pg_stat_user_tables where relname in ('commands', 'core_commands', 'core_names', 'core_devices')`.execute(
+  queries,
+);
+for (const row of rows) process.stdout.write(`${JSON.stringify(row)}\n`);
 await database.close();

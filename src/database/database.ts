@@ -22,10 +22,10 @@ export interface Database {
    */
   transaction<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>;
   /**
-   * On SQLite only; PostgreSQL writes several tables in one statement. Runs these statements in order, all or nothing, and returns the rows
-   * of each: one round trip to the worker thread, one time of the clock, and no other statement in between.
+   * Runs these statements in order, all or nothing, and returns the rows of each: one round trip, to the server or to the worker thread, and
+   * no begin or commit of its own. On SQLite no other statement comes in between, and the clock stands still.
    */
-  inOneGo?: (statements: readonly CompiledQuery[]) => Promise<Record<string, unknown>[][]>;
+  inOneGo(statements: readonly CompiledQuery[]): Promise<Record<string, unknown>[][]>;
   /** Wakes the listeners of `topic` in every instance, in this one at once. Call it after the commit. */
   wake(topic: string, detail?: string): void;
   /** The same for changes that other instances find soon anyway by polling: not sent while this instance is known to be alone. */

@@ -15,6 +15,14 @@ export class ConstraintViolation extends Error {
   }
 }
 
+/** A row is not as a commit expected it (commit.ts); nothing was written. */
+export class GuardFailed extends Error {
+  constructor(cause?: unknown) {
+    super('A guard of a commit does not hold.', cause === undefined ? undefined : { cause });
+    this.name = 'GuardFailed';
+  }
+}
+
 export function databaseDown(sentence: string, cause?: unknown): GatewayError {
   return new GatewayError('Error_Connection_Database', sentence, cause === undefined ? {} : { cause });
 }

@@ -3,7 +3,7 @@ import type { CompiledQuery } from 'kysely';
 import type { Database } from './database.ts';
 
 /** The database, or an open transaction, which has no `inOneGo`. */
-export type Home = Pick<Database, 'engine' | 'queries' | 'inOneGo'>;
+export type Home = Pick<Database, 'engine' | 'queries'> & Partial<Pick<Database, 'inOneGo'>>;
 
 /** The rows of each statement. */
 export async function runInOneGo({ queries, inOneGo }: Home, statements: readonly CompiledQuery[]): Promise<Record<string, unknown>[][]> {

@@ -46,7 +46,7 @@ export type StepGroup = Group<Step, Looked>;
 
 export function createStepGroup(deps: MoveGroupDeps): StepGroup {
   const { database, graceMs } = deps;
-  const lookAndMove = database.inOneGo ? inOneGo(database.queries, database.inOneGo, graceMs) : inOneStatement(database.queries, graceMs);
+  const lookAndMove = database.engine === 'sqlite' ? inOneGo(database, graceMs) : inOneStatement(database.queries, graceMs);
   async function commit(steps: readonly Step[], waits: LockWait): Promise<Looked[]> {
     const looked = await lookAndMove(steps, waits);
     wakeFor(
@@ -102,7 +102,7 @@ function inOneStatement(queries: Queries, graceMs: number): LookAndMove {
 }
 
 /** On SQLite, no other write comes between these statements, so history and callback match the update that follows them. */
-function inOneGo(queries: Queries, run: NonNullable<Database['inOneGo']>, graceMs: number): LookAndMove {
+function inOneGo(database: Database, graceMs: number): LookAndMove {
   const kept = (build: (rows: RawBuilder<unknown>) => RawBuilder<unknown>) =>
     keptQuery((by, { rows }: { rows: RowsText<typeof columns> }, waits: LockWait) =>
       build(batchRows('sqlite', 'new', columns, rows, waits)).compile(by),
@@ -115,7 +115,7 @@ function inOneGo(queries: Queries, run: NonNullable<Database['inOneGo']>, graceM
     const rows = rowsText(columns, steps.map(toRow));
     const hasCallback = steps.some(({ move }) => move.callback !== undefined);
     const statements = [reading, addingEvents, ...(hasCallback ? [addingCallbacks] : []), updating];
-    const results = await run(statements.map((bind) => bind(queries, { rows }, waits)));
+    const results = await database.inOneGo(statements.map((bind) => bind(database.queries, { rows }, waits)));
     const moved = new Set(results.at(-1)?.map((row) => row['oid']));
     return inOrderOf(steps, (results[0] ?? []) as unknown as FoundRow[], ({ oid }) => moved.has(oid));
   };

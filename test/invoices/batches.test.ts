@@ -315,14 +315,12 @@ function losingAnswers(database: TestDatabase) {
       const result = await database.transaction((queries) => work(queries.withPlugin(watching('transaction'))));
       return isFoundInTransaction && lost !== undefined ? lose() : result;
     },
-    ...(inOneGo && {
-      async inOneGo(statements) {
-        const has = (text: string | undefined) => text !== undefined && statements.some((statement) => statement.sql.includes(text));
-        if (has(refused)) throw databaseDown('The database is away.');
-        const results = await inOneGo(statements);
-        return has(lost) ? lose() : results;
-      },
-    }),
+    async inOneGo(statements) {
+      const has = (text: string | undefined) => text !== undefined && statements.some((statement) => statement.sql.includes(text));
+      if (has(refused)) throw databaseDown('The database is away.');
+      const results = await inOneGo(statements);
+      return has(lost) ? lose() : results;
+    },
   };
   return {
     database: watched,

@@ -140,13 +140,11 @@ export function countStatements(database: Database): { watched: Database; count:
     ...database,
     queries: database.queries.withPlugin(plugin),
     transaction: (work) => database.transaction((queries) => work(queries.withPlugin(plugin))),
-    ...(inOneGo && {
-      inOneGo(statements) {
-        // Each was counted when its text was written.
-        count += 1 - statements.length;
-        return inOneGo(statements);
-      },
-    }),
+    inOneGo(statements) {
+      // Each was counted when its text was written.
+      count += 1 - statements.length;
+      return inOneGo(statements);
+    },
   };
   return { watched, count: () => count };
 }
@@ -185,13 +183,11 @@ export function interruptible(database: Database): {
         await action?.();
         return await database.transaction(work);
       },
-      ...(inOneGo && {
-        async inOneGo(statements) {
-          const results = await inOneGo(statements);
-          await lookedAt(results[0]);
-          return results;
-        },
-      }),
+      async inOneGo(statements) {
+        const results = await inOneGo(statements);
+        await lookedAt(results[0]);
+        return results;
+      },
     },
     beforeNextTransaction(action) {
       beforeTransaction = action;

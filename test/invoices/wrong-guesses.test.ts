@@ -25,7 +25,7 @@ beforeEach(async () => {
     // Whoever comes in one moment shares a statement.
     soon: (begin) => void setImmediate(begin),
     async inOneGo(statements) {
-      const results = (await race.database.inOneGo?.(statements)) ?? [];
+      const results = await race.database.inOneGo(statements);
       goes.push({ statements: statements.length, receipt: results[0]?.[0]?.['receipt'] });
       return results;
     },

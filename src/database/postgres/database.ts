@@ -1,6 +1,6 @@
 // PostgreSQL as a Database: every wait for the pool is bounded and every connection has an error listener, so that a server that stops,
 // restarts, freezes or fails over causes errors but never ends the process.
-import { Kysely, PostgresDialect, sql } from 'kysely';
+import { type CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import type { Clock } from '../../kernel/clock.ts';
 import { createGate, type Gate } from '../../kernel/gate.ts';
@@ -14,8 +14,9 @@ import { createTransactionGuard, type TransactionGuard } from '../transaction-gu
 import { untilNotLost } from '../until-not-lost.ts';
 import { type WatchStatement, watchedDialect } from '../watched-dialect.ts';
 import { createWriteCheck } from '../write-check.ts';
-import { createClientClass, createStatementNames } from './client.ts';
+import { createClientClass, createStatementNames, type SyncingClient } from './client.ts';
 import { translatePostgresError } from './errors.ts';
+import type { Rows } from './one-sync.ts';
 import { typeParsers } from './values.ts';
 import { createPostgresWake } from './wake.ts';
 
@@ -74,6 +75,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
           .setIsolationLevel('read committed')
           .execute((tx) => guard.run(() => work(tx))),
       ),
+    async inOneGo(statements) {
+      guard.checkOutside();
+      const run = () => runInOneSync(pool, statements);
+      return await (options.watchStatement ? options.watchStatement(statements.map(({ sql: text }) => text).join('; '), run) : run());
+    },
     wake(topic, detail = '') {
       local.wake(topic, detail);
       wake.notify(topic, detail);
@@ -204,6 +210,15 @@ function connectInside(pool: pg.Pool, gate: Gate): Promise<pg.PoolClient> {
       });
     });
   });
+}
+
+async function runInOneSync(pool: pg.Pool, statements: readonly CompiledQuery[]): Promise<Rows[]> {
+  const client = (await connect(pool)) as SyncingClient;
+  try {
+    return await client.oneSync(statements.map(({ sql: text, parameters: values }) => ({ text, values })));
+  } finally {
+    client.release();
+  }
 }
 
 async function connect(pool: pg.Pool): Promise<pg.PoolClient> {

@@ -1,6 +1,14 @@
 // Translates errors of PostgreSQL and the network into the gateway's: an error of the statement itself is kept, everything else means
 // "down".
-import { type ConstraintKind, ConstraintViolation, DatabaseBusy, databaseDown, databaseReadOnly, LostToAnother } from '../errors.ts';
+import {
+  type ConstraintKind,
+  ConstraintViolation,
+  DatabaseBusy,
+  databaseDown,
+  databaseReadOnly,
+  GuardFailed,
+  LostToAnother,
+} from '../errors.ts';
 
 const constraintKinds: Record<string, ConstraintKind> = {
   '23505': 'unique',
@@ -48,6 +56,9 @@ const lostCodes = new Set(['40001', '40P01']);
 // Statement completion unknown. PostgreSQL itself does not use it; a proxy or a compatible server may.
 const unclearCode = '40003';
 
+/** A division by zero is how a guard of a commit ends the transaction (commit.ts); no other statement divides. */
+const guardCode = '22012';
+
 export const readTimeoutMessage = 'Query read timeout';
 
 export function translatePostgresError(error: unknown): Error {
@@ -57,6 +68,7 @@ export function translatePostgresError(error: unknown): Error {
     if (code.startsWith('23')) return new ConstraintViolation(constraintKinds[code] ?? 'other', message ?? code, error);
     if (code === readOnlyCode) return databaseReadOnly(error);
     if (code === lockTimeoutCode) return new DatabaseBusy(error);
+    if (code === guardCode) return new GuardFailed(error);
     if (lostCodes.has(code) || isStaleStatement(error)) return new LostToAnother(message ?? code, error);
     if (code !== unclearCode && statementClasses.has(code.slice(0, 2))) return error as Error;
   }
@@ -68,6 +80,11 @@ export function translatePostgresError(error: unknown): Error {
 export function isStaleStatement(error: unknown): boolean {
   const { code, message } = error as { code?: unknown; message?: string };
   return code === '0A000' && (message ?? '').includes('cached plan');
+}
+
+/** A prepared statement that the server does not have any more, for example after `discard all`. */
+export function isForgottenStatement(error: unknown): boolean {
+  return (error as { code?: unknown }).code === '26000';
 }
 
 export function isInFailedTransaction(error: unknown): boolean {

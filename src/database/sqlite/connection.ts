@@ -2,6 +2,7 @@
 // Independent of threads: the worker and the in-memory engine both use it.
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { BoundedMap } from '../../kernel/bounded-map.ts';
+import { GuardFailed } from '../errors.ts';
 import { toBindable } from '../values.ts';
 
 export interface StatementResult {
@@ -58,6 +59,10 @@ export function openSqlite(options: SqliteOptions): SqliteConnection & Imaged {
     readOnly: options.readOnly,
     enableForeignKeyConstraints: true,
     timeout: busyTimeoutMs,
+  });
+  database.function('must', { deterministic: false }, (isSo) => {
+    if (Number(isSo) !== 1) throw new GuardFailed();
+    return 1;
   });
   database.function('now_ms', { deterministic: false }, () => BigInt(Math.floor(options.now())));
   if (!options.readOnly) {

@@ -1,5 +1,5 @@
 // Translates SQLite's errors into the gateway's. An error from the worker thread arrives as a plain object with the same fields.
-import { type ConstraintKind, ConstraintViolation, databaseDown, databaseReadOnly } from '../errors.ts';
+import { type ConstraintKind, ConstraintViolation, databaseDown, databaseReadOnly, GuardFailed } from '../errors.ts';
 
 /** The fields of an error that are sent between threads. */
 export interface CarriedError {
@@ -28,7 +28,8 @@ export function carryError(error: unknown): CarriedError {
 }
 
 export function translateSqliteError(error: CarriedError | Error): Error {
-  const { message, errcode } = carryError(error);
+  const { name, message, errcode } = carryError(error);
+  if (name === 'GuardFailed') return new GuardFailed(error);
   if (errcode !== undefined) {
     const primary = errcode & 0xff;
     if (primary === constraintCode) return new ConstraintViolation(constraintKinds[errcode] ?? 'other', message, error);

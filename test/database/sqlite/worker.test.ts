@@ -61,7 +61,7 @@ describe('the database thread', () => {
     });
     const read = sql<{ at: number }>`select now_ms() as "at"`.compile(database.queries);
     watched.length = 0;
-    const [first, second] = (await database.inOneGo?.([read, read])) ?? [];
+    const [first, second] = await database.inOneGo([read, read]);
     expect(first).toEqual([{ at: expect.any(Number) }]);
     expect(second).toEqual(first);
     expect(watched).toEqual([`${read.sql}; ${read.sql}`]);

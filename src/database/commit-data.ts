@@ -1,0 +1,54 @@
+// What a commit writes, as data: the same for PostgreSQL, SQLite and the store in memory that the exploration uses.
+import type { BatchColumns } from './batch-rows.ts';
+
+export type Value = string | number | null;
+/** By the name of a column. */
+export type Values = Readonly<Record<string, Value>>;
+
+export interface CommitTable {
+  /** The primary key, in the order of its index. */
+  key: readonly string[];
+  columns: BatchColumns;
+  /** Raised by each write of a row. Absent: rows are only inserted. */
+  version?: string;
+  /** Columns that a write may set, and those that it may compare instead of the version. */
+  settable?: readonly string[];
+  guardable?: readonly string[];
+  /** Columns that the database fills in when a row is inserted: an expression, in which "new" is the row. */
+  assigned?: Readonly<Record<string, string>>;
+}
+
+/** In the order in which their rows are locked and written. Rows with assigned columns are inserted last. */
+export type CommitTables = Readonly<Record<string, CommitTable>>;
+
+/** Where a write sets it: the database's time. */
+export const atCommit = -1;
+
+export interface Write {
+  table: string;
+  key: readonly string[];
+  /** The version that was loaded, or the values that were assumed. */
+  guard: number | Values;
+  set: Values;
+}
+
+export interface Insert {
+  table: string;
+  row: Values;
+}
+
+export interface Unit {
+  writes: readonly Write[];
+  inserts: readonly Insert[];
+  /** Keys that must not exist; nothing is locked for this. */
+  absent?: readonly { table: string; key: readonly string[] }[];
+}
+
+export const nameOf = (table: string, key: readonly Value[]) => `${table} ${key.join(' ')}`;
+export const keyOf = ({ key }: CommitTable, row: Values): Value[] => key.map((column) => row[column] ?? null);
+
+export function tableOf(tables: CommitTables, name: string): CommitTable {
+  const table = tables[name];
+  if (!table) throw new TypeError(`There is no table "${name}" in this commit.`);
+  return table;
+}

@@ -1,0 +1,250 @@
+// The statements of a commit (commit.ts), the same few for every unit, prepared once: for each table one that guards, locks and writes rows,
+// one that only raises their versions, one that inserts. Rows go as one JSON parameter.
+// A write sets and compares only some columns; two masks in its row tell which, because a null in the JSON could mean both.
+import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
+import { type BatchColumns, listed, type RowsText, rowsAs } from './batch-rows.ts';
+import {
+  atCommit,
+  type CommitTable,
+  type CommitTables,
+  type Insert,
+  keyOf,
+  type Unit,
+  type Value,
+  type Values,
+  type Write,
+} from './commit-data.ts';
+import type { Queries } from './database.ts';
+import type { Engine } from './dialect.ts';
+import { keptQuery } from './kept-statement.ts';
+import { type Bindable, toBindable } from './values.ts';
+
+interface Listed {
+  /** The first one returns the time. */
+  list: CompiledQuery[];
+  /** The inserts that return what the database filled in, with the places of their statements. */
+  filled: { at: number; table: CommitTable; inserts: readonly Insert[] }[];
+}
+
+type Bind<Given> = (queries: Queries, given: Given) => CompiledQuery;
+type Rows = { rows: RowsText<BatchColumns> };
+
+interface TableStatements {
+  /** The columns of `write`. */
+  written: BatchColumns;
+  write: Bind<Rows & { count: number }>;
+  touch: Bind<Rows & { count: number }>;
+  insert: Bind<Rows>;
+  absent: Bind<Rows>;
+  find: Bind<Rows>;
+}
+
+export function createStatements(engine: Engine, tables: CommitTables) {
+  const made = Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, { table, ...statementsOf(engine, name, table) }]));
+  const names = Object.keys(tables);
+  const begin = beginning(engine);
+  const mustCount = keptQuery((queries, { count }: { count: number }) => sql`select must(changes() = ${count})`.compile(queries));
+  const of = (name: string) => made[name] as TableStatements & { table: CommitTable };
+
+  function addWrites(queries: Queries, list: CompiledQuery[], name: string, { writes }: Parts): void {
+    if (writes.length === 0) return;
+    const { table, written, write, touch } = of(name);
+    const rows = inOrder(writes, ({ key }) => key).map((one) => toWriteRow(table, one));
+    const bind = writes.every(isTouch) ? touch : write;
+    list.push(bind(queries, { rows: textOf(written, rows), count: writes.length }));
+    if (engine === 'sqlite') list.push(mustCount(queries, { count: writes.length }));
+  }
+
+  function addInserts(queries: Queries, { list, filled }: Listed, name: string, { inserts }: Parts): void {
+    if (inserts.length === 0) return;
+    const { table, insert } = of(name);
+    const ordered = inOrder(inserts, ({ row }) => keyOf(table, row));
+    if (table.assigned) filled.push({ at: list.length, table, inserts: ordered });
+    const rows = ordered.map(({ row }) => row);
+    list.push(insert(queries, { rows: textOf(table.columns, rows) }));
+  }
+
+  function addAbsent(queries: Queries, list: CompiledQuery[], name: string, { absent: keys }: Parts): void {
+    if (keys.length === 0) return;
+    const { table, absent } = of(name);
+    const rows = keys.map(({ key }) => toKeyRow(table, key));
+    list.push(absent(queries, { rows: textOf(keyColumns(table), rows) }));
+  }
+
+  return {
+    /** Locks first, in the order of the tables; then the rows that take values from them; then what must not be there. */
+    all(queries: Queries, units: readonly Unit[], lockWait: string): Listed {
+      const listed: Listed = { list: [begin(queries, { lockWait })], filled: [] };
+      const parts = partsOf(units);
+      const used = names.flatMap((name) => parts.get(name) ?? []);
+      for (const part of used) {
+        addWrites(queries, listed.list, part.name, part);
+        if (!of(part.name).table.assigned) addInserts(queries, listed, part.name, part);
+      }
+      for (const part of used) if (of(part.name).table.assigned) addInserts(queries, listed, part.name, part);
+      for (const part of used) addAbsent(queries, listed.list, part.name, part);
+      return listed;
+    },
+    now: (queries: Queries): CompiledQuery => sql`select now_ms() as "now"`.compile(queries),
+    find(queries: Queries, { table: name, row }: Insert): CompiledQuery {
+      const { table, find } = of(name);
+      return find(queries, { rows: textOf(keyColumns(table), [toKeyRow(table, keyOf(table, row))]) });
+    },
+  };
+}
+
+/** What the units do with one table. */
+interface Parts {
+  name: string;
+  writes: Write[];
+  inserts: Insert[];
+  absent: { key: readonly string[] }[];
+}
+
+function partsOf(units: readonly Unit[]): Map<string, Parts> {
+  const parts = new Map<string, Parts>();
+  const of = (name: string): Parts => {
+    const known = parts.get(name);
+    if (known) return known;
+    const fresh = { name, writes: [], inserts: [], absent: [] };
+    parts.set(name, fresh);
+    return fresh;
+  };
+  for (const { writes, inserts, absent = [] } of units) {
+    for (const write of writes) of(write.table).writes.push(write);
+    for (const insert of inserts) of(insert.table).inserts.push(insert);
+    for (const one of absent) of(one.table).absent.push(one);
+  }
+  return parts;
+}
+
+/** Local to the transaction: a pooler may drop what is set for a connection. */
+function beginning(engine: Engine): Bind<{ lockWait: string }> {
+  if (engine === 'sqlite') return keptQuery((queries) => sql`select now_ms() as "now"`.compile(queries));
+  const planner = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' };
+  const set = Object.entries(planner).map(([name, value]) => sql`set_config(${sql.lit(name)}, ${sql.lit(value)}, true)`);
+  return keptQuery((queries, { lockWait }: { lockWait: string }) =>
+    sql`select now_ms() as "now", set_config('lock_timeout', ${lockWait}, true), ${sql.join(set)}`.compile(queries),
+  );
+}
+
+const isTouch = ({ guard, set }: Write) => typeof guard === 'number' && Object.keys(set).length === 0;
+
+const keyColumns = ({ key, columns }: CommitTable): BatchColumns => Object.fromEntries(key.map((name) => [name, columns[name] ?? 'text']));
+
+/** The key, what is compared, and what is set. */
+function writeColumns(table: CommitTable): BatchColumns {
+  const { columns, settable = [], guardable = [] } = table;
+  const prefixed = (prefix: string, names: readonly string[]) =>
+    names.map((name) => [`${prefix}-${name}`, columns[name] ?? 'text'] as const);
+  const masks = { 'is-version': 'int8', guards: 'int8', sets: 'int8' } as const;
+  return { ...keyColumns(table), ...masks, ...Object.fromEntries([...prefixed('old', guardable), ...prefixed('set', settable)]) };
+}
+
+function toKeyRow({ key }: CommitTable, values: readonly Value[]): Record<string, Value> {
+  const row: Record<string, Value> = {};
+  for (const [at, name] of key.entries()) row[name] = values[at] ?? null;
+  return row;
+}
+
+function toWriteRow(table: CommitTable, { table: name, key, guard, set }: Write): Values {
+  const { settable = [], guardable = [] } = table;
+  const row = toKeyRow(table, key);
+  row['sets'] = maskOf(name, settable, set);
+  for (const column in set) row[`set-${column}`] = set[column] ?? null;
+  row['guards'] = 0;
+  if (typeof guard === 'number') row['is-version'] = guard;
+  else {
+    row['guards'] = maskOf(name, guardable, guard);
+    for (const column in guard) row[`old-${column}`] = guard[column] ?? null;
+  }
+  return row;
+}
+
+/** One bit for each of the columns. */
+function maskOf(table: string, columns: readonly string[], values: Values): number {
+  let mask = 0;
+  for (const column in values) {
+    const at = columns.indexOf(column);
+    if (at === -1) throw new TypeError(`A commit cannot use the column "${column}" of ${table} in this way.`);
+    mask += 2 ** at;
+  }
+  return mask;
+}
+
+function statementsOf(engine: Engine, name: string, table: CommitTable): TableStatements {
+  const { columns, assigned = {}, key } = table;
+  const target = sql.raw(`"${name}"`);
+  const given = Object.fromEntries(Object.entries(columns).filter(([column]) => assigned[column] === undefined));
+  const values = [...Object.keys(given).map((column) => `"new"."${column}"`), ...Object.values(assigned)].join(', ');
+  const found = listed({ ...keyColumns(table), ...assigned }, (column) => `"row"."${column}"`);
+  const returning = table.assigned ? sql`returning ${listed({ ...keyColumns(table), ...assigned })}` : sql``;
+  const isRow = sql.raw(key.map((column) => `"row"."${column}" = "new"."${column}"`).join(' and '));
+  const rowsOf = ({ rows }: Rows) => sql`${rowsAs(engine, 'new', keyColumns(table), rows)} join ${target} as "row" on ${isRow}`;
+  return {
+    written: writeColumns(table),
+    write: writing(engine, name, table, false),
+    touch: writing(engine, name, table, true),
+    insert: keptQuery((queries, { rows }: Rows) =>
+      sql`insert into ${target} (${listed({ ...given, ...assigned })})
+        select ${sql.raw(values)} from ${rowsAs(engine, 'new', given, rows)} where true ${returning}`.compile(queries),
+    ),
+    absent: keptQuery((queries, rows: Rows) => {
+      const isNone = sql`not exists (select 1 from ${rowsOf(rows)})`;
+      return (engine === 'sqlite' ? sql`select must(${isNone})` : sql`select 1 / (${isNone})::int`).compile(queries);
+    }),
+    find: keptQuery((queries, rows: Rows) => sql`select ${found} from ${rowsOf(rows)}`.compile(queries)),
+  };
+}
+
+/** Guard, lock and write. On PostgreSQL the count raises in the statement itself, on SQLite in the one that follows. */
+function writing(engine: Engine, name: string, table: CommitTable, isTouched: boolean): TableStatements['write'] {
+  const { key, version = '', settable = [], guardable = [], columns } = table;
+  const used: BatchColumns = isTouched ? { ...keyColumns(table), 'is-version': 'int8' } : writeColumns(table);
+  const has = (mask: string, at: number) => `"new"."${mask}" & ${2 ** at} <> 0`;
+  const valueOf = (column: string) => {
+    const value = `"new"."set-${column}"`;
+    return columns[column] === 'int8' ? `case ${value} when ${atCommit} then now_ms() else ${value} end` : value;
+  };
+  const sets = [`"${version}" = "row"."${version}" + 1`];
+  const conditions = key.map((column) => `"row"."${column}" = "new"."${column}"`);
+  if (isTouched) conditions.push(`"row"."${version}" = "new"."is-version"`);
+  else {
+    for (const [at, column] of settable.entries())
+      sets.push(`"${column}" = case when ${has('sets', at)} then ${valueOf(column)} else "row"."${column}" end`);
+    conditions.push(`coalesce("new"."is-version", "row"."${version}") = "row"."${version}"`);
+    for (const [at, column] of guardable.entries())
+      conditions.push(`case when ${has('guards', at)} then "row"."${column}" is not distinct from "new"."old-${column}" else true end`);
+  }
+  const update = (rows: RawBuilder<unknown>) =>
+    sql`update ${sql.raw(`"${name}"`)} as "row" set ${sql.raw(sets.join(', '))} from ${rows} where ${sql.raw(conditions.join(' and '))}`;
+  return keptQuery((queries, { rows, count }: Rows & { count: number }) => {
+    const statement = update(rowsAs(engine, 'new', used, rows));
+    if (engine === 'sqlite') return statement.compile(queries);
+    return sql`with "written" as (${statement} returning 1)
+      select 1 / (count(*) = cast(${count} as bigint))::int from "written"`.compile(queries);
+  });
+}
+
+/** As `rowsText`, but a row has only some of the columns: the others are read as null. */
+function textOf(columns: BatchColumns, rows: readonly Values[]): RowsText<BatchColumns> {
+  return JSON.stringify(rows.map((row) => givenOf(columns, row)));
+}
+
+function givenOf(columns: BatchColumns, row: Values): Record<string, Bindable> {
+  const given: Record<string, Bindable> = { is_row: 1 };
+  for (const name in row) {
+    if (!(name in columns)) throw new TypeError(`A commit knows no column "${name}" there.`);
+    const value = toBindable(row[name]);
+    if (value !== null) given[name] = value;
+  }
+  return given;
+}
+
+/** By primary key: the order in which rows are locked. */
+function inOrder<Item>(items: readonly Item[], key: (item: Item) => readonly Value[]): readonly Item[] {
+  if (items.length === 1) return items;
+  const keyed = items.map((item) => ({ item, text: key(item).join('\u0000') }));
+  keyed.sort((a, b) => (a.text < b.text ? -1 : Number(a.text > b.text)));
+  return keyed.map(({ item }) => item);
+}

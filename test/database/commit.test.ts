@@ -1,0 +1,233 @@
+// What the commit of the money core promises, on both engines: each unit whole or not at all, and only while its guards hold.
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Commit, createCommit } from '../../src/database/commit.ts';
+import type { Unit } from '../../src/database/commit-data.ts';
+import type { Database } from '../../src/database/database.ts';
+import { DatabaseBusy, databaseDown } from '../../src/database/errors.ts';
+import { all, assigned, begin, createTables, refill, settle, tables } from '../support/commit-tables.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
+
+const devices = ['t1', 't2', 't3'];
+/** Only raises the versions of a device and a command. */
+const touching = (device: string, id: string): Unit => ({
+  writes: [
+    { table: 't_devices', key: [device], guard: { document_id: null }, set: {} },
+    { table: 't_commands', key: [id], guard: 2, set: {} },
+  ],
+  inserts: [],
+});
+
+describe.each(engines)('a commit on %s', (engine) => {
+  let database: TestDatabase;
+  let commit: Commit;
+  /** Statements of one try, in order, with what happens to the next ones. */
+  let goes: string[][];
+  /** The rows of its updates. */
+  let locked: string[][];
+  let faults: ((run: () => Promise<Record<string, unknown>[][]>) => Promise<Record<string, unknown>[][]>)[];
+
+  beforeAll(async () => {
+    database = await openTestDatabase(engine);
+    await createTables(database);
+  });
+  beforeEach(async () => {
+    await refill(database, devices);
+    goes = [];
+    locked = [];
+    faults = [];
+    const watched: Database = {
+      ...database,
+      async inOneGo(statements) {
+        goes.push(statements.map(({ sql: text }) => text));
+        const updates = statements.filter(({ sql: text }) => text.includes('update'));
+        locked.push(updates.map(({ parameters }) => String(parameters[0])));
+        const fault = faults.shift();
+        return await (fault ? fault(() => database.inOneGo(statements)) : database.inOneGo(statements));
+      },
+      soon: (action) => void setImmediate(action),
+    };
+    commit = createCommit(watched, tables);
+  });
+  afterAll(() => database.close());
+
+  const together = (...units: Unit[]) => Promise.all(units.map((unit) => commit.add(unit)));
+
+  it('writes a unit, and returns what the database filled in', async () => {
+    const result = await commit.add(begin('c1', 't1'));
+    const [command] = await all(database, 't_commands');
+    expect(assigned(result)).toEqual([{}, { id: 'c1', sequence: 1, issued_at: command?.['issued_at'] }, {}]);
+    expect(result).toMatchObject({ now: expect.closeTo(Date.now(), -5) });
+    expect(command).toMatchObject({ id: 'c1', version: 1, state: 'open', sequence: 1, report: null });
+    expect(await all(database, 't_devices')).toContainEqual({ id: 't1', sequence: 1, command_id: 'c1', document_id: null });
+    expect(await all(database, 't_names')).toEqual([{ merchant_id: 'm', value: 'number c1', version: 1, ops: 'c1' }]);
+  });
+
+  it('sets only the given columns, raises the version, and takes the time of the database', async () => {
+    await commit.add(begin('c1', 't1'));
+    await commit.add(settle('c1', 1));
+    await commit.add({ writes: [{ table: 't_commands', key: ['c1'], guard: 2, set: {} }], inserts: [] });
+    await commit.add({ writes: [{ table: 't_commands', key: ['c1'], guard: 3, set: { settled_at: null } }], inserts: [] });
+    const [command] = await all(database, 't_commands');
+    expect(command).toMatchObject({ version: 4, state: 'done', report: 'paid', settled_at: null });
+    expect(await all(database, 't_devices')).toContainEqual({ id: 't1', sequence: 2, command_id: null, document_id: 'c1' });
+    await commit.add(begin('c2', 't2'));
+    await commit.add(settle('c2', 1, 't2'));
+    expect((await all(database, 't_commands'))[1]?.['settled_at']).toBeCloseTo(Date.now(), -5);
+  });
+
+  it.each<[string, Unit]>([
+    ['a version that has been raised', settle('c1', 7)],
+    ['a value that is another one', begin('c2', 't1')],
+    ['a value that is null', { ...settle('c1', 1), writes: [{ table: 't_devices', key: ['t2'], guard: { command_id: 'c1' }, set: {} }] }],
+    ['a row that is not there', { writes: [{ table: 't_commands', key: ['nobody'], guard: 1, set: { state: 'done' } }], inserts: [] }],
+    ['a name that is taken', begin('c2', 't2', 'number c1')],
+    ['a row that must not be there', { ...begin('c2', 't2', 'an invoice') }],
+  ])('writes nothing at all if a guard does not hold: %s', async (_, unit) => {
+    await commit.add(begin('c1', 't1'));
+    await sql`insert into t_invoices (oid, version, state) values ('an invoice', 1, 'new')`.execute(database.queries);
+    const before = await Promise.all((['t_devices', 't_commands', 't_names', 't_events'] as const).map((table) => all(database, table)));
+    expect(await commit.add(unit)).toBe('conflict');
+    expect(await Promise.all((['t_devices', 't_commands', 't_names', 't_events'] as const).map((table) => all(database, table)))).toEqual(
+      before,
+    );
+  });
+
+  it('commits the other units of a batch when one fails, and throws an error of values to its own caller', async () => {
+    await commit.add(begin('c0', 't3'));
+    const bad = begin('c2', 't2');
+    const unbound = { ...bad, inserts: [...bad.inserts, { table: 't_events', row: { command_id: 'c2', step: 'a\u0000b' } }] };
+    const results = await Promise.allSettled([commit.add(begin('c1', 't1')), commit.add(unbound), commit.add(begin('c3', 't3'))]);
+    expect(results.map((one) => (one.status === 'fulfilled' ? typeof one.value : String(one.reason)))).toEqual([
+      'object',
+      'TypeError: A text with a NUL character cannot be stored.',
+      'string',
+    ]);
+    expect((await all(database, 't_commands')).map(({ id }) => id)).toEqual(['c0', 'c1']);
+    await expect(
+      commit.add({ writes: [{ table: 't_commands', key: ['c1'], guard: 1, set: { issued_at: 1 } }], inserts: [] }),
+    ).rejects.toThrow('issued_at');
+    await expect(commit.add({ writes: [], inserts: [{ table: 'commands', row: {} }] })).rejects.toThrow('no table "commands"');
+  });
+
+  it('commits units together in one go, in one order of tables and keys', async () => {
+    await together(begin('c3', 't3'), begin('c1', 't1'), begin('c2', 't2'));
+    expect(goes).toHaveLength(1);
+    // The rows of a table by their keys, however the units came: c3 is on the first device.
+    for (const id of ['c1', 'c2', 'c3']) await commit.add({ writes: [{ table: 't_commands', key: [id], guard: 1, set: {} }], inserts: [] });
+    await together(touching('t1', 'c3'), touching('t2', 'c1'), touching('t3', 'c2'));
+    const keys = locked.at(-1)?.map((rows) => [...rows.matchAll(/"id":"(\w+)"/g)].map(([, id]) => id));
+    expect(keys).toEqual([
+      ['t1', 't2', 't3'],
+      ['c1', 'c2', 'c3'],
+    ]);
+    goes.length = 1;
+    await sql`update t_commands set version = 1`.execute(database.queries);
+    await together(settle('c3', 1, 't3'), settle('c1', 1), begin('x', 't2'));
+    expect(goes[1]?.filter((text) => /update|insert/.test(text)).map((text) => /(?:update|insert into) "(\w+)"/.exec(text)?.[1])).toEqual([
+      't_devices',
+      't_commands',
+      't_names',
+      't_events',
+      't_commands',
+    ]);
+    expect((await all(database, 't_commands')).map(({ id, state }) => `${id} ${state}`)).toEqual(['c1 done', 'c2 open', 'c3 done']);
+  });
+
+  it('never has two units under way that share a row: the second is decided by the state that the first leaves', async () => {
+    // A late "done" of A sees that N is held by B; B's refusal releases N. Both committed in one batch would let the next Pay charge.
+    await sql`insert into t_names (merchant_id, value, version, ops) values ('m', 'N', 1, 'A B')`.execute(database.queries);
+    const lateDone: Unit = {
+      writes: [{ table: 't_names', key: ['m', 'N'], guard: 1, set: { ops: 'A B' } }],
+      inserts: [{ table: 't_events', row: { command_id: 'A', step: 'done' } }],
+    };
+    const refused: Unit = {
+      writes: [{ table: 't_names', key: ['m', 'N'], guard: 1, set: { ops: '' } }],
+      inserts: [{ table: 't_events', row: { command_id: 'B', step: 'refused' } }],
+    };
+    const results = await together(lateDone, refused);
+    expect(results.map((one) => (typeof one === 'string' ? one : 'written'))).toEqual(['written', 'conflict']);
+    expect(await all(database, 't_names')).toEqual([{ merchant_id: 'm', value: 'N', version: 2, ops: 'A B' }]);
+    // The other way round.
+    const again = (unit: Unit): Unit => ({ ...unit, writes: unit.writes.map((write) => ({ ...write, guard: 2 })) });
+    expect((await together(again(refused), again(lateDone))).map((one) => (typeof one === 'string' ? one : 'written'))).toEqual([
+      'written',
+      'conflict',
+    ]);
+    expect(await all(database, 't_events')).toEqual([
+      { command_id: 'A', step: 'done' },
+      { command_id: 'B', step: 'refused' },
+    ]);
+  });
+
+  describe('after a lost answer', () => {
+    const lost = async (run: () => Promise<unknown>) => {
+      await run();
+      throw databaseDown('The answer is lost.');
+    };
+    const away = async () => {
+      throw databaseDown('The database is away.');
+    };
+
+    it('finds what was written, with what the database filled in', async () => {
+      faults = [lost];
+      const result = await commit.add(begin('c1', 't1'));
+      expect(assigned(result)).toEqual([{}, expect.objectContaining({ id: 'c1', sequence: 1 }), {}]);
+      expect(await all(database, 't_commands')).toHaveLength(1);
+    });
+
+    it('repeats what was not written', async () => {
+      faults = [away];
+      expect(assigned(await commit.add(begin('c1', 't1')))).toEqual([{}, expect.objectContaining({ id: 'c1' }), {}]);
+      expect(await all(database, 't_events')).toHaveLength(1);
+    });
+
+    it('says unclear while the database is away', async () => {
+      faults = [away, away];
+      expect(await commit.add(begin('c1', 't1'))).toBe('unclear');
+      faults = [lost, away];
+      expect(await commit.add(begin('c2', 't2'))).toBe('unclear');
+    });
+
+    it('lets a try that is committed late write nothing twice', async () => {
+      let late: (() => Promise<unknown>) | undefined;
+      faults = [
+        async (run) => {
+          late = run;
+          throw databaseDown('The answer is late.');
+        },
+      ];
+      expect(assigned(await commit.add(begin('c1', 't1')))).toEqual([{}, expect.objectContaining({ sequence: 1 }), {}]);
+      await expect(late?.()).rejects.toThrow();
+      expect(await all(database, 't_events')).toHaveLength(1);
+    });
+
+    it('calls a conflict of a repeat final only if no guard can hold again', async () => {
+      let late: (() => Promise<unknown>) | undefined;
+      const delayed = async (run: () => Promise<unknown>) => {
+        late = run;
+        throw databaseDown('The answer is late.');
+      };
+      await commit.add(begin('c0', 't1'));
+      faults = [delayed];
+      // Absent at the read, and committed after the device is free again: the caller was not told that nothing is written.
+      expect(await commit.add(begin('c1', 't1'))).toBe('unclear');
+      await sql`update t_devices set command_id = null`.execute(database.queries);
+      await late?.();
+      expect((await all(database, 't_commands')).map(({ id }) => id)).toEqual(['c0', 'c1']);
+      faults = [delayed];
+      expect(await commit.add({ writes: [{ table: 't_commands', key: ['c0'], guard: 9, set: { state: 'done' } }], inserts: [] })).toBe(
+        'conflict',
+      );
+      await expect(late?.()).rejects.toThrow();
+    });
+
+    it('throws what is no answer of the database: too busy, or a fault of the unit', async () => {
+      const busy = async () => {
+        throw new DatabaseBusy(undefined);
+      };
+      faults = [busy, busy];
+      await expect(commit.add(begin('c1', 't1'))).rejects.toThrow('too busy');
+    });
+  });
+});
