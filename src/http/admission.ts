@@ -82,7 +82,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   /** Runs after authentication. Throws if there is no slot. */
   function admit(request: FastifyRequest): void {
     const owner = ownerOf(request);
-    if (owner !== undefined) unauthenticated.loggedIn(request.raw.socket);
+    if (owner !== undefined) unauthenticated.loggedIn(request.raw.socket, owner.name);
     // Probes and long-lived streams need no slot.
     if (flights.of(request) === undefined || isProbe(request)) return;
     slotOf.set(request, owner === undefined ? takeAnonymousSlot(request) : takeSlot(owner));

@@ -120,7 +120,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     whyNot,
     refuse: connections.refuse,
     failed: (error) => options.logger.error({ err: error }, 'the login of a device could not be checked'),
-    loggedIn: unauthenticated.loggedIn,
+    loggedIn: (socket) => unauthenticated.loggedIn(socket),
   });
   const routeTable = createRouteTable(basePath);
 

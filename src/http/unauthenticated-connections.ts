@@ -1,7 +1,7 @@
 // Connections without a valid credential so far, by address [D62]. Above the bound of an address, its oldest idle one is closed for the new
-// one; the same for all addresses together near the bound of all connections. A connection whose request is being handled is never closed
-// here (one with an unread answer is), and a connection that has logged in no longer counts. Trusted proxies are not counted, because
-// their connections carry many callers.
+// one; the same for all addresses together near the bound of all connections. If none of them is left, the oldest idle connection of the
+// caller that has the most of those that logged in makes room [D287]. A connection whose request is being handled is never closed here (an
+// unauthenticated one with an unread answer is). Trusted proxies are not counted, because their connections carry many callers.
 import { BlockList, isIPv6, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ByOwner } from '../kernel/by-owner.ts';
@@ -44,6 +44,7 @@ export function createUnauthenticatedConnections({ perAddress, inAll, trustedPro
   const trusted = blockListOf(trustedProxies);
   const byName = new Map<string, Unauthenticated>();
   const byNetwork = new ByOwner<Unauthenticated>();
+  const loggedIn = new ByOwner<Unauthenticated>();
   let open = 0;
 
   function forget(name: string): void {
@@ -51,16 +52,24 @@ export function createUnauthenticatedConnections({ perAddress, inAll, trustedPro
     if (connection === undefined) return;
     byName.delete(name);
     byNetwork.delete(connection);
+    loggedIn.delete(connection);
   }
 
-  /** Busy connections are skipped; their number is bounded by the slots. */
-  function cutOldest(unauthenticated: Iterable<Unauthenticated>): void {
-    for (const { name, socket, busyWith } of unauthenticated) {
+  /** Busy connections are skipped; their number is bounded by the slots. False: all of them are busy. */
+  function cutOldest(connections: Iterable<Unauthenticated>): boolean {
+    for (const { name, socket, busyWith } of connections) {
       if (busyWith > 0) continue;
       forget(name);
       socket.destroy();
-      return;
+      return true;
     }
+    return false;
+  }
+
+  function makeRoom(): void {
+    if (cutOldest(byNetwork.all())) return;
+    // An answer that is on its way may be about a payment.
+    cutOldest([...loggedIn.ofLargest()].filter(({ socket }) => !(socket.writableLength > 0)));
   }
 
   function arrive(socket: Socket): void {
@@ -69,7 +78,7 @@ export function createUnauthenticatedConnections({ perAddress, inAll, trustedPro
       open -= 1;
     });
     const address = socket.remoteAddress;
-    if (open > inAll * nearlyAll) cutOldest(byNetwork.all());
+    if (open > inAll * nearlyAll) makeRoom();
     if (address === undefined || trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) return;
     const name = nameOf(socket);
     const network = networkOf(address);
@@ -84,8 +93,15 @@ export function createUnauthenticatedConnections({ perAddress, inAll, trustedPro
 
   return {
     attach: (server: Server) => void server.on('connection', arrive),
-    /** A valid credential was sent on the connection. */
-    loggedIn: (socket: Duplex) => forget(nameOf(socket)),
+    /** A valid credential of this caller was sent on the connection. Undefined: its places are bounded elsewhere. */
+    loggedIn(socket: Duplex, caller?: string): void {
+      const connection = byName.get(nameOf(socket));
+      if (connection === undefined) return;
+      if (caller === undefined) return forget(connection.name);
+      byNetwork.delete(connection);
+      loggedIn.delete(connection);
+      loggedIn.add(caller, connection);
+    },
     /** The handling of a complete request has begun or ended. */
     busy(socket: Duplex, isBusy: boolean): void {
       const connection = byName.get(nameOf(socket));

@@ -180,3 +180,34 @@ it('leaves nothing behind if a client connects to two of our addresses from one 
   for (const socket of [first, second]) socket.emit('close');
   expect([unauthenticated.count, first.cuts, second.cuts]).toEqual([0, 0, 0]);
 });
+
+describe('connections that have logged in', () => {
+  it('make room near the bound of all: the oldest idle one of the caller with the most', () => {
+    const { unauthenticated, come } = doorOf({ inAll: 10 });
+    const one = come('192.0.2.1');
+    unauthenticated.loggedIn(one.asSocket(), 'merchant small');
+    const many = Array.from({ length: 8 }, (_, at) => come(`192.0.2.${at + 10}`));
+    for (const socket of many) unauthenticated.loggedIn(socket.asSocket(), 'merchant large');
+    unauthenticated.busy(many[0]?.asSocket() as Socket, true);
+    Object.assign(many[1] as FakeSocket, { writableLength: 100 });
+    const queue = come('192.0.2.40');
+    unauthenticated.loggedIn(queue.asSocket());
+    expect(many.map(({ cuts }) => cuts)).toEqual([0, 0, 1, 0, 0, 0, 0, 0]);
+    const stranger = come('192.0.2.50');
+    expect(many.map(({ cuts }) => cuts)).toEqual([0, 0, 1, 1, 0, 0, 0, 0]);
+    come('192.0.2.51');
+    expect([one.cuts, queue.cuts, stranger.cuts]).toEqual([0, 0, 1]);
+    expect(many.filter(({ cuts }) => cuts > 0)).toHaveLength(2);
+  });
+
+  it('count for the last caller only', () => {
+    const { unauthenticated, come } = doorOf({ inAll: 4 });
+    const [one, other, third] = [come('192.0.2.1'), come('192.0.2.2'), come('192.0.2.3')];
+    for (const name of ['a', 'b']) unauthenticated.loggedIn(one.asSocket(), name);
+    for (const { asSocket } of [other, third]) unauthenticated.loggedIn(asSocket(), 'b');
+    one.emit('close');
+    come('192.0.2.4');
+    come('192.0.2.5');
+    expect([one.cuts, other.cuts, third.cuts]).toEqual([0, 0, 0]);
+  });
+});
