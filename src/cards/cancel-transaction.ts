@@ -52,7 +52,7 @@ export async function cancelTransaction(deps: CardsDeps, request: CancelRequest)
   if (undelivered && !(await triedAgain(deps, undelivered, documentNr))) return abort(deps, request, undelivered);
   const { paymentId } = request;
   const payment = await findOperation(queries, { paymentId, merchantId, deviceId, operationId, documentNr });
-  if (payment) deps.ledger.outcomeDelivery.inferred(payment);
+  if (payment) deps.ledger.outcomeDelivery.inferred(payment, request.origin?.caller);
   if (!payment && !earlier) {
     const previous = await withdraw(deps, request, documentNr);
     if (previous !== undefined && previous !== 'held') return { PreviousStatus: previous };

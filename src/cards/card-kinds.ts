@@ -77,8 +77,8 @@ export function cardKinds({ database, invoices, callbacks }: CardsDeps): Command
     },
     CloseDoc: {
       findHolder: async ({ targetId }) => (targetId === null ? undefined : endOfDocument(database.queries, targetId)),
-      async onExecuted(queries, { targetId }) {
-        if (targetId !== null) await closeDocument(queries, targetId);
+      async onExecuted(queries, { id, targetId }) {
+        if (targetId !== null) await closeDocument(queries, targetId, id);
         return undefined;
       },
       onReversed: async (queries, close) => revive(queries, close, 'closed'),
@@ -102,7 +102,7 @@ export function cardKinds({ database, invoices, callbacks }: CardsDeps): Command
       },
       onState: {
         async done(queries, command) {
-          const payment = command.targetId === null ? undefined : await voidDocument(queries, command.targetId);
+          const payment = command.targetId === null ? undefined : await voidDocument(queries, command.targetId, command.id);
           if (payment) await cancelInvoiceOf(queries, payment, wasVoided);
         },
       },

@@ -38,7 +38,7 @@ export async function closeDoc(deps: CardsDeps, request: CloseDocumentRequest): 
     (await runOnDeviceAtOnce(deps, 'terminal', request, () => ({ ...command, beside: 'the document it names' })));
   if (atOnce) return atOnce;
   const payment = await findOperation(queries, { paymentId, merchantId, deviceId, operationId, documentNr });
-  if (payment) deps.ledger.outcomeDelivery.inferred(payment);
+  if (payment) deps.ledger.outcomeDelivery.inferred(payment, request.origin?.caller);
   if (payment?.documentState === 'closed' && wasDone(payment) && !(await findCloseOf(queries, payment.id))) {
     // Closed by hand: there is no stored answer of the terminal, and nothing to do. The key of another request is 22.
     await deps.ledger.findByKey(request);

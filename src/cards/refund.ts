@@ -33,7 +33,7 @@ export async function refund(deps: CardsDeps, request: RefundRequest): Promise<D
       const documentNr = sameNumber(request.documentNr);
       const named = { paymentId: request.paymentId, merchantId, deviceId, operationId, documentNr, rrn };
       const payment = await requireOperation(deps.database.queries, named);
-      deps.ledger.outcomeDelivery.inferred(payment);
+      deps.ledger.outcomeDelivery.inferred(payment, request.origin?.caller);
       requireKept(payment, await followersOf(deps.database.queries, payment));
       return {
         name: 'Refund',

@@ -71,7 +71,10 @@ export function checkVoid(payment: Command, followers: readonly Follower[], amou
 }
 
 /** How the money of an approved payment can be returned: a void would be refused after a refund, a refund after the bank day. */
-export function howToReturn({ bankDayClosedAtMs }: Command, followers: readonly Follower[]): string {
+export function howToReturn({ operationId, bankDayClosedAtMs }: Command, followers: readonly Follower[]): string {
+  // An operator decided that it was made, without its numbers [D308].
+  if (operationId === null)
+    return 'Its operationId is not known, so no call can return the money: return it at the terminal or the bank, or ask Device/Operation/Status later, when the terminal may have reported it.';
   if (!mayBeRefunded(followers))
     return 'To return the money, use CancelTransaction with its whole amount and its operationId, which Device/Operation/Status returns.';
   if (bankDayClosedAtMs === null) return 'A refund of it was made or is under way; return what is left with Refund.';

@@ -3,16 +3,13 @@ import { type SqlBool, sql } from 'kysely';
 import type { Database, Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { disputed, fieldsOf } from '../ledger/answers.ts';
-import { findPaymentOfDocument } from '../ledger/claims.ts';
+import { findPaymentOfDocument, receivedByEnding } from '../ledger/claims.ts';
 import { type Command, commandColumns, disputedOnly, openOrDone, paymentsOnly, toCommand } from '../ledger/command.ts';
 import { dayClosedAfter, documentNow, endDocument, lockDevice, openDocument } from '../ledger/device-lock.ts';
 import { type Follower, standingOf, wasDone } from '../ledger/standing.ts';
 import { findCommand, followersOf, lockCommand } from '../ledger/store.ts';
 import type { LedgerCommandName } from '../link/protocol.ts';
 import { noSuchOperation, wrongRrn } from './rules.ts';
-
-/** A caller that ends a document has the payment's outcome [D58]. */
-const receivedNow = sql<number>`coalesce(outcome_received_at, now_ms())`;
 
 /** Approved, or disputed: then it may have been charged. */
 const doneOrDisputed = sql<SqlBool>`state in ('done', 'disputed')`;
@@ -127,10 +124,10 @@ export async function hasVoidedPayment(queries: Queries, { merchantId, documentN
 }
 
 /** The payment, unless it was voided before. Under the device's lock. */
-export async function voidDocument(queries: Queries, paymentId: string): Promise<Command | undefined> {
+export async function voidDocument(queries: Queries, paymentId: string, voidId: string): Promise<Command | undefined> {
   const row = await queries
     .updateTable('commands')
-    .set({ document_state: 'voided', outcome_received_at: receivedNow })
+    .set({ document_state: 'voided', outcome_received_at: receivedByEnding(sql`${voidId}`) })
     .where('id', '=', paymentId)
     .where('document_state', 'in', ['open', 'closed'])
     .returning(commandColumns)

@@ -14,13 +14,16 @@ export interface Origin {
   request: string;
 }
 
+/** Begins the caller of an action in the cabinet. */
+export const personPrefix = 'person ';
+
 /** `leaveOut`: fields that the command stores anyway, such as the receipt. */
 export function originOf(request: FastifyRequest, ...leaveOut: string[]): Origin {
   return { caller: `key ${callerOf(request).keyId}`, request: describeCall(request, leaveOut) };
 }
 
 export function originOfPerson(request: FastifyRequest, name: string): Origin {
-  return { caller: `person ${name}`, request: describeCall(request, []) };
+  return { caller: `${personPrefix}${name}`, request: describeCall(request, []) };
 }
 
 function describeCall(request: FastifyRequest, leaveOut: readonly string[]): string {

@@ -6,6 +6,7 @@ import type { Queries } from '../database/database.ts';
 import { nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 import type { Schema } from '../database/schema.ts';
+import { personPrefix } from '../http/origin.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { operationOf } from '../kernel/operations.ts';
 import { type Command, commandColumns, disputedOnly, paymentsOnly, toCommand } from './command.ts';
@@ -152,6 +153,16 @@ export const recognisedForMs = 10 * 60_000;
 export const isOutcomeUndelivered = sql<SqlBool>`("equal"."state" = 'disputed' or "equal"."outcome_received_at" is null and "equal"."state" <> 'never'
         and ("equal"."state" in ('sent', 'unknown') or "equal"."settled_at" > now_ms() - ${sql.lit(recognisedForMs)}
           or "equal"."outcome_missed_at" > now_ms() - ${sql.lit(recognisedForMs)}))`;
+
+/**
+ * For a payment whose document a CloseDoc or void (`endingId`) ends: its caller has the outcome, because it could not end the document
+ * otherwise. A step of a person in the cabinet delivers nothing to the till [D309].
+ */
+export function receivedByEnding(endingId: RawBuilder<unknown>): RawBuilder<number> {
+  const caller = sql`(select "ending"."caller" from "commands" as "ending" where "ending"."id" = ${endingId} limit 1)`;
+  const received = sql.ref('commands.outcome_received_at');
+  return sql<number>`case when coalesce(${caller}, '') like ${sql.lit(`${personPrefix}%`)} then ${received} else coalesce(${received}, now_ms()) end`;
+}
 
 export interface Content {
   merchantId: string;

@@ -105,7 +105,10 @@ export async function resolve(
   const lock = await lockDevice(engine, queries, disputed.deviceId);
   const isPaid = isDone && resolution.isPayment;
   const bankDayClosedAtMs = disputed.bankDayClosedAtMs ?? (isPaid ? await dayClosedAfter(queries, disputed) : null);
-  const newDocument = isPaid ? await documentNow(queries, lock, { ...disputed, bankDayClosedAtMs }) : null;
+  const document = isPaid ? await documentNow(queries, lock, { ...disputed, bankDayClosedAtMs }) : null;
+  // Without its number no call could close it [D308].
+  const hasNumber = resolution.operationId !== undefined || disputed.operationId !== null;
+  const newDocument = document === 'open' && !hasNumber ? 'closed' : document;
   const row = await queries
     .updateTable('commands')
     .set({

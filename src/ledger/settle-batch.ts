@@ -17,7 +17,7 @@ import { keptQuery } from '../database/kept-statement.ts';
 import { type Home, runInOneGo } from '../database/one-go.ts';
 import { operationOf } from '../kernel/operations.ts';
 import type { EndingOutcome } from '../link/protocol.ts';
-import { numbersOf } from './claims.ts';
+import { numbersOf, receivedByEnding } from './claims.ts';
 import { type ChangingRow, type Command, changingColumns, type SettledBy, type SettledState, toChanges } from './command.ts';
 import { isVoid, recording } from './settlements.ts';
 
@@ -62,6 +62,7 @@ const given = {
   rrn: 'text',
   receipt_id: 'text',
   opens_document: 'int8',
+  ends_document: 'int8',
   voids: 'int8',
   closes: 'text',
   was_accepted: 'int8',
@@ -178,7 +179,8 @@ function settling(rows: RawBuilder<unknown>): RawBuilder<unknown> {
       "operation_id" = coalesce("new"."operation_id", "commands"."operation_id"),
       "rrn" = coalesce("new"."rrn", "commands"."rrn"),
       "receipt_id" = coalesce("new"."receipt_id", "commands"."receipt_id"),
-      "document_state" = case when "new"."opens_document" = 1 then 'open' else "commands"."document_state" end,
+      "document_state" = case when "new"."opens_document" = 1 then 'open' when "new"."ends_document" = 1 then 'closed'
+        else "commands"."document_state" end,
       "reissued_as" = coalesce("new"."reissued_as", "commands"."reissued_as"),
       "accepted_at" = case when "new"."was_accepted" = 1 then coalesce("commands"."accepted_at", now_ms()) else "commands"."accepted_at" end
     from ${rows}
@@ -202,10 +204,7 @@ function freeing(rows: RawBuilder<unknown>): RawBuilder<unknown> {
 }
 
 const stepStatements: Record<Step, (rows: RawBuilder<unknown>) => RawBuilder<unknown>> = {
-  /** A caller that ends a document has the payment's outcome [D58]. */
-  close: (
-    rows,
-  ) => sql`update "commands" set "document_state" = 'closed', "outcome_received_at" = coalesce("commands"."outcome_received_at", now_ms())
+  close: (rows) => sql`update "commands" set "document_state" = 'closed', "outcome_received_at" = ${receivedByEnding(sql`"new"."id"`)}
     from ${rows}
     where "commands"."id" = "new"."target_id" and "commands"."document_state" = "new"."closes"`,
   'pass on': (rows) =>
@@ -229,6 +228,8 @@ function toRow({ command, settlement }: SettledCommand): Row {
   const { state, by, outcome, report, reason, operationId, rrn, receiptId, wasAccepted, reissuedAs } = settlement;
   const { isPayment, effect } = operationOf(command.name);
   const isDone = state === 'done';
+  // No call could close the document of a payment whose number an operator does not know: it ends with the decision [D308].
+  const isWithoutNumbers = by === 'person' && operationId === undefined && command.operationId === null;
   return {
     id: command.id,
     merchant_id: command.merchantId,
@@ -242,7 +243,8 @@ function toRow({ command, settlement }: SettledCommand): Row {
     operation_id: operationId ?? null,
     rrn: rrn ?? null,
     receipt_id: receiptId ?? null,
-    opens_document: isPayment && isDone ? 1 : 0,
+    opens_document: isPayment && isDone && !isWithoutNumbers ? 1 : 0,
+    ends_document: isPayment && isDone && isWithoutNumbers ? 1 : 0,
     voids: isVoid(command),
     // The state that its document must have. As a literal in the statement, PostgreSQL would plan a scan while the table is small.
     closes: effect === 'close' && isDone ? 'open' : null,

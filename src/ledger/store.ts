@@ -7,6 +7,7 @@ import { keptStatement } from '../database/kept-statement.ts';
 import type { Bani } from '../kernel/money.ts';
 import { kindOf, operationOf } from '../kernel/operations.ts';
 import type { EndingOutcome, JsonObject, LedgerCommandName } from '../link/protocol.ts';
+import { receivedByEnding } from './claims.ts';
 import { type Command, type CommandRow, commandColumns, openOnly, toCommand } from './command.ts';
 import { endDocument, lastDecisionOn } from './device-lock.ts';
 import { type Extracted, isLongOver, type Settlement } from './settle-batch.ts';
@@ -181,11 +182,11 @@ export async function correctToDone(
   return corrected;
 }
 
-/** False: the document was not open. A caller that ends a document has the payment's outcome [D58]. Under the device's lock. */
-export async function closeDocument(queries: Queries, paymentId: string): Promise<boolean> {
+/** False: the document was not open. `closeId`: the CloseDoc; absent: an operator closes it by hand [D309]. Under the device's lock. */
+export async function closeDocument(queries: Queries, paymentId: string, closeId?: string): Promise<boolean> {
   const row = await queries
     .updateTable('commands')
-    .set({ document_state: 'closed', outcome_received_at: sql<number>`coalesce(outcome_received_at, now_ms())` })
+    .set({ document_state: 'closed', ...(closeId !== undefined && { outcome_received_at: receivedByEnding(sql`${closeId}`) }) })
     .where('id', '=', paymentId)
     .where('document_state', '=', sql.lit('open'))
     .returning(['id', 'device_id as deviceId'])

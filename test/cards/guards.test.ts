@@ -68,9 +68,9 @@ describe.each(engines)('on %s', (engine) => {
     await expectUntouched(open, () => ledger.closeDocument(database.queries, open));
     const voided = await payment({ ...ended.done, document_state: 'voided' });
     await expectUntouched(voided, () => ledger.closeDocument(database.queries, voided));
-    await expectUntouched(voided, () => voidDocument(database.queries, voided));
+    await expectUntouched(voided, () => voidDocument(database.queries, voided, 'v'));
     const running = await payment();
-    await expectUntouched(running, () => voidDocument(database.queries, running));
+    await expectUntouched(running, () => voidDocument(database.queries, running, 'v'));
   });
 
   it('the end of the bank day takes payments of that terminal only, none that was voided, and each once', async () => {

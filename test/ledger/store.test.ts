@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { KyselyPlugin } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { voidDocument } from '../../src/cards/store.ts';
 import type { Queries } from '../../src/database/database.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import { documentNow, findHolder, lastDecisionOn } from '../../src/ledger/device-lock.ts';
@@ -182,11 +183,42 @@ describe.each(engines)('on %s', (engine) => {
       expect(await documentOnLock()).toBe(payment.id);
       expect(await store.closeDocument(database.queries, payment.id)).toBe(true);
       expect(await documentOnLock()).toBeNull();
-      expect(await read(payment.id)).toEqual({ ...payment, documentState: 'closed', outcomeReceivedAtMs: startMs });
+      // By hand: no caller has the outcome [D309].
+      expect(await read(payment.id)).toEqual({ ...payment, documentState: 'closed', outcomeReceivedAtMs: null });
       expect(await store.closeDocument(database.queries, payment.id)).toBe(false);
-      const told = await command({ ...paid, outcome_received_at: 5 });
-      await store.closeDocument(database.queries, told.id);
-      expect((await read(told.id)).outcomeReceivedAtMs).toBe(5);
+    });
+
+    it.each([
+      ['key k', null, startMs],
+      [null, null, startMs],
+      ['key k', 5, 5],
+      ['person ana', null, null],
+      ['person ana', 5, 5],
+    ])('a CloseDoc of %s delivers the outcome to its caller, and a person’s to nobody [D309]', async (caller, before, after) => {
+      const ending = { name: 'CloseDoc', caller } as const;
+      const byItself = await command({ ...paid, outcome_received_at: before });
+      const close = await command({ ...ending, target_id: byItself.id });
+      expect(await settle(database, close, done)).toMatchObject({ state: 'done' });
+      expect(await read(byItself.id)).toMatchObject({ documentState: 'closed', outcomeReceivedAtMs: after });
+      const afterAll = await command({ ...paid, outcome_received_at: before });
+      const wrong = await command({ ...ending, target_id: afterAll.id, state: 'refused', settled_at: 1, settled_by: 'answer' });
+      await store.closeDocument(database.queries, afterAll.id, wrong.id);
+      expect(await read(afterAll.id)).toMatchObject({ documentState: 'closed', outcomeReceivedAtMs: after });
+      const voided = await command({ ...paid, outcome_received_at: before });
+      await voidDocument(database.queries, voided.id, wrong.id);
+      expect(await read(voided.id)).toMatchObject({ documentState: 'voided', outcomeReceivedAtMs: after });
+    });
+
+    it.each([
+      ['person', undefined, 'closed'],
+      ['person', '7', 'open'],
+      ['answer', undefined, 'open'],
+    ] as const)('a payment that is done by %s with operationId %s has its document %s [D308]', async (by, operationId, documentState) => {
+      const payment = await command({ answer_by: 1 });
+      const settled = await settle(database, payment, { ...done, by, operationId });
+      expect(settled).toMatchObject({ state: 'done', documentState });
+      const lock = database.queries.selectFrom('device_locks').select('document_id').where('device_id', '=', payment.deviceId);
+      expect((await lock.executeTakeFirstOrThrow()).document_id).toBe(documentState === 'open' ? payment.id : null);
     });
   });
 

@@ -51,6 +51,7 @@ export function registerAttentionRoutes(app: RouteApp, { database, clock, mismat
             action: Type.Enum(['ask', 'decide', 'close', 'note', 'resend']),
             closesReview: optional(Type.Boolean()),
             contradiction: optional(Type.String()),
+            asksNumbers: optional(Type.Boolean()),
             consequence: textShown,
           }),
         }),

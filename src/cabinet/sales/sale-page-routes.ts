@@ -86,6 +86,9 @@ export const pageParts = {
           }),
         ),
         contradiction: optional(Type.String({ description: 'With `closesReview`: send it with the decision.' })),
+        asksNumbers: optional(
+          Type.Boolean({ description: 'Of `decide`: a payment; `done` without its operationId also ends its document.' }),
+        ),
         callbackId: optional(Type.String({ description: 'Of `resend`: which callback.' })),
         notice: optional(Type.String({ description: 'Of `resend`: the state in the callback.' })),
         consequence: textShown,

@@ -82,7 +82,7 @@ export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: Cabinet
   addRoute(app, 'POST /commands/:id/decide', 'decideCommand', {
     summary: 'Decide an outcome by hand',
     description:
-      'Settles an open command as done or refused, two minutes after its time-out or later, or at once if the device itself ended it as unknown; before that 22. With `closesReview` it resolves a dispute: `done` (executed) has all effects of done, `refused` (not executed) all effects of refused, and frees its documentNr or Receipt.Uid. A settlement that the device reported and later contradicted stays; `closesReview` removes it from the list.',
+      'Settles an open command as done or refused, two minutes after its time-out or later, or at once if the device itself ended it as unknown; before that 22. With `closesReview` it resolves a dispute: `done` (executed) has all effects of done, `refused` (not executed) all effects of refused, and frees its documentNr or Receipt.Uid. A payment that is decided as `done` without its operationId is Closed at once, because no call could close it; numbers that its terminal reports later are stored. A settlement that the device reported and later contradicted stays; `closesReview` removes it from the list.',
     body: Type.Object({
       state: Type.Enum(['done', 'refused']),
       reason: reasonField,

@@ -4,6 +4,7 @@
 // If the process dies before a note is written, the outcome counts as not received: a repeat gets the stored outcome and runs nothing.
 // If the database is down, notes are kept and written again later; above `maxWaiting` the oldest are dropped.
 import type { Database } from '../../database/database.ts';
+import { personPrefix } from '../../http/origin.ts';
 import type { Recipient } from '../../http/recipient.ts';
 import { growingPauseMs } from '../../kernel/backoff.ts';
 import { BoundedMap } from '../../kernel/bounded-map.ts';
@@ -27,8 +28,8 @@ export interface OutcomeDelivery {
   sent(command: Command, recipient: Recipient | undefined): void;
   /** The caller that waits for the command has disconnected. */
   callerLeft(command: Command): void;
-  /** A later call shows that the caller knows the outcome. */
-  inferred(command: Command): void;
+  /** A later call shows that its caller knows the outcome; a step of a person shows nothing about the till [D309]. */
+  inferred(command: Command, caller?: string): void;
   /** Writes the waiting notes. */
   stop(): Promise<void>;
 }
@@ -83,7 +84,7 @@ export function createOutcomeDelivery({ database, clock, logger }: { database: D
     },
     sent,
     callerLeft: (command) => add(command, 'left'),
-    inferred: (command) => add(command, 'received'),
+    inferred: (command, caller) => void (caller?.startsWith(personPrefix) || add(command, 'received')),
     async stop() {
       cancelRetry?.();
       await (writing ?? write());

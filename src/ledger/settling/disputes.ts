@@ -157,7 +157,7 @@ async function closeAfterAll(
   await lockDevice(engine, queries, settled.deviceId);
   const done = await correctToDone(queries, settled, settlement);
   if (!done) return undefined;
-  if (done.targetId !== null) await closeDocument(queries, done.targetId);
+  if (done.targetId !== null) await closeDocument(queries, done.targetId, done.id);
   await confirmDecision(queries, done);
   return done;
 }

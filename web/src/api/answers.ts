@@ -47,6 +47,7 @@ export interface NextStep {
   maxAmount?: number;
   closesReview?: boolean;
   contradiction?: string;
+  asksNumbers?: boolean;
   callbackId?: string;
   notice?: string;
   consequence: Said;
@@ -483,6 +484,7 @@ export interface Answers {
         action: 'ask' | 'decide' | 'close' | 'note' | 'resend';
         closesReview?: boolean;
         contradiction?: string;
+        asksNumbers?: boolean;
         consequence: Said;
       };
     }[];

@@ -101,9 +101,15 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
   const [reason, setReason] = useState('');
   // What the operator has seen, also if the page has newer data by now.
   const [contradiction] = useState(step.contradiction);
+  const [operationId, setOperationId] = useState('');
+  const [rrn, setRrn] = useState('');
   const [decision, setDecision] = useState<'done' | 'refused' | ''>('');
   const run = useChange(['/commands', '/invoices', '/callbacks', '/attention', '/overview', '/search'], onClose);
   const isRefund = step.action === 'refund';
+  const asksNumbers = step.asksNumbers === true && decision === 'done';
+  const numbers = Object.fromEntries(
+    Object.entries({ operationId: operationId.trim(), rrn: rrn.trim() }).filter(([, value]) => value !== ''),
+  );
   const texts = step.closesReview ? 'review' : step.action;
   const bani = Math.round(Number(amount.replace(',', '.')) * 100);
   const isAmountRight =
@@ -113,6 +119,7 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
   const body = {
     ...(isRefund ? { amount: bani / 100 } : {}),
     ...(needsReason.has(step.action) ? { reason: reason.trim() } : {}),
+    ...(asksNumbers ? numbers : {}),
     ...(step.action === 'decide' ? { state: decision, ...(step.closesReview ? { closesReview: true, contradiction } : {}) } : {}),
   };
   return (
@@ -168,6 +175,16 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
             </label>
           ))}
         </fieldset>
+      )}
+      {asksNumbers && (
+        <>
+          <Field label={t('act.decide.operationId')} hint={t('act.decide.numbersHint')}>
+            <input className="input" maxLength={128} value={operationId} onChange={(event) => setOperationId(event.target.value)} />
+          </Field>
+          <Field label="RRN">
+            <input className="input" maxLength={64} value={rrn} onChange={(event) => setRrn(event.target.value)} />
+          </Field>
+        </>
       )}
       {needsReason.has(step.action) && (
         <Field label={t('act.reason')} hint={t('act.reasonHint')}>

@@ -9,6 +9,7 @@ import { standingConditions } from '../../../ledger/standing-sql.ts';
 import { isOpenReport } from '../../../ledger/unmatched.ts';
 import { type ListedCommand, listCommands, readListed } from '../lists/commands-list.ts';
 import { ownedBy, type Scope } from '../scope.ts';
+import { lacksNumbers } from '../sale/next-steps.ts';
 import { type Text, text } from '../texts.ts';
 import { type AttentionKind, attentionKinds } from './attention-kinds.ts';
 import { findMismatchesOf, type Mismatches, type MismatchKind } from './mismatches.ts';
@@ -39,6 +40,7 @@ export interface AttentionItem {
     action: 'ask' | 'decide' | 'close' | 'note' | 'resend';
     closesReview?: boolean;
     contradiction?: string | undefined;
+    asksNumbers?: true | undefined;
     consequence: Text;
   };
 }
@@ -135,10 +137,13 @@ function itemOf(kind: AttentionKind, command: ListedCommand, sinceMs: number, ac
     deviceName: command.deviceName,
     known: text(`attention.${kind}.known`, { ...params, reason: command.reviewReason }),
     unknown: text(`attention.${kind}.unknown`, params),
-    nextStep:
-      kind === 'contradiction'
-        ? { action, closesReview: true, contradiction: command.contradiction ?? undefined, consequence: text('consequence.seen') }
-        : { action, consequence: text(`consequence.${action}`, { device: command.deviceName }) },
+    nextStep: {
+      action,
+      ...(lacksNumbers(command) && action === 'decide' && { asksNumbers: true }),
+      ...(kind === 'contradiction'
+        ? { closesReview: true, contradiction: command.contradiction ?? undefined, consequence: text('consequence.seen') }
+        : { consequence: text(`consequence.${action}`, { device: command.deviceName }) }),
+    },
   };
 }
 

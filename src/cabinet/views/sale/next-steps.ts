@@ -1,7 +1,7 @@
 // The next steps that a person may take for a sale, their effects, and why the others are not possible. Pure; the ledger checks again when a
 // step is taken.
 import { type Bani, baniToLei } from '../../../kernel/money.ts';
-import { operationOf } from '../../../kernel/operations.ts';
+import { type OperationName, operationOf } from '../../../kernel/operations.ts';
 import { isInReview, isOpen } from '../../../ledger/command.ts';
 import { personDecidesAfterMs } from '../../../ledger/settle-batch.ts';
 import { awaitsClose, committedRefundsOf, keepsMoney, mayBeRefunded, standingOf, wasDone } from '../../../ledger/standing.ts';
@@ -20,6 +20,8 @@ export interface NextStep {
   closesReview?: boolean | undefined;
   /** With `closesReview`: what the device contradicts with, for the decision. */
   contradiction?: string | undefined;
+  /** Of `decide`: a payment whose numbers are not known [D308]. */
+  asksNumbers?: boolean | undefined;
   /** Of `resend`: the callback and its state. */
   callbackId?: string | undefined;
   notice?: string | undefined;
@@ -61,9 +63,15 @@ export function nextStepsOf(sale: Sale, nowMs: number): NextStep[] {
   }
   steps.push(step('ask', whyNoAsk(sale), text('consequence.ask', { device })), {
     ...step('decide', whyNoDecision(sale, nowMs), text(isOpen(command) ? 'consequence.decide' : 'consequence.seen', { device, amount })),
+    ...(lacksNumbers(command) && { asksNumbers: true }),
     ...(isInReview(command) && !isOpen(command) && { closesReview: true, contradiction: command.contradiction ?? undefined }),
   });
   return [...resendSteps(sale.callbacks), ...steps];
+}
+
+/** A decision that the payment was made asks for its numbers: without them its document ends [D308]. */
+export function lacksNumbers({ name, operationId }: { name: OperationName; operationId: string | null }): boolean {
+  return operationOf(name).isPayment === true && operationId === null;
 }
 
 function step(action: Action, whyNot: string | undefined, consequence: Text, maxBani?: Bani): NextStep {
