@@ -194,7 +194,7 @@ describe.each(engines)('on %s', (engine) => {
       ['key k', 5, 5],
       ['person ana', null, null],
       ['person ana', 5, 5],
-    ])('a CloseDoc of %s delivers the outcome to its caller, and a person’s to nobody [D309]', async (caller, before, after) => {
+    ])('a CloseDoc of %s delivers the outcome to its caller, and a person’s to no caller [D309]', async (caller, before, after) => {
       const ending = { name: 'CloseDoc', caller } as const;
       const byItself = await command({ ...paid, outcome_received_at: before });
       const close = await command({ ...ending, target_id: byItself.id });

@@ -101,15 +101,11 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
   const [reason, setReason] = useState('');
   // What the operator has seen, also if the page has newer data by now.
   const [contradiction] = useState(step.contradiction);
-  const [operationId, setOperationId] = useState('');
-  const [rrn, setRrn] = useState('');
+  const [numbers, setNumbers] = useState<BankNumbers>({ operationId: '', rrn: '' });
   const [decision, setDecision] = useState<'done' | 'refused' | ''>('');
   const run = useChange(['/commands', '/invoices', '/callbacks', '/attention', '/overview', '/search'], onClose);
   const isRefund = step.action === 'refund';
   const asksNumbers = step.asksNumbers === true && decision === 'done';
-  const numbers = Object.fromEntries(
-    Object.entries({ operationId: operationId.trim(), rrn: rrn.trim() }).filter(([, value]) => value !== ''),
-  );
   const texts = step.closesReview ? 'review' : step.action;
   const bani = Math.round(Number(amount.replace(',', '.')) * 100);
   const isAmountRight =
@@ -119,7 +115,7 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
   const body = {
     ...(isRefund ? { amount: bani / 100 } : {}),
     ...(needsReason.has(step.action) ? { reason: reason.trim() } : {}),
-    ...(asksNumbers ? numbers : {}),
+    ...(asksNumbers ? knownOf(numbers) : {}),
     ...(step.action === 'decide' ? { state: decision, ...(step.closesReview ? { closesReview: true, contradiction } : {}) } : {}),
   };
   return (
@@ -176,16 +172,7 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
           ))}
         </fieldset>
       )}
-      {asksNumbers && (
-        <>
-          <Field label={t('act.decide.operationId')} hint={t('act.decide.numbersHint')}>
-            <input className="input" maxLength={128} value={operationId} onChange={(event) => setOperationId(event.target.value)} />
-          </Field>
-          <Field label="RRN">
-            <input className="input" maxLength={64} value={rrn} onChange={(event) => setRrn(event.target.value)} />
-          </Field>
-        </>
-      )}
+      {asksNumbers && <NumberFields numbers={numbers} onChange={setNumbers} />}
       {needsReason.has(step.action) && (
         <Field label={t('act.reason')} hint={t('act.reasonHint')}>
           <textarea className="input" maxLength={500} value={reason} onChange={(event) => setReason(event.target.value)} />
@@ -193,6 +180,33 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
       )}
       <p className="small faint">{t('act.once')}</p>
     </AskDialog>
+  );
+}
+
+type BankNumbers = Record<'operationId' | 'rrn', string>;
+
+/** The numbers that were entered. */
+function knownOf(numbers: BankNumbers): Partial<BankNumbers> {
+  return Object.fromEntries(Object.entries(numbers).flatMap(([name, value]) => (value.trim() === '' ? [] : [[name, value.trim()]])));
+}
+
+function NumberFields({ numbers, onChange }: { numbers: BankNumbers; onChange: (numbers: BankNumbers) => void }) {
+  const { t } = useTranslation();
+  const input = (name: keyof BankNumbers, maxLength: number) => (
+    <input
+      className="input"
+      maxLength={maxLength}
+      value={numbers[name]}
+      onChange={(event) => onChange({ ...numbers, [name]: event.target.value })}
+    />
+  );
+  return (
+    <>
+      <Field label={t('act.decide.operationId')} hint={t('act.decide.numbersHint')}>
+        {input('operationId', 128)}
+      </Field>
+      <Field label="RRN">{input('rrn', 64)}</Field>
+    </>
   );
 }
 
