@@ -10,6 +10,11 @@ import { createNotes } from './notes.ts';
 
 export type Connections = ReturnType<typeof createConnections>;
 
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
 function failureOf(code: string | undefined): GatewayError {
   switch (code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
@@ -43,16 +48,18 @@ function createTurns(clock: Clock, perTurn: number): (work: () => void) => void 
 }
 
 export function createConnections(clock: Clock, onFailure: (error: GatewayError) => void) {
-  const lastExchange = createNotes<Duplex, { request: IncomingMessage; response: ServerResponse }>();
-
-  const openExchanges = createNotes<Duplex, number>();
+  const lastExchange = createNotes<Duplex, Exchange>();
+  /** Those whose answer is due, in their order. */
+  const openExchanges = createNotes<Duplex, Set<Exchange>>();
   const takeTurn = createTurns(clock, cutsPerTurn);
 
   function begin(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
-    lastExchange.set(socket, { request, response });
-    openExchanges.set(socket, (openExchanges.of(socket) ?? 0) + 1);
-    response.once('close', () => openExchanges.set(socket, (openExchanges.of(socket) ?? 1) - 1));
+    const exchange = { request, response };
+    const open = openExchanges.of(socket) ?? new Set();
+    lastExchange.set(socket, exchange);
+    openExchanges.set(socket, open.add(exchange));
+    response.once('close', () => open.delete(exchange));
   }
 
   /** Answers on a socket that has no response object, and closes it. */
@@ -67,16 +74,16 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
       socket.destroy();
       return;
     }
+    const due = [...(openExchanges.of(socket) ?? [])].findLast(({ request, response }) => request.complete && !response.writableFinished);
+    if (due !== undefined) {
+      // Malformed or late data after a valid request whose answer is still due. If the error were written now, the client would read it as
+      // the answer to its running payment. So the real answer is sent, and then the connection is closed.
+      due.response.shouldKeepAlive = false;
+      return;
+    }
     const exchange = lastExchange.of(socket);
     if (exchange !== undefined && !exchange.response.closed) {
-      const { request, response } = exchange;
-      if (request.complete && !response.writableFinished) {
-        // Malformed data after a valid request whose answer is still due. If the error were written now, the client would read it as the
-        // answer to its running payment. So the real answer is sent, and then the connection is closed.
-        response.shouldKeepAlive = false;
-        return;
-      }
-      if (response.headersSent) {
+      if (exchange.response.headersSent) {
         socket.destroy();
         return;
       }
@@ -114,7 +121,7 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
       server.setTimeout(stalledAnswerMs, (socket) => {
         // No data for a while: the client does not read its answer, or the connection is idle after one. A client that waits for the answer
         // to a payment is neither, however long that takes. An incomplete request is answered 408 by Node's request time-outs.
-        if (socket.writableLength > 0 || openExchanges.of(socket) === 0) socket.destroy();
+        if (socket.writableLength > 0 || openExchanges.of(socket)?.size === 0) socket.destroy();
       });
       server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
         begin(request, response);

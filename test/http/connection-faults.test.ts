@@ -129,6 +129,17 @@ describe('garbage after a request whose answer is due', () => {
     expect([socket.written, socket.destroys, failures, response.shouldKeepAlive]).toEqual([[], 0, [], false]);
   });
 
+  it('is not answered either if it is the body of a second request: the first answer closes the connection', async () => {
+    const first = begin();
+    first.request.complete = true;
+    const second = begin();
+    fail('HPE_INVALID_CHUNK_SIZE');
+    fail('ERR_HTTP_REQUEST_TIMEOUT');
+    await clock.advance(0);
+    expect([socket.written, socket.destroys, failures]).toEqual([[], 0, []]);
+    expect([first.response.shouldKeepAlive, second.response.shouldKeepAlive]).toEqual([false, true]);
+  });
+
   it('closes the connection if the answer has started and the request is incomplete', () => {
     const { response } = begin();
     response.headersSent = true;
