@@ -4,6 +4,8 @@ import { type OperationName, operationNames } from '../kernel/operations.ts';
 
 export const protocolVersion = 1;
 export const maxMessageBytes = 1024 * 1024;
+/** Most devices send a message in one frame of the built-in queue, some libraries in a few. */
+export const maxMessageFragments = 16;
 /** Values in a message of a device, including objects and lists: parsing a value costs far more than its bytes. */
 export const maxMessageValues = 20_000;
 

@@ -1,7 +1,7 @@
 // The device's side of the built-in queue: one WebSocket, HTTP Basic, one JSON frame per message.
 import WebSocket from 'ws';
 import { type Clock, every } from '../../kernel/clock.ts';
-import { maxMessageBytes } from '../../link/protocol.ts';
+import { maxMessageBytes, maxMessageFragments } from '../../link/protocol.ts';
 import type { QueueFrame } from '../../link/wire-schemas.ts';
 import { isJsonObject } from '../client/command-reader.ts';
 import { type Connector, type ConnectorOptions, createReconnecting, type Wire, type WireListener } from '../client/connector.ts';
@@ -20,6 +20,7 @@ function connectOnce({ url, deviceId, secret, clock }: ConnectorOptions, listene
       perMessageDeflate: false,
       // A frame is a command with a wrapper; the size of the command is checked when it is parsed.
       maxPayload: maxMessageBytes + 1_024,
+      maxFragments: maxMessageFragments,
     });
     let stopPinging = () => {};
     socket.on('error', reject);

@@ -10,6 +10,7 @@ import type { Logger } from '../../../kernel/logger.ts';
 import type { RateLimiter } from '../../../kernel/rate-limiter.ts';
 import { type Channel, ChannelDown, type ChannelListener, DeviceNotOnChannel, SendUnclear } from '../../channel.ts';
 import { maxFrameBytes, readDeviceFrame } from '../../messages.ts';
+import { maxMessageFragments } from '../../protocol.ts';
 import type { CommandMessage, QueueFrame } from '../../wire-schemas.ts';
 import { createDevicePlaces, type DevicePlaces } from '../device-places.ts';
 import { createLoginLimit } from '../login-limit.ts';
@@ -122,13 +123,17 @@ export class BuiltInQueue implements Channel {
     }
     socket.once('close', () => place.leave());
     this.#upgrades.set(request, upgrade);
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#sockets.add(deviceId, webSocket));
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#sockets.add(deviceId, webSocket, socket));
   }
 
   #createServer(): WebSocketServer {
     const server = new WebSocketServer({
       noServer: true,
       maxPayload: maxPayloadBytes,
+      // An empty fragment costs time as well, and no event reports it.
+      maxFragments: maxMessageFragments,
+      // A chunk of the socket costs memory besides its bytes.
+      maxBufferedChunks: 4 * (maxPayloadBytes / 1024),
       perMessageDeflate: false,
       clientTracking: false,
       autoPong: false,

@@ -1,6 +1,7 @@
 // The WebSockets of the built-in queue, one per device: a second one replaces the first, whose end is reported before any message of the
 // second. A socket that does not answer pings, or does not read, is ended; one that sends more than its share is read slowly [D62]. Once a
 // device is disconnected, its messages are ignored, whether it closes the socket or not.
+import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { type Cancel, type Clock, every } from '../../../kernel/clock.ts';
 import type { Logger } from '../../../kernel/logger.ts';
@@ -31,6 +32,8 @@ interface Leaving {
   stopWaiting: Cancel;
 }
 
+/** A message of too many bytes, or of too many fragments or chunks. */
+const tooLarge = new Set(['WS_ERR_UNSUPPORTED_MESSAGE_LENGTH', 'WS_ERR_TOO_MANY_BUFFERED_PARTS']);
 const pingEveryMs = 15_000;
 const leaveWithinMs = 1_000;
 const replacedCode = 4000;
@@ -65,10 +68,11 @@ export class DeviceSockets {
     }
   }
 
-  add(deviceId: string, socket: WebSocket): void {
+  /** `raw` is what the WebSocket reads. */
+  add(deviceId: string, socket: WebSocket, raw: Duplex): void {
     const previous = this.#sockets.get(deviceId);
     this.#sockets.set(deviceId, socket);
-    this.#listen(deviceId, socket);
+    this.#listen(deviceId, socket, raw);
     if (previous) this.#replace(deviceId, previous);
   }
 
@@ -89,28 +93,29 @@ export class DeviceSockets {
     this.#startClosing(deviceId, socket, code, reason);
   }
 
-  #listen(deviceId: string, socket: WebSocket): void {
+  #listen(deviceId: string, socket: WebSocket, raw: Duplex): void {
     const { clock, logger, messagesPerS, onFrame, onTooLarge } = this.#deps;
     // Frames already read are still delivered during a pause.
     const pace = paceReading(clock, socket, messagesPerS, { off: () => socket.pause(), on: () => socket.resume() });
-    const countRead = (bytes: number) => {
-      pace.count(1, bytes);
+    raw.on('data', (chunk: Buffer) => pace.count(0, chunk.length));
+    const countFrame = () => {
+      pace.count(1, 0);
       this.#silentSincePing.delete(socket);
     };
     socket.on('message', (data, isBinary) => {
-      countRead((data as Buffer).length);
+      countFrame();
       if (this.#ignored.has(socket)) return;
       onFrame({ deviceId, data: data as Buffer, isBinary, isFromCurrent: () => this.#sockets.get(deviceId) === socket });
     });
     socket.on('ping', (data) => {
-      countRead(data.length);
+      countFrame();
       // Pongs to a device that does not read would fill the memory.
       if (hangs(socket)) socket.terminate();
       else socket.pong(data);
     });
-    socket.on('pong', (data) => countRead(data.length));
+    socket.on('pong', countFrame);
     socket.on('error', (error: Error & { code?: string }) => {
-      if (error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') onTooLarge(deviceId);
+      if (tooLarge.has(error.code ?? '')) onTooLarge(deviceId);
       logger.debug({ err: error, deviceId }, 'a socket of the built-in queue failed');
     });
     socket.on('close', () => this.#closed(deviceId, socket));

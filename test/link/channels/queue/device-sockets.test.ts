@@ -1,5 +1,6 @@
 // The sockets of the built-in queue, one per device: replaced, pinged, rate-limited and closed, in virtual time on fake sockets.
 import { EventEmitter } from 'node:events';
+import type { Duplex } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { WebSocket } from 'ws';
 import { DeviceSockets, type Frame } from '../../../../src/link/channels/queue/device-sockets.ts';
@@ -22,6 +23,7 @@ class FakeSocket extends EventEmitter {
   readonly pause = this.#note('pause');
   readonly resume = this.#note('resume');
   readonly terminate = this.#note('terminate');
+  readonly raw = new EventEmitter();
   asSocket = () => this as unknown as WebSocket;
 }
 
@@ -44,7 +46,7 @@ beforeEach(() => {
 
 function added(deviceId = 'a'): FakeSocket {
   const socket = new FakeSocket();
-  sockets.add(deviceId, socket.asSocket());
+  sockets.add(deviceId, socket.asSocket(), socket.raw as Duplex);
   return socket;
 }
 const say = (socket: FakeSocket, text: string) => socket.emit('message', Buffer.from(text), false);
@@ -71,6 +73,16 @@ describe('a device’s socket', () => {
     added();
     say(first, 'late');
     expect(frames.map((frame) => frame.isFromCurrent())).toEqual([false, false]);
+  });
+
+  it('is read slowly when its bytes exceed its share, whatever frames they are', async () => {
+    const socket = added();
+    socket.raw.emit('data', Buffer.alloc(8 * 1024 * 1024));
+    expect(socket.done).toEqual([]);
+    socket.raw.emit('data', Buffer.alloc(1024));
+    expect(socket.done).toEqual([['pause']]);
+    await clock.advance(1);
+    expect(socket.done).toEqual([['pause'], ['resume']]);
   });
 
   it('is replaced by the next: reported as gone at once, closed, and terminated if it stays open', async () => {
