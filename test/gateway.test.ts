@@ -22,6 +22,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
+/** What a client is told that asks for a second handshake on its connection. */
+const renegotiated = (url: string) =>
+  new Promise<string>((resolve) => {
+    const socket = connectTls({ port: Number(new URL(url).port), host: '127.0.0.1', rejectUnauthorized: false, maxVersion: 'TLSv1.2' });
+    socket.on('error', (error) => resolve(error.message)).on('close', () => resolve('closed'));
+    socket.once('secureConnect', () => socket.renegotiate({}, (error) => resolve(error?.message ?? 'renegotiated')));
+  });
+
 function start(settings: Record<string, string> = {}, clock: Clock = systemClock) {
   const config = readConfig('sandbox', {
     TILLGATE_DATA_DIR: dataDir,
@@ -203,6 +211,7 @@ describe('the gateway', () => {
       [false, false],
       [false, false],
     ]);
+    for (const url of [baseUrl, mqttUrl]) expect(await renegotiated(url)).toContain('no renegotiation');
     for (const socket of early) socket.destroy();
     const stopped = gateway.stop();
     for (let count = 0; count < 40; count += 1) await clock.advance(1_000);
@@ -219,6 +228,8 @@ describe('the gateway', () => {
       mqttUrl: expect.stringMatching(/^mqtts:/),
       queueUrl: expect.stringMatching(/^wss:/),
     });
+    const { baseUrl, mqttUrl, queueUrl } = gateway.addresses();
+    for (const url of [baseUrl, mqttUrl, queueUrl]) expect(await renegotiated(url)).toContain('no renegotiation');
     await gateway.stop();
   });
 });

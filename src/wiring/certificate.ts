@@ -2,7 +2,7 @@
 // files. Invariant: the pair in use always matches. A new pair applies to new connections and ends none; an invalid or partially written pair
 // changes nothing and is logged once. A certificate that expires soon is logged at the start and once a day.
 
-import { X509Certificate } from 'node:crypto';
+import { constants, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
@@ -16,10 +16,15 @@ const lookEveryMs = 5_000;
 const dayMs = 24 * 3_600_000;
 const expiresSoonMs = 14 * dayMs;
 
+/** As Node's options of a TLS port. */
 export interface KeyPair {
   cert: string;
   key: string;
+  secureOptions: number;
 }
+
+/** Each renegotiation costs as much as a login, on a connection that no bound counts again [D285]. */
+const pairOf = (cert: string, key: string): KeyPair => ({ cert, key, secureOptions: constants.SSL_OP_NO_RENEGOTIATION });
 
 export type Certificate = ReturnType<typeof openCertificate>;
 
@@ -51,7 +56,7 @@ export function openCertificate({ certFile, keyFile, clock, logger }: Certificat
   let stopLooking: Cancel = () => {};
 
   try {
-    const pair = { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
+    const pair = pairOf(readFileSync(certFile, 'utf8'), readFileSync(keyFile, 'utf8'));
     current = load(pair);
     lastSeen = pair;
   } catch (error) {
@@ -75,11 +80,10 @@ export function openCertificate({ certFile, keyFile, clock, logger }: Certificat
     if (clock.elapsed() - warnedAtMs >= dayMs) warnOfExpiry();
     let found: KeyPair | undefined;
     try {
-      const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
-      found = { cert, key };
+      found = pairOf(...(await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')])));
     } catch (error) {
       // Also between the removal of an old file and the creation of the new one.
-      found = { cert: '', key: String((error as NodeJS.ErrnoException).code) };
+      found = pairOf('', String((error as NodeJS.ErrnoException).code));
     }
     if (found.cert === lastSeen.cert && found.key === lastSeen.key) return;
     lastSeen = found;

@@ -1,12 +1,17 @@
 // The certificate is read again when its files change; what does not fit together is never used.
+import { constants } from 'node:crypto';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Certificate, type KeyPair, openCertificate } from '../../src/wiring/certificate.ts';
-import { renewed, selfSigned } from '../http/self-signed.ts';
+import { selfSigned as firstPair, renewed as renewedPair } from '../http/self-signed.ts';
 import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+
+const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
+const selfSigned: KeyPair = { ...firstPair, secureOptions };
+const renewed: KeyPair = { ...renewedPair, secureOptions };
 
 let directory: string;
 let clock: VirtualClock;
@@ -103,7 +108,7 @@ describe('the certificate', () => {
     put(renewed);
     reopen();
     expect(certificate.expiresAtMs).toBe(later);
-    put({ cert: `${renewed.cert}${selfSigned.cert}`, key: renewed.key });
+    put({ ...renewed, cert: `${renewed.cert}${selfSigned.cert}` });
     reopen();
     expect(certificate.expiresAtMs).toBe(expiresAtMs);
   });
