@@ -1,6 +1,7 @@
 // Bodies that are still arriving [D62]. They hold no request slot. Two bounds apply: a number per address (beyond it the oldest body of the
-// address is cut for the new one) and the bytes of all bodies (beyond it the slowest are cut). A request whose body is cut is answered 408
-// and its connection is closed; the request has done nothing.
+// address is cut for the new one) and the memory of all bodies (beyond it the slowest are cut). A request whose body is cut is answered 408
+// and its connection is closed; the request has done nothing. A chunk of one byte costs as much memory as one of some hundred, and time:
+// the memory counts the chunks, and a body may have only so many.
 import type { Readable } from 'node:stream';
 import { ByOwner } from '../kernel/by-owner.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -15,7 +16,8 @@ export interface IntakeOptions {
 }
 
 interface Unfinished {
-  bytes: number;
+  /** The memory that it takes. */
+  cost: number;
   /** Bytes of the last seconds, with exponential decay; last computed at `fadedAtMs`. */
   recentBytes: number;
   fadedAtMs: number;
@@ -25,14 +27,18 @@ interface Unfinished {
 const fadesWithinMs = 2_000;
 /** A new body counts as fast for its first seconds. */
 const creditBytes = 64 * 1024;
-/** Memory of an unfinished body besides its bytes. */
+/** Memory of an unfinished body besides its chunks, and of a chunk besides its bytes (measured: 0.5 KB). */
 const overheadBytes = 2_048;
+const chunkOverheadBytes = 512;
+/** Many times more than a client needs that writes each name and value of a receipt by itself. */
+const maxChunks = 10_000;
 /** Bodies are cut down to this part of the bound, so that one scan makes room for many. */
 const cutDownTo = 0.9;
 
 const mebibyte = 1024 * 1024;
 const inWords = (bytes: number) => (bytes < mebibyte ? `${bytes / 1024} KiB` : `${bytes / mebibyte} MiB`);
 const tooLarge = (maxBytes: number) => protocolFailure(413, `The body must not be larger than ${inWords(maxBytes)}.`);
+const tooManyChunks = () => protocolFailure(413, `The body must not arrive in more than ${maxChunks} chunks.`);
 const wrongLength = () => protocolFailure(400, 'The header Content-Length must be equal to the length of the body.');
 const brokenOff = () => protocolFailure(400, 'The connection ended before the whole request had arrived.');
 const tooMany = () =>
@@ -58,15 +64,15 @@ export function createBodyIntake(options: IntakeOptions) {
   }
 
   function remove(body: Unfinished): void {
-    if (bodies.delete(body)) bufferedBytes -= overheadBytes + body.bytes;
+    if (bodies.delete(body)) bufferedBytes -= overheadBytes + body.cost;
   }
 
   function grow(body: Unfinished, bytes: number): void {
     const nowMs = clock.elapsed();
     body.recentBytes = recentBytesOf(body, nowMs) + bytes;
     body.fadedAtMs = nowMs;
-    body.bytes += bytes;
-    bufferedBytes += bytes;
+    body.cost += bytes + chunkOverheadBytes;
+    bufferedBytes += bytes + chunkOverheadBytes;
     makeRoom();
   }
 
@@ -97,8 +103,9 @@ export function createBodyIntake(options: IntakeOptions) {
           return;
         }
         const chunks: Buffer[] = [];
+        let length = 0;
         const body: Unfinished = {
-          bytes: 0,
+          cost: 0,
           recentBytes: creditBytes,
           fadedAtMs: clock.elapsed(),
           end(outcome) {
@@ -113,14 +120,13 @@ export function createBodyIntake(options: IntakeOptions) {
           },
         };
         const onData = (chunk: Buffer) => {
-          if (body.bytes + chunk.length > maxBytes) {
-            body.end(tooLarge(maxBytes));
-            return;
-          }
+          length += chunk.length;
+          if (length > maxBytes) return body.end(tooLarge(maxBytes));
+          if (chunks.length === maxChunks) return body.end(tooManyChunks());
           chunks.push(chunk);
           grow(body, chunk.length);
         };
-        const onEnd = () => body.end(contentLength !== undefined && contentLength !== body.bytes ? wrongLength() : whole(chunks));
+        const onEnd = () => body.end(contentLength !== undefined && contentLength !== length ? wrongLength() : whole(chunks));
         const onClose = () => body.end(brokenOff());
         payload.on('data', onData).on('end', onEnd).on('close', onClose);
         // Never removed: the connection may break after the body was cut.

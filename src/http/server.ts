@@ -36,6 +36,7 @@ import { type Readiness, registerOperationRoutes } from './operation-routes.ts';
 import { factsOf } from './request-facts.ts';
 import { logRequest } from './request-log.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
+import { takeTurns } from './turns.ts';
 import { createUnauthenticatedConnections } from './unauthenticated-connections.ts';
 import { createUpgrades, type UpgradeHandler, type Upgrades, type UpgradesDeps } from './upgrades.ts';
 import { compileValidator } from './validation.ts';
@@ -48,8 +49,8 @@ export interface HttpServerOptions extends AccessOptions, World {
   basePath: string;
   /** Further host names for browsers, besides `host`, loopback and the public URL's. */
   hosts?: readonly string[] | undefined;
-  /** PEM texts; with them the server speaks HTTPS only. */
-  tls?: { cert: string; key: string } | undefined;
+  /** PEM texts and options of OpenSSL; with them the server speaks HTTPS only. */
+  tls?: { cert: string; key: string; secureOptions?: number } | undefined;
   metrics: Metrics;
   /** Calls back with each device that loses the right to connect, once `findDevice` rejects it. */
   onCutOff: UpgradesDeps['onCutOff'];
@@ -240,6 +241,7 @@ function createApp(options: HttpServerOptions, limits: HttpLimits, { admission, 
     },
     ...(tls === undefined ? { http: nodeOptions } : { https: { ...nodeOptions, ...tls, handshakeTimeout: limits.headersTimeoutMs } }),
   }) as unknown as FastifyInstance;
+  takeTurns(app.server, tls === undefined ? 'connection' : 'secureConnection');
   connections.attach(app.server, limits.stalledAnswerMs);
   app.server.on('upgrade', upgrades.upgrade);
   app.server.maxConnections = limits.connections;

@@ -19,7 +19,7 @@ export type UnauthenticatedConnections = ReturnType<typeof createUnauthenticated
 interface Unauthenticated {
   name: string;
   socket: Socket;
-  busyWith: number;
+  isBusy: boolean;
 }
 
 /** The rest is for connections that arrive while others are being closed. */
@@ -57,8 +57,8 @@ export function createUnauthenticatedConnections({ perAddress, inAll, trustedPro
 
   /** Busy connections are skipped; their number is bounded by the slots. False: all of them are busy. */
   function cutOldest(connections: Iterable<Unauthenticated>): boolean {
-    for (const { name, socket, busyWith } of connections) {
-      if (busyWith > 0) continue;
+    for (const { name, socket, isBusy } of connections) {
+      if (isBusy) continue;
       forget(name);
       socket.destroy();
       return true;
@@ -84,7 +84,7 @@ export function createUnauthenticatedConnections({ perAddress, inAll, trustedPro
     const network = networkOf(address);
     // The same port of a client may be connected to two addresses of ours.
     forget(name);
-    const connection = { name, socket, busyWith: 0 };
+    const connection = { name, socket, isBusy: false };
     if (byNetwork.of(network).size >= perAddress) cutOldest(byNetwork.of(network));
     byNetwork.add(network, connection);
     byName.set(name, connection);
@@ -105,7 +105,7 @@ export function createUnauthenticatedConnections({ perAddress, inAll, trustedPro
     /** The handling of a complete request has begun or ended. */
     busy(socket: Duplex, isBusy: boolean): void {
       const connection = byName.get(nameOf(socket));
-      if (connection) connection.busyWith = Math.max(0, connection.busyWith + (isBusy ? 1 : -1));
+      if (connection) connection.isBusy = isBusy;
     },
     get count() {
       return byNetwork.size;

@@ -5,6 +5,7 @@ import { createBodyIntake, type IntakeOptions } from '../../src/http/body-intake
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 const overheadBytes = 2_048;
+const chunkBytes = 512;
 
 let clock: VirtualClock;
 let intake: ReturnType<typeof createBodyIntake>;
@@ -54,7 +55,7 @@ describe('a body', () => {
     const before = listeners({ ...one, payload: new PassThrough() });
     await one.write('hello');
     await several.write('good', ' ', 'bye');
-    expect(held()).toEqual([2, 2 * overheadBytes + 13]);
+    expect(held()).toEqual([2, 2 * overheadBytes + 4 * chunkBytes + 13]);
     await finish(one);
     await finish(several);
     expect([one.text(), several.text(), held()]).toEqual(['hello', 'good bye', [0, 0]]);
@@ -67,6 +68,20 @@ describe('a body', () => {
     await finish(empty);
     await finish(full);
     expect([empty.text(), full.text()?.length]).toEqual(['', 1_000]);
+  });
+
+  it('in one-byte chunks takes the memory of its chunks, and may have only so many', async () => {
+    intake = create({ bodyBytes: 100_000, bufferedBytes: 10_000_000 });
+    const body = begin();
+    for (let chunk = 0; chunk < 10_000; chunk += 1) body.payload.emit('data', Buffer.from('1'));
+    expect(held()).toEqual([1, overheadBytes + 10_000 * (chunkBytes + 1)]);
+    await body.write('1');
+    expect([body.status(), body.sentence(), held()]).toEqual([413, expect.stringContaining('10000 chunks'), [0, 0]]);
+    const many = create({ bodyBytes: 100_000, bufferedBytes: 100 * chunkBytes });
+    const cut = new PassThrough();
+    const refused = expect(many.read('a', cut, undefined)).rejects.toMatchObject({ httpStatus: 408 });
+    for (let chunk = 0; chunk < 100; chunk += 1) cut.emit('data', Buffer.from('1'));
+    await refused;
   });
 
   it('that announces too large a length is refused at once', async () => {
@@ -136,7 +151,7 @@ describe('bodies of all addresses', () => {
   };
 
   it('are not cut at the limit; above it the slowest is, until there is room', async () => {
-    roomFor(3, 60_000);
+    roomFor(3, 60_000 + 2 * chunkBytes);
     const [slow, quick] = [begin({ address: 'slow' }), begin({ address: 'quick' })];
     await slow.write('x'.repeat(30_000));
     await clock.advance(2_000);
@@ -147,7 +162,7 @@ describe('bodies of all addresses', () => {
     await late.write('x');
     expect([slow, quick, late].map((body) => body.status())).toEqual([408, undefined, undefined]);
     expect(slow.sentence()).toContain('too slowly');
-    expect(held()).toEqual([2, 2 * overheadBytes + 30_001]);
+    expect(held()).toEqual([2, 2 * overheadBytes + 2 * chunkBytes + 30_001]);
   });
 
   it('count as fast at first, until they have had time to prove it', async () => {

@@ -15,9 +15,9 @@ export interface RawConnection {
   until(test: (text: string) => boolean): Promise<string>;
 }
 
-export function openRaw(port: number): Promise<RawConnection> {
+export function openRaw(port: number, dial: () => Socket = () => connect(port, '127.0.0.1')): Promise<RawConnection> {
   return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1');
+    const socket = dial();
     let text = '';
     const waiting = new Set<() => void>();
     const wake = () => {
