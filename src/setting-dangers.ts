@@ -1,6 +1,7 @@
 // What is wrong, dangerous or doubtful about settings that are each sound by themselves: one sentence for each, with what to do.
 
 import { isLoopback, isUnspecified } from './kernel/network-of.ts';
+import { isSampleSecret, passwordIn } from './sample-secrets.ts';
 import type { Config } from './settings.ts';
 
 export function contradictions(config: Config): string[] {
@@ -24,9 +25,8 @@ export function dangers(config: Config): string[] {
     problems.push(
       'TILLGATE_ADMIN_TOKEN is not set, so this gateway could not be administered: set it to a long random text, for example from `openssl rand -hex 32`.',
     );
-  } else if (config.adminToken.length < 24) {
-    problems.push('TILLGATE_ADMIN_TOKEN is shorter than 24 characters and could be guessed: take one from `openssl rand -hex 32`.');
   }
+  problems.push(...badSecrets(config));
   if (!isLoopback(config.host) && config.tlsCert === undefined && !config.behindProxy) {
     problems.push(
       `TILLGATE_HOST ${config.host} is reachable from outside and keys would travel unencrypted: set TILLGATE_TLS_CERT and TILLGATE_TLS_KEY, or TILLGATE_BEHIND_PROXY=yes if a proxy in front ends HTTPS.`,
@@ -39,9 +39,6 @@ export function dangers(config: Config): string[] {
   }
   problems.push(...nowhereToDial(config));
   if (config.queueUrl !== undefined && config.brokerToken.length === 0) problems.push(missingBrokerToken(config));
-  if (config.metricsToken !== undefined && config.metricsToken.length < 24) {
-    problems.push('TILLGATE_METRICS_TOKEN is shorter than 24 characters and could be guessed: take one from `openssl rand -hex 32`.');
-  }
   if (config.behindProxy && !isLoopback(config.host) && config.trustedProxies.length === 0) {
     problems.push(
       `TILLGATE_BEHIND_PROXY=yes on ${config.host} does not say which proxy: set TILLGATE_TRUSTED_PROXIES to its addresses, for example 10.0.0.5/32, because any other client could claim any address.`,
@@ -56,6 +53,34 @@ export function dangers(config: Config): string[] {
       problems.push(`TILLGATE_CALLBACK_ALLOW ${range} would let callbacks reach every internal address: name the ranges that you need.`);
   }
   return problems;
+}
+
+/** Tokens that could be guessed, and tokens and passwords that stand in what is shipped. */
+function badSecrets(config: Config): string[] {
+  const remedy = 'take one from `openssl rand -hex 32`.';
+  const { adminToken, metricsToken, tracesToken, brokerToken } = config;
+  const own = Object.entries({ TILLGATE_ADMIN_TOKEN: adminToken, TILLGATE_METRICS_TOKEN: metricsToken });
+  const short = own.filter(([, token]) => token !== undefined && token.length < 24 && !isSampleSecret(token));
+  const tokens = [...own, ['TILLGATE_TRACES_TOKEN', tracesToken], ...brokerToken.map((token) => ['TILLGATE_BROKER_TOKEN', token])];
+  const passwords = {
+    TILLGATE_DATABASE_URL: config.databaseUrl,
+    TILLGATE_MQTT_URL: config.mqttUrl,
+    TILLGATE_MOSQUITTO_ADMIN_URL: config.mosquittoAdminUrl,
+    TILLGATE_QUEUE_URL: config.queueUrl,
+    TILLGATE_RABBITMQ_API_URL: config.rabbitmqApiUrl,
+  };
+  return [
+    ...short.map(([variable]) => `${variable} is shorter than 24 characters and could be guessed: ${remedy}`),
+    ...tokens
+      .filter(([, token]) => isSampleSecret(token ?? ''))
+      .map(([variable]) => `${variable} is a published sample, from deploy/ or the documentation: ${remedy}`),
+    ...Object.entries(passwords)
+      .filter(([, url]) => url !== undefined && isSampleSecret(passwordIn(url)))
+      .map(
+        ([variable]) =>
+          `The password in ${variable} is a published sample, from deploy/ or the documentation: change it at the server, and here.`,
+      ),
+  ];
 }
 
 /** Devices that get such an address at pairing could never connect. */

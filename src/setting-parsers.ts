@@ -75,11 +75,14 @@ export function webUrl(value: string): string {
   return urlOf('http:', 'https:')(value).replace(/\/+$/, '');
 }
 
-/** Node's own client takes no login in an address. */
-export function urlWithoutLogin(value: string): string {
-  const { username, password } = new URL(webUrl(value));
-  if (username !== '' || password !== '') throw new Error('must not hold a login');
-  return webUrl(value);
+/** An address that is shown to others, or that Node's own client, which takes no login, calls. */
+export function withoutLogin(parse: Parser<string>): Parser<string> {
+  return (value) => {
+    const url = parse(value);
+    const { username, password } = new URL(url);
+    if (username !== '' || password !== '') throw new Error('must not hold a login');
+    return url;
+  };
 }
 
 export function pathSegment(value: string): string {

@@ -13,10 +13,10 @@ import {
   text,
   timeZone,
   urlOf,
-  urlWithoutLogin,
   vatRate,
   webUrl,
   wholeNumber,
+  withoutLogin,
   yesOrNo,
 } from './setting-parsers.ts';
 
@@ -42,7 +42,11 @@ export const settings = {
   host: setting('TILLGATE_HOST', text, '127.0.0.1', 'address to listen on'),
   port: setting('TILLGATE_PORT', wholeNumber(0, 65_535), '8080', 'port to listen on; 0 takes any free one'),
   basePath: setting('TILLGATE_BASE_PATH', pathSegment, '/tillgate', 'first path segment of every address'),
-  publicUrl: optional('TILLGATE_PUBLIC_URL', webUrl, 'base URL under which others reach the gateway; devices get it at pairing'),
+  publicUrl: optional(
+    'TILLGATE_PUBLIC_URL',
+    withoutLogin(webUrl),
+    'base URL under which others reach the gateway; devices get it at pairing',
+  ),
   hosts: setting(
     'TILLGATE_HOSTS',
     listOf(hostName),
@@ -232,7 +236,7 @@ export const settings = {
     { sandbox: 'warn', serve: 'info' },
     'debug, info, warn, error or silent',
   ),
-  tracesUrl: optional('TILLGATE_TRACES_URL', urlWithoutLogin, 'receiver of OpenTelemetry traces, OTLP over HTTP; not set: no traces'),
+  tracesUrl: optional('TILLGATE_TRACES_URL', withoutLogin(webUrl), 'receiver of OpenTelemetry traces, OTLP over HTTP; not set: no traces'),
   tracesToken: optional('TILLGATE_TRACES_TOKEN', text, 'bearer token that the receiver asks for'),
   tracesPercent: setting('TILLGATE_TRACES_PERCENT', wholeNumber(0, 100), '100', 'percent of traces that begin here which are recorded'),
   drainS: setting('TILLGATE_DRAIN_S', wholeNumber(0, 600), { sandbox: '0', serve: '5' }, 'seconds that it serves on after SIGTERM'),
@@ -281,7 +285,7 @@ export const settings = {
   mqttLoginS: setting('TILLGATE_MQTT_LOGIN_S', wholeNumber(1, 600), '10', 'seconds that a connection to it has for its login'),
   mqttPublicUrl: optional(
     'TILLGATE_MQTT_PUBLIC_URL',
-    urlOf('mqtt:', 'mqtts:'),
+    withoutLogin(urlOf('mqtt:', 'mqtts:')),
     'MQTT address that devices get at pairing, without a login',
   ),
   mosquittoAdminUrl: optional(
@@ -307,7 +311,7 @@ export const settings = {
   ),
   queuePublicUrl: optional(
     'TILLGATE_QUEUE_PUBLIC_URL',
-    urlOf('amqp:', 'amqps:', 'ws:', 'wss:'),
+    withoutLogin(urlOf('amqp:', 'amqps:', 'ws:', 'wss:')),
     'queue address that devices get at pairing, without a login',
   ),
   banks: setting(

@@ -3,7 +3,7 @@
 import { systemSentence } from '../kernel/system-errors.ts';
 import { definitions } from './cabinet-calls.ts';
 import type { Body, Call, Definition, Values } from './cabinet-definition.ts';
-import { helpLines, helpOption, type Options, parseOptions } from './options.ts';
+import { addressOf, helpLines, helpOption, type Options, parseOptions } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface CommandIo {
@@ -140,7 +140,7 @@ async function runDefinition(definition: Definition, args: string[], io: Command
       return 0;
     }
     const { url = io.baseUrl, ...own } = values;
-    if (!URL.canParse(url)) throw new UsageError(`--url must be an address such as http://127.0.0.1:8080/tillgate.`);
+    addressOf(url);
     const call = definition.call(own, subject);
     if (!io.adminToken) throw new UsageError('Set TILLGATE_ADMIN_TOKEN to the admin token of the gateway.');
     const { adminToken } = io;

@@ -20,7 +20,7 @@ import { refuseUnusableDirectory } from './data-directory.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { printFirstOperatorLink } from './first-operator.ts';
 import { createLogger } from './logger.ts';
-import { helpLines, type Options, parseOptions, type Values, wholeNumberUpTo } from './options.ts';
+import { addressOf, helpLines, type Options, parseOptions, type Values, wholeNumberUpTo } from './options.ts';
 import { runningGateway } from './running-gateway.ts';
 import { describeSandbox, readSandboxFile } from './sandbox-file.ts';
 import { simulateOptions } from './simulate-options.ts';
@@ -247,7 +247,7 @@ function databasePlace(): { url: string | undefined; dataDir: string } {
 }
 
 async function runDoctor({ url, json }: { url?: string; json?: boolean }): Promise<number> {
-  if (url !== undefined && !URL.canParse(url)) throw new UsageError('--url must be an address such as http://127.0.0.1:8080/tillgate.');
+  if (url !== undefined) addressOf(url);
   const { describeDiagnosis, diagnose } = await import('./doctor/doctor.ts');
   const diagnosis = await diagnose({ clock: systemClock, random: systemRandom, url });
   out(json ? JSON.stringify(diagnosis) : describeDiagnosis(diagnosis));

@@ -1,5 +1,6 @@
 // The options of a command in one table: it gives the parser their types, --help its lines, and the completions their names.
 import { parseArgs } from 'node:util';
+import { withoutLogin } from '../kernel/url-parts.ts';
 import { UsageError } from './usage-error.ts';
 
 /** By name: whether a value follows, and the line of --help. */
@@ -33,4 +34,11 @@ export function helpLines(own: Options): string[] {
 export function wholeNumberUpTo(most: number, option: string, text: string): number {
   if (!/^\d+$/.test(text) || Number(text) > most) throw new UsageError(`${option} takes a whole number up to ${most}.`);
   return Number(text);
+}
+
+/** Refused without repeating it: what stands before the @ is secret. */
+export function addressOf(url: string): string {
+  if (!URL.canParse(url) || withoutLogin(url) !== new URL(url).href)
+    throw new UsageError('--url must be an address such as http://127.0.0.1:8080/tillgate, without a login.');
+  return url;
 }

@@ -12,7 +12,7 @@ import { startVirtualDevice } from '../virtual/run.ts';
 import { scanInvoice } from '../virtual/scan.ts';
 import { holdStateDir } from '../virtual/state-hold.ts';
 import { whyNoAnswer } from './cabinet-commands.ts';
-import { helpLines, parseOptions } from './options.ts';
+import { addressOf, helpLines, parseOptions } from './options.ts';
 import { readSandboxFile } from './sandbox-file.ts';
 import { simulateOptions } from './simulate-options.ts';
 import { UsageError } from './usage-error.ts';
@@ -73,6 +73,7 @@ export async function simulate(args: string[], io: Io): Promise<number> {
   const { 'slow-ms': slowMs, 'customer-ms': customerMs } = values;
   for (const [option, text] of Object.entries({ 'slow-ms': slowMs, 'customer-ms': customerMs }))
     if (text !== undefined && !/^\d{1,6}$/.test(text)) throw wrong(`--${option} takes a number of milliseconds.`);
+  if (values.url !== undefined) addressOf(values.url);
   const script = values.faults === undefined ? [] : readFaultScript(values.faults);
   const config = readConfig('sandbox');
   const stateDir = resolve(values['state-dir'] ?? join(config.dataDir, 'simulate', kind));

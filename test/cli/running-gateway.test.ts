@@ -52,3 +52,17 @@ it('never sends the token of the environment to the address in sandbox.json', { 
   expect(heard).toEqual([`Bearer ${sandboxToken}`]);
   await stranger.stop();
 });
+
+it.each([['merchant list'], ['doctor'], ['simulate --kind terminal --pair AAAA-BBBB']])(
+  '%s repeats no login of --url',
+  { timeout: 2 * patienceMs },
+  async (line) => {
+    const settings = { TILLGATE_DATA_DIR: temporaryDirectory(), TILLGATE_ADMIN_TOKEN: operatorsToken };
+    for (const url of ['http://canary-user:canary-word@127.0.0.1:9/tillgate', 'http://canary-word@127.0.0.1:9']) {
+      const { code, out, err } = await runProgram([...line.split(' '), '--url', url], settings);
+      expect(code).toBe(2);
+      expect(err).toContain('--url must be an address such as http://127.0.0.1:8080/tillgate, without a login.');
+      expect(out + err).not.toContain('canary');
+    }
+  },
+);

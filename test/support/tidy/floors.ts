@@ -50,6 +50,7 @@ export const topFiles: Readonly<Record<string, 'wiring' | 'settings'>> = {
   'src/gateway.ts': 'wiring',
   'src/config.ts': 'settings',
   'src/settings.ts': 'settings',
+  'src/sample-secrets.ts': 'settings',
   'src/setting-dangers.ts': 'settings',
   'src/setting-parsers.ts': 'settings',
   'src/unknown-settings.ts': 'settings',
