@@ -1,4 +1,5 @@
 // The definition of a command that calls the cabinet, the parsing of its arguments, and the form of its output.
+import { visibleLine } from '../kernel/visible-text.ts';
 import { UsageError } from './usage-error.ts';
 
 export type Body = Record<string, unknown>;
@@ -40,8 +41,8 @@ export function wholeNumber(option: string, text: string | undefined): number | 
 
 export function plain(value: unknown): string {
   if (value === undefined || value === null) return '-';
-  if (Array.isArray(value)) return value.join(',') || '-';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (Array.isArray(value)) return visibleLine(value.join(',')) || '-';
+  return visibleLine(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
 export function fields(...names: string[]): (body: Body) => string {

@@ -1,6 +1,8 @@
 // The operator's log, written by pino. Secrets that are logged by mistake are masked; of errors only the messages are logged.
+// Callers and devices can put nothing into it that a terminal would obey, also where its strings are printed decoded.
 import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino';
 import { maskCardNumbers } from '../kernel/card-numbers.ts';
+import { visibleJson } from '../kernel/visible-text.ts';
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
@@ -14,6 +16,7 @@ export function createLogger(level: LogLevel, destination?: DestinationStream): 
     timestamp: stdTimeFunctions.isoTime,
     serializers: { err: describeError },
     formatters: { log: maskSecrets },
+    hooks: { streamWrite: visibleJson },
   };
   return destination === undefined ? pino(options) : pino(options, destination);
 }

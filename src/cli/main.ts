@@ -10,6 +10,7 @@ import { GatewayError } from '../kernel/error-codes.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
 import { systemClock, systemRandom } from '../kernel/system.ts';
 import { systemSentence } from '../kernel/system-errors.ts';
+import { visibleText } from '../kernel/visible-text.ts';
 import type { Mode } from '../settings.ts';
 import { version } from '../wiring/version.ts';
 import { cabinetCommands } from './cabinet-commands.ts';
@@ -55,8 +56,9 @@ function command<Own extends Options>(
   };
 }
 
-const out = (text: string) => void process.stdout.write(`${text}\n`);
-const err = (text: string) => void process.stderr.write(`${text}\n`);
+// All that any command prints passes here; only the log has a way of its own, with the same rule (logger.ts).
+const out = (text: string) => void process.stdout.write(`${visibleText(text)}\n`);
+const err = (text: string) => void process.stderr.write(`${visibleText(text)}\n`);
 
 const commands: Record<string, Command> = {
   sandbox: command(
@@ -308,6 +310,12 @@ function explain(error: unknown): string {
   if (error instanceof Error && 'syscall' in error) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
+
+// Node would print it by itself, whatever stands in its message.
+process.on('uncaughtException', (error: unknown) => {
+  err(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  process.exit(1);
+});
 
 const typed = process.argv.slice(2);
 main(typed).then(

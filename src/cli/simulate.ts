@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { readConfig } from '../config.ts';
 import type { ProcessWorld } from '../gateway.ts';
 import { StartRefused } from '../kernel/start-refused.ts';
+import { visibleLine } from '../kernel/visible-text.ts';
 import type { DeviceKind } from '../link/protocol.ts';
 import { type FaultStep, noFaults, parseFaultScript, playFaultScript } from '../virtual/mishaps/faults.ts';
 import { describeMagic } from '../virtual/mishaps/magic-amounts.ts';
@@ -87,7 +88,7 @@ export async function simulate(args: string[], io: Io): Promise<number> {
       vat: config.vat,
       limitShiftTo24h: config.limitShiftTo24h,
       timing: { ...(slowMs && { slowMs: Number(slowMs) }), ...(customerMs && { customerMs: Number(customerMs) }) },
-      log: values.json ? () => {} : (line: string) => io.out(line),
+      log: values.json ? () => {} : (line: string) => io.out(visibleLine(line)),
     });
     playFaultScript(script, io.world.clock, (faults) => device.setFaults(faults));
     if (qr === undefined) {
@@ -99,7 +100,7 @@ export async function simulate(args: string[], io: Io): Promise<number> {
       io.out(
         values.json
           ? JSON.stringify(outcome)
-          : outcome.steps.map(({ step, isOk, detail }) => `${isOk ? 'ok ' : 'NO '} ${step.padEnd(5)} ${detail}`).join('\n'),
+          : outcome.steps.map(({ step, isOk, detail }) => `${isOk ? 'ok ' : 'NO '} ${step.padEnd(5)} ${visibleLine(detail)}`).join('\n'),
       );
       return outcome.isPaid ? 0 : 1;
     } finally {

@@ -8,8 +8,11 @@ const page = 'docs/device-protocol.md';
 
 export function progressLine(finding: Finding): string {
   const { verdict, id, why } = finding;
-  return `  ${words[verdict].padEnd(8)}  ${id}${why === undefined ? '' : `: ${why}`}`;
+  return `  ${words[verdict].padEnd(8)}  ${id}${why === undefined ? '' : `: ${indented(why)}`}`;
 }
+
+/** Parts come from the device: no further line looks like one of the report. */
+const indented = (text: string) => text.replaceAll('\n', '\n            ');
 
 export function countVerdicts({ findings }: RunReport): Record<Verdict, number> {
   const count = (wanted: Verdict) => findings.filter(({ verdict }) => verdict === wanted).length;
@@ -30,14 +33,14 @@ export function textReport(report: RunReport): string {
     .filter(({ verdict }) => verdict === 'broken')
     .flatMap(({ id, place, anchor, clause, does, mustSee, seen, why }) => [
       '',
-      `${id}: ${why}`,
+      `${id}: ${indented(why ?? '')}`,
       `  clause    ${place}: "${clause}" (${page}#${anchor})`,
       `  done      ${does}`,
       `  expected  ${mustSee}`,
-      ...seen.map((line) => `  seen      ${line}`),
+      ...seen.map((line) => `  seen      ${indented(line)}`),
     ]);
   return [
-    `${report.kind} ${report.deviceId}${report.firmware === undefined ? '' : `, ${report.firmware}`}, on ${report.channels.join(' and ') || 'no channel'}`,
+    `${report.kind} ${report.deviceId}${report.firmware === undefined ? '' : `, ${indented(report.firmware)}`}, on ${report.channels.join(' and ') || 'no channel'}`,
     `${holds} clauses hold, ${broken} are broken, ${untested} could not be tested.`,
     moneyLine(report),
     ...details,

@@ -45,4 +45,19 @@ describe('a line of the log', () => {
     expect(err).toMatchObject({ type: 'Error', code: 'E1' });
     expect(JSON.stringify(err)).not.toContain('4111111111111111');
   });
+
+  it('has nothing that a terminal would obey, not even where its strings are printed decoded', () => {
+    let line = '';
+    const hostile = '\x1b]0;owned\x07\r\u009b2J\u202e\x7f';
+    const log = createLogger('info', { write: (text) => void (line += text) }).child({ deviceId: hostile });
+    log.info({ name: hostile, [hostile]: { inside: [hostile] }, err: new Error(hostile) }, hostile);
+    const decoded =
+      JSON.stringify(line) +
+      Object.values(JSON.parse(line) as object)
+        .map((value) => (typeof value === 'object' ? Object.values(value) : value))
+        .join();
+    expect(decoded).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]/);
+    expect(JSON.parse(line)).toMatchObject({ msg: '\\u001b]0;owned\\u0007\\r\\u009b2J\\u202e\\u007f' });
+    expect(line).toMatch(/^[^\n]*\n$/);
+  });
 });

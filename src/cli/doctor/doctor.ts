@@ -116,7 +116,8 @@ const lastWords: Record<Verdict, string> = {
 export function describeDiagnosis({ verdict, findings }: Diagnosis): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
   const lines = findings.flatMap(({ check, verdict: one, says, advice }) => [
-    `${marks[one]}  ${check.padEnd(width)}  ${says}`,
+    // Further lines are indented, so that none looks like another finding.
+    `${marks[one]}  ${check.padEnd(width)}  ${says.replaceAll('\n', `\n${' '.repeat(width + 8)}`)}`,
     ...(advice === undefined ? [] : [`${' '.repeat(width + 8)}${advice}`]),
   ]);
   return [...lines, '', lastWords[verdict]].join('\n');
