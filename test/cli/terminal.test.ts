@@ -65,9 +65,7 @@ it('lets no header or path of a callback through the sink', { timeout: patienceM
   const sink: Program = startProgram(['sink', '--port', '0'], { TILLGATE_DATA_DIR: temporaryDirectory() });
   const [, port] = await sink.prints(/127\.0\.0\.1:(\d+)/);
   const socket = connect(Number(port), '127.0.0.1');
-  socket.write(
-    Buffer.from('POST /paid HTTP/1.1\r\nHost: a\r\nwebhook-id: \u009b31m\u0085x\r\ncontent-length: 0\r\n\r\n', 'latin1'),
-  );
+  socket.write(Buffer.from('POST /paid HTTP/1.1\r\nHost: a\r\nwebhook-id: \u009b31m\u0085x\r\ncontent-length: 0\r\n\r\n', 'latin1'));
   await sink.prints(/webhook-id=.*signature/);
   socket.destroy();
   await sink.terminate();

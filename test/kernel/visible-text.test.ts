@@ -29,10 +29,10 @@ it('keeps the value of a JSON text', () => {
 it('makes a line of JSON whose decoded strings are visible text', () => {
   for (const one of all) {
     const line = visibleJson(`${JSON.stringify({ [`key${one}`]: [`${one}\\${one}\\\\${one}"`], trace: 'a\n\tb' })}\n`);
-    const [[key = '', [text] = ['']] = [], trace] = Object.entries(JSON.parse(line) as Record<string, string[]>);
+    const [first, trace] = Object.entries(JSON.parse(line) as Record<string, string[]>);
     expect(line).not.toMatch(leftOver);
-    expect(`${key}${text}`).not.toMatch(leftOver);
-    expect(text?.endsWith('"')).toBe(true);
+    expect(first?.flat().join()).not.toMatch(leftOver);
+    expect(first?.[1]).toEqual([expect.stringMatching(/"$/)]);
     expect(trace).toEqual(['trace', 'a\n\tb']);
   }
   expect(JSON.parse(visibleJson(JSON.stringify('\x1b[2J\\u001b\r')))).toBe('\\u001b[2J\\u001b\\r');
