@@ -6,6 +6,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSyn
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { StartRefused } from '../kernel/start-refused.ts';
+import { refuseFiles } from './file-access.ts';
 
 export interface Backup {
   path: string;
@@ -18,7 +19,7 @@ export interface Backup {
 export function backUpSqlite(dataDir: string, to: string): Backup {
   const source = join(dataDir, 'tillgate.db');
   const path = resolve(to);
-  if (!existsSync(source)) throw new StartRefused(`There is no database in ${dataDir}.`);
+  refuseFiles(dataDir, 'reader');
   if (existsSync(path)) throw new StartRefused(`${path} exists already, and a backup overwrites nothing. Choose another file.`);
   const draft = `${path}.part`;
   rmSync(draft, { force: true });

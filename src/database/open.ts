@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import type { Clock } from '../kernel/clock.ts';
 import { GatewayError } from '../kernel/error-codes.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { StartRefused } from '../kernel/start-refused.ts';
 import { systemSentence } from '../kernel/system-errors.ts';
 import type { Database } from './database.ts';
 import { databaseDown } from './errors.ts';
+import { refuseFiles } from './file-access.ts';
 import { migrationsDir } from './migration-files.ts';
 import { type AppliedMigration, checkMigrated, migrate } from './migrations.ts';
 import { openPostgres, type PostgresBounds, withUnboundedQueries } from './postgres/database.ts';
@@ -114,7 +114,7 @@ function ensurePrivate(dataDir: string, databasePath: string, logger: Logger): v
 async function openFile({ clock, logger, role, onLost, watchStatement }: OpenOptions, dataDir: string): Promise<Database> {
   const path = join(dataDir, 'tillgate.db');
   const readOnly = role === 'reader';
-  if (readOnly && !existsSync(path)) throw new StartRefused(`There is no database in ${dataDir}.`);
+  refuseFiles(dataDir, role);
   if (!readOnly) ensurePrivate(dataDir, path, logger);
   const lock = readOnly ? undefined : takeGatewayLock(dataDir, clock.now());
   try {

@@ -10,6 +10,8 @@ export interface OperationOptions {
   metrics: Metrics;
   /** The modes and channels that work; throws if none does. */
   readiness: () => Promise<Readiness>;
+  /** Throws while the gateway is stopping. */
+  refuseStopping: () => void;
 }
 
 const modes = ['POS', 'QR', 'Fiscal'] as const;
@@ -33,7 +35,7 @@ const readyFields = {
   ),
 };
 
-export function registerOperationRoutes(app: FastifyInstance, { metrics, readiness }: OperationOptions): void {
+export function registerOperationRoutes(app: FastifyInstance, { metrics, readiness, refuseStopping }: OperationOptions): void {
   app.get(
     '/health/live',
     {
@@ -46,6 +48,25 @@ export function registerOperationRoutes(app: FastifyInstance, { metrics, readine
       },
     },
     () => ({}),
+  );
+
+  app.get(
+    '/health/accepting',
+    {
+      config: { access: open, logsSuccessAtDebug: true },
+      schema: {
+        tags: ['Operation'],
+        operationId: 'healthAccepting',
+        summary: 'The gateway accepts calls',
+        description:
+          'For whatever sends calls to instances. HTTP 503 only while the gateway is stopping: without its database it answers calls with errorCode 2, which a proxy without an instance could not.',
+        response: openAnswers({ description: 'Calls are accepted.', example: {} }),
+      },
+    },
+    () => {
+      refuseStopping();
+      return {};
+    },
   );
 
   app.get(
@@ -67,6 +88,7 @@ export function registerOperationRoutes(app: FastifyInstance, { metrics, readine
       },
     },
     async (request) => {
+      refuseStopping();
       const notReady = { httpStatus: 503, retryAfterS: 1 };
       const ready = await readiness().catch((error: unknown) => {
         if (error instanceof GatewayError) throw new GatewayError(error.errorName, error.message, { ...notReady, cause: error });

@@ -132,8 +132,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   wrapRoutes(app, routeTable, admission, createHostCheck(options));
   admission.attach(app);
   answerInEnvelope(app, () => isLast);
-  const readiness = () => (phase === 'serving' ? options.readiness() : Promise.reject(stopping()));
-  const describe = registerOwnRoutes(app, options, routeTable, readiness);
+  const refuseStopping = () => {
+    if (phase !== 'serving') throw stopping();
+  };
+  const describe = registerOwnRoutes(app, options, routeTable, refuseStopping);
 
   return {
     app,
@@ -312,14 +314,14 @@ const noDemo: Demo = {};
 /** Health, metrics, the API document and the cabinet's files. */
 function registerOwnRoutes(
   app: FastifyInstance,
-  { basePath, logger, metrics, apiReference = 'public', demo = () => noDemo, cabinetDirectory: directory }: HttpServerOptions,
+  { basePath, logger, metrics, readiness, apiReference = 'public', demo = () => noDemo, cabinetDirectory: directory }: HttpServerOptions,
   { refuseUnknown }: RouteTable,
-  readiness: () => Promise<Readiness>,
+  refuseStopping: () => void,
 ): () => Promise<ApiDocument> {
   const describe = noteRoutes(app, basePath);
   app.register(
     async (scope) => {
-      registerOperationRoutes(scope, { metrics, readiness });
+      registerOperationRoutes(scope, { metrics, readiness, refuseStopping });
       registerDocsPage(scope, { basePath, describe, demo, access: apiReference === 'public' ? open : signedIn });
       registerCabinetFiles(scope, { basePath, logger, refuseUnknown, directory });
     },

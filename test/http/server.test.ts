@@ -55,12 +55,11 @@ describe('drain', () => {
     const drained = sample.server.drain(5_000);
     for (const seconds of [0, 3]) {
       await clock.advance(seconds * 1_000);
-      const ready = await fetch(`${url}/health/ready`);
-      expect([ready.status, ready.headers.get('connection'), ((await ready.json()) as { errorCode: number }).errorCode]).toEqual([
-        503,
-        'close',
-        41,
-      ]);
+      for (const path of ['ready', 'accepting']) {
+        const health = await fetch(`${url}/health/${path}`);
+        const { errorCode } = (await health.json()) as { errorCode: number };
+        expect([health.status, health.headers.get('connection'), errorCode]).toEqual([503, 'close', 41]);
+      }
       const served = await fetch(`${url}/test/nothing`, { method: 'POST' });
       expect([served.status, served.headers.get('connection')]).toEqual([200, 'close']);
     }
@@ -314,6 +313,8 @@ describe('health and metrics', () => {
       '1',
       { errorCode: 2, errorMessage: 'Error_Connection_Database: The database cannot be reached.' },
     ]);
+    // Whoever sends calls here goes on: their answers are errorCode 2, in the envelope [D290].
+    expect((await fetch(`${url}/health/accepting`)).status).toBe(200);
   });
 
   it('counts requests by route and errorCode, and includes the metrics of other rooms', async () => {

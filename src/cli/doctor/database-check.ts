@@ -20,7 +20,7 @@ export async function checkDatabase(config: Config, { clock, logger }: Pick<Worl
     found = await inspectDatabase({ url, dataDir, clock, logger });
   } catch (error) {
     const words = wordsOf(error);
-    if (words.startsWith('There is no database in')) return [good('database', `${words} The first start creates it.`)];
+    if (words.startsWith('There is no database in')) return [good('database', `${words} Otherwise the first start creates it.`)];
     return [trouble('database', words, 'Fix this first: without the database the gateway serves nothing.')];
   }
   const findings = [
