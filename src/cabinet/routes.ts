@@ -24,6 +24,7 @@ import { registerSigningRoutes } from './setup/signing-routes.ts';
 import { registerDecisionRoutes } from './steps/decision-routes.ts';
 import { registerDeviceStepRoutes } from './steps/device-step-routes.ts';
 import { registerMoneyStepRoutes } from './steps/money-step-routes.ts';
+import { createStepBound } from './steps/step-refusals.ts';
 import { createMismatches } from './views/figures/mismatches.ts';
 import { createCsvExports, type ExportBounds } from './views/lists/export.ts';
 
@@ -47,13 +48,14 @@ function registerAll(app: RouteApp, deps: Deps): void {
   registerSigningRoutes(app, deps);
   const mismatches = createMismatches();
   registerSalePageRoutes(app, { ...deps, mismatches });
-  registerMoneyStepRoutes(app, deps);
+  const bounded = createStepBound(deps.clock);
+  registerMoneyStepRoutes(app, { ...deps, bounded });
   registerInvoiceViewRoutes(app, { ...deps, csvExports });
   registerAttentionRoutes(app, { ...deps, mismatches });
   registerOverviewRoutes(app, { ...deps, mismatches });
   registerEventRoutes(app, deps);
   registerDayCloseRoutes(app, deps);
-  registerDeviceStepRoutes(app, deps);
+  registerDeviceStepRoutes(app, { ...deps, bounded });
   registerInstanceRoutes(app, deps);
   registerDeveloperRoutes(app, deps);
   registerPlaygroundRoutes(app, deps);

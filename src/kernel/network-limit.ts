@@ -17,6 +17,11 @@ function widened(network: string): string[] {
   return prefixes.map((bits) => `${ipaddr.IPv6.networkAddressFromCIDR(`${network}/${bits}`).toString()}/${bits}`);
 }
 
+/** One customer may have all of it. `network`: a result of networkOf. */
+export function widestNetwork(network: string): string {
+  return widened(network).at(-1) ?? network;
+}
+
 export function createNetworkLimit(clock: Clock, { burst, perS }: Allowance) {
   const limiters = prefixes.map((_bits, level) => createRateLimiter({ clock, burst: burst * 2 ** level, perS: perS * 2 ** level }));
   return {

@@ -40,13 +40,7 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
   const access = createAccess({ ...shared, maxKeys: config.keysPerMerchant });
   const keyUses = createKeyUses(shared);
   const countedAudit = createCountedAudit(shared);
-  const loginFailed = ({ address, email, isSignedIn = false }: { address: string; email?: string; isSignedIn?: boolean }) =>
-    countedAudit.note({
-      actor: 'unknown',
-      action: 'login.fail',
-      subject: address,
-      about: isSignedIn ? `${email} (signed in to another account)` : email,
-    });
+  const loginFailed = countedAudit.noteFailedLogin;
   const people = createPeople({
     ...shared,
     isSandbox: config.mode === 'sandbox',

@@ -32,7 +32,7 @@ async function entries() {
 }
 
 describe('failed logins', () => {
-  it('are one entry per address and minute, with their number', async () => {
+  it('are one entry per address after a minute and then each hour, with their number', async () => {
     for (let count = 0; count < 1_000; count += 1) logins.note('192.0.2.1');
     logins.note('192.0.2.2');
     await clock.advance(59_999);
@@ -42,9 +42,20 @@ describe('failed logins', () => {
       ['login.fail', '192.0.2.1', 1_000],
       ['login.fail', '192.0.2.2', 1],
     ]);
+    // While it goes on for a day: one caller does not fill the log, and nothing is lost.
+    for (let minute = 0; minute < 24 * 60; minute += 1) {
+      logins.note('192.0.2.1');
+      await clock.advance(60_000);
+    }
+    await clock.advance(3_600_000);
+    const ofOne = (await entries()).slice(2);
+    expect(ofOne).toHaveLength(24);
+    expect(ofOne.reduce((sum, entry) => sum + Number(entry[2]), 0)).toBe(24 * 60);
+    // After a quiet hour the first is written after a minute again.
+    await clock.advance(3_600_000);
     logins.note('192.0.2.1');
     await clock.advance(60_000);
-    expect(await entries()).toHaveLength(3);
+    expect((await entries()).at(-1)).toEqual(['login.fail', '192.0.2.1', 1]);
     expect(clock.pending).toBe(0);
   });
 
@@ -54,6 +65,27 @@ describe('failed logins', () => {
     const written = await entries();
     expect(written).toHaveLength(201);
     expect(written.at(-1)).toEqual(['login.fail', 'others', 4_800]);
+    // Those that are counted already take no place of a new one.
+    for (let count = 0; count < 200; count += 1) logins.note(`address ${count}`);
+    logins.note('one more');
+    await clock.advance(60_000);
+    expect((await entries()).slice(201)).toEqual([['login.fail', 'one more', 1]]);
+    await logins.stop();
+    expect(await entries()).toHaveLength(402);
+  });
+
+  it('of all networks that one customer may have are one entry, which names the accounts', async () => {
+    for (let subnet = 0; subnet < 500; subnet += 1) {
+      audit.noteFailedLogin({ address: `2001:db8:1:${subnet.toString(16)}::`, email: 'ana@shop.md', isSignedIn: subnet % 2 === 1 });
+    }
+    audit.noteFailedLogin({ address: '192.0.2.1' });
+    await clock.advance(60_000);
+    expect(await entries()).toEqual([
+      ['login.fail', '2001:db8:1::/48', 500],
+      ['login.fail', '192.0.2.1', 1],
+    ]);
+    const row = await database.queries.selectFrom('audit_log').select('detail').executeTakeFirst();
+    expect(JSON.parse(String(row?.detail))).toEqual({ count: 500, about: ['ana@shop.md', 'ana@shop.md (signed in to another account)'] });
   });
 
   it('that could not be written are retried a minute later', async () => {

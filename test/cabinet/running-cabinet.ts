@@ -62,6 +62,8 @@ export interface OfficeOptions {
   /** Address ranges that callbacks may connect to. */
   allow?: string[];
   playground?: () => PlaygroundPort | undefined;
+  /** Answers of the device to a bank day. */
+  closeDay?: () => Promise<never>;
   /** Used instead of a new database. */
   database?: TestDatabase;
 }
@@ -143,7 +145,7 @@ export async function openCabinet(engine: Engine, options: OfficeOptions = {}): 
       fiscal,
       developerFacts: () => ({ magicAmounts: [] }),
       ledger,
-      cards,
+      cards: { ...cards, closeDay: options.closeDay ?? notPlayed },
       ...about,
     });
     registerDeviceRoutes(app, { database, clock, link, devices });

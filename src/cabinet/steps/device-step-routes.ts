@@ -9,11 +9,12 @@ import { addRoute } from '../add-route.ts';
 import type { CabinetDeps } from '../deps.ts';
 import { answerOfDevice, personalCallOf } from './money-step-routes.ts';
 import { keyOf, type PersonalCall } from './money-steps.ts';
+import type { StepBound } from './step-refusals.ts';
 
 const deviceErrors = ['Record_not_exist', 'Timeout_or_no_response', 'Device_Offline', 'Device_Busy', 'Refused_By_Device'] as const;
 
-export function registerDeviceStepRoutes(app: RouteApp, deps: CabinetDeps): void {
-  const { database, cards, fiscal } = deps;
+export function registerDeviceStepRoutes(app: RouteApp, deps: CabinetDeps & { bounded: StepBound }): void {
+  const { database, cards, fiscal, bounded } = deps;
 
   async function ownerOf(deviceId: string): Promise<string> {
     const row = await database.queries.selectFrom('devices').select('merchant_id').where('id', '=', deviceId).executeTakeFirst();
@@ -64,7 +65,8 @@ export function registerDeviceStepRoutes(app: RouteApp, deps: CabinetDeps): void
     headers: idempotencyHeaders,
     answer: answerOfDevice('Count and amount are in `report`.'),
     errors: deviceErrors,
-    handle: (request) => order(personalCallOf(request, request.params.id), 'device.close-day', (who) => cards.closeDay(who)),
+    handle: (request) =>
+      bounded(request, () => order(personalCallOf(request, request.params.id), 'device.close-day', (who) => cards.closeDay(who))),
   });
 
   for (const [place, operationId, isFiscal] of [
@@ -78,8 +80,10 @@ export function registerDeviceStepRoutes(app: RouteApp, deps: CabinetDeps): void
       answer: answerOfDevice('The totals are in `report`.'),
       errors: deviceErrors,
       handle: (request) =>
-        order(personalCallOf(request, request.params.id), `device.${isFiscal ? 'z' : 'x'}-report`, (who) =>
-          fiscal.createReport({ ...who, isFiscal }),
+        bounded(request, () =>
+          order(personalCallOf(request, request.params.id), `device.${isFiscal ? 'z' : 'x'}-report`, (who) =>
+            fiscal.createReport({ ...who, isFiscal }),
+          ),
         ),
     });
   }

@@ -10,6 +10,7 @@ import { invalidRequest } from '../../kernel/error-codes.ts';
 import { addRoute } from '../add-route.ts';
 import { exampleIds } from '../shared-schemas.ts';
 import { createMoneySteps, type MoneyStepsDeps, type PersonalCall } from './money-steps.ts';
+import type { StepBound } from './step-refusals.ts';
 
 export function answerOfDevice(description: string): SuccessAnswer {
   return { description, fields: operationFields, example: { OID: exampleIds.callback } };
@@ -22,7 +23,8 @@ export function personalCallOf(request: FastifyRequest, commandId: string): Pers
   return { commandId, actor: actorOf(request), origin: originOfPerson(request, viewerOf(request).name), idempotency };
 }
 
-export function registerMoneyStepRoutes(app: RouteApp, deps: MoneyStepsDeps): void {
+export function registerMoneyStepRoutes(app: RouteApp, deps: MoneyStepsDeps & { bounded: StepBound }): void {
+  const { bounded } = deps;
   const steps = createMoneySteps(deps);
   const shared = { headers: idempotencyHeaders, errors: ['Record_not_exist', ...deviceErrors] } as const;
   const callOf = (request: FastifyRequest) => personalCallOf(request, (request.params as { id: string }).id);
@@ -32,21 +34,21 @@ export function registerMoneyStepRoutes(app: RouteApp, deps: MoneyStepsDeps): vo
     summary: 'Refund part or all of a payment',
     body: Type.Object({ amount: amountField('At most the remainder of the payment.') }),
     answer: answerOfDevice('The refund is made.'),
-    handle: (request) => steps.refund(callOf(request), readAmount('amount', request.body.amount)),
+    handle: (request) => bounded(request, () => steps.refund(callOf(request), readAmount('amount', request.body.amount))),
   });
 
   addRoute(app, 'POST /commands/:id/void', 'voidCommand', {
     ...shared,
     summary: 'Void a whole payment',
     answer: answerOfDevice('The payment is voided.'),
-    handle: (request) => steps.void(callOf(request)),
+    handle: (request) => bounded(request, () => steps.void(callOf(request))),
   });
 
   addRoute(app, 'POST /commands/:id/close', 'closeCommand', {
     ...shared,
     summary: 'Close the document of an approved payment by its terminal',
     answer: answerOfDevice('The document is closed.'),
-    handle: (request) => steps.close(callOf(request)),
+    handle: (request) => bounded(request, () => steps.close(callOf(request))),
   });
 
   addRoute(app, 'POST /commands/:id/ask', 'askCommand', {
@@ -54,6 +56,6 @@ export function registerMoneyStepRoutes(app: RouteApp, deps: MoneyStepsDeps): vo
     description: 'Reads the device’s journal. It starts nothing; it settles an open outcome.',
     answer: { description: 'The current state of the command.', fields: { state: Type.String() }, example: { state: 'done' } },
     errors: ['Record_not_exist'],
-    handle: async (request) => ({ state: (await steps.ask(request.params.id, actorOf(request))).state }),
+    handle: async (request) => ({ state: (await bounded(request, () => steps.ask(request.params.id, actorOf(request)))).state }),
   });
 }
