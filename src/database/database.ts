@@ -40,5 +40,7 @@ export interface Database {
   checkWrite(): Promise<void>;
   /** For metrics: connections in use, idle, and callers waiting. */
   load(): { busy: number; idle: number; waiting: number };
+  /** For metrics, on PostgreSQL only: statements and connections that the server refused for lack of space, memory or connections. */
+  shortages?: () => number;
   close(): Promise<void>;
 }

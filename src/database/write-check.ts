@@ -12,11 +12,12 @@ const writeFact = keptStatement((queries, { name }: { name: string }) =>
     .compile(),
 );
 
-export function createWriteCheck(queries: Queries): () => Promise<void> {
+/** `further`: what else must hold, in the same check. */
+export function createWriteCheck(queries: Queries, further: () => Promise<void> = async () => {}): () => Promise<void> {
   let checking: Promise<void> | undefined;
   return () => {
     checking ??= writeFact(queries, { name: 'last write check' })
-      .then(() => {})
+      .then(further)
       .finally(() => {
         checking = undefined;
       });

@@ -37,6 +37,10 @@ export function addGauges(metrics: Metrics, { clock, database, callbacks, link, 
     byLabel('state', { ...database.load() }),
   );
   addDatabaseGauges(metrics, read);
+  const shortage = 'Statements and connections that PostgreSQL refused to this process for lack of disk, memory or connections.';
+  metrics.counter('tillgate_database_shortages_total', shortage, [], () =>
+    database.shortages === undefined ? [] : [{ labels: {}, value: database.shortages() }],
+  );
   metrics.gauge('tillgate_callbacks_in_flight', 'Callbacks that this process is sending.', () => callbacks.counts().inFlight);
   metrics.counter('tillgate_callback_attempts_total', 'Callback attempts of this process by outcome.', ['outcome'], () => {
     const { delivered, failedAttempts, died } = callbacks.counts();

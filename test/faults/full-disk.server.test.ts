@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectTerminalAgrees, type LedgerPlace, readBank, readLedger } from '../support/books.ts';
-import { patienceMs, type Settings, serveSettings, temporaryDirectory } from '../support/gateway-process.ts';
+import { patienceMs, type Settings, serveSettings, serveToken, temporaryDirectory } from '../support/gateway-process.ts';
 import { openShop, type Shop, type ShopDevice } from '../support/served-shop.ts';
 import { type PostgresServer, startPostgres } from '../support/servers/postgres.ts';
 import { mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
@@ -94,6 +94,14 @@ describe.each(['sqlite', 'postgres'])('a full disk under %s', (engine) => {
     expect(seen.filter((code) => ![0, 2, 3, 31].includes(code))).toEqual([]);
     if (!late) throw new Error(`no call was refused: ${seen.join(', ')}`);
     expect(chargesOf(late)).toEqual([]);
+
+    // The row of the write check may still fit into its page, while an invoice needs a new one.
+    const receipt = { Items: [{ Name: 'x'.repeat(200), Quantity: 1, Price: 1 }], Note: randomUUID().repeat(400) };
+    const create = async () => (await shop.till.post('/Invoice/Create', { Receipt: receipt })).errorCode;
+    await eventually('a call without space', create, (errorCode) => errorCode === 2);
+    expect((await fetch(`${shop.till.baseUrl}/health/ready`)).status).toBe(503);
+    const metrics = await fetch(`${shop.till.baseUrl}/metrics`, { headers: { authorization: `Bearer ${serveToken}` } });
+    expect(await metrics.text()).toContain('\ntillgate_database_up 0\n');
 
     disk.makeRoom();
     for (const sale of [...open, late]) {

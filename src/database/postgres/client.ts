@@ -38,7 +38,11 @@ export function cutConnection(client: pg.ClientBase): void {
   (client as unknown as InnerClient).connection.stream.destroy();
 }
 
-export function createClientClass(nameOf: (text: string) => string | undefined): typeof pg.Client {
+/** `onFailure` gets every error of a statement as the server reported it. */
+export function createClientClass(
+  nameOf: (text: string) => string | undefined,
+  onFailure: (error: unknown) => void = () => {},
+): typeof pg.Client {
   class NamingClient extends pg.Client {
     #isBusy = false;
     /** Statements that were prepared on this connection before their tables changed. */
@@ -53,6 +57,7 @@ export function createClientClass(nameOf: (text: string) => string | undefined):
       try {
         return await work();
       } catch (error) {
+        onFailure(error);
         if ((error as Error).message === readTimeoutMessage) cutConnection(this);
         throw translatePostgresError(error);
       } finally {

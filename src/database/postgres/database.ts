@@ -17,6 +17,7 @@ import { createWriteCheck } from '../write-check.ts';
 import { createClientClass, createStatementNames, type SyncingClient } from './client.ts';
 import { translatePostgresError } from './errors.ts';
 import type { Rows } from './one-sync.ts';
+import { createShortages, type Shortages } from './shortages.ts';
 import { typeParsers } from './values.ts';
 import { createPostgresWake } from './wake.ts';
 
@@ -49,9 +50,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   const { clock, logger } = options;
   const guard = createTransactionGuard();
   const bounds = options.bounds ?? defaultBounds;
-  const { pool, queries } = createQueries(options, bounds, guard);
+  const shortages = createShortages();
+  const { pool, queries } = createQueries(options, bounds, guard, shortages);
+  const connectNext = () => connect(pool, shortages);
   const gate = createGate(Math.max(1, Math.floor(bounds.poolSize / partForPages)));
-  const pages = queriesOn(pool, () => connectInside(pool, gate), guard, options);
+  const pages = queriesOn(pool, () => connectInside(connectNext, gate), guard, options);
   const local = createLocalWake(logger);
   const wake = createPostgresWake({ connection: clientConfig(options, bounds), clock, logger, local });
   if (options.role === 'gateway') await wake.start();
@@ -77,7 +80,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
       ),
     async inOneGo(statements) {
       guard.checkOutside();
-      const run = () => runInOneSync(pool, statements);
+      const run = () => runInOneSync(connectNext, statements);
       return await (options.watchStatement ? options.watchStatement(statements.map(({ sql: text }) => text).join('; '), run) : run());
     },
     wake(topic, detail = '') {
@@ -93,7 +96,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     },
     onWake: (topic, listener) => local.onWake(topic, listener),
     soon: atTurnsEnd,
-    checkWrite: createWriteCheck(queries),
+    checkWrite: createWriteCheck(queries, () => shortages.check(queries)),
+    shortages: shortages.count,
     load: () => ({ busy: pool.totalCount - pool.idleCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close() {
       closing ??= close();
@@ -165,14 +169,19 @@ function createQueries(
   options: PostgresOptions,
   bounds: PostgresBounds,
   guard: TransactionGuard,
+  shortages: Pick<Shortages, 'note'> = createShortages(),
 ): { pool: pg.Pool; queries: Kysely<Schema> } {
   const { logger } = options;
-  const pool = new pg.Pool({ ...clientConfig(options, bounds), max: bounds.poolSize, Client: createClientClass(createStatementNames()) });
+  const pool = new pg.Pool({
+    ...clientConfig(options, bounds),
+    max: bounds.poolSize,
+    Client: createClientClass(createStatementNames(), shortages.note),
+  });
   // Without a listener an error ends the process: the pool emits errors of idle connections, each connection its own while in use.
   const lost = (error: unknown, message: string) => logger.warn({ err: translatePostgresError(error) }, message);
   pool.on('error', (error) => lost(error, 'an idle database connection was lost'));
   pool.on('connect', (client) => client.on('error', (error: unknown) => lost(error, 'a database connection was lost')));
-  return { pool, queries: queriesOn(pool, () => connect(pool), guard, options) };
+  return { pool, queries: queriesOn(pool, () => connect(pool, shortages), guard, options) };
 }
 
 function queriesOn(
@@ -195,10 +204,10 @@ function queriesOn(
 }
 
 /** Inside the gate until the connection is released. */
-function connectInside(pool: pg.Pool, gate: Gate): Promise<pg.PoolClient> {
+function connectInside(connectNext: () => Promise<pg.PoolClient>, gate: Gate): Promise<pg.PoolClient> {
   return new Promise((resolve, reject) => {
     void gate.run(async () => {
-      const client = await connect(pool).catch(reject);
+      const client = await connectNext().catch(reject);
       if (!client) return;
       const { release } = client;
       await new Promise<void>((leave) => {
@@ -212,8 +221,8 @@ function connectInside(pool: pg.Pool, gate: Gate): Promise<pg.PoolClient> {
   });
 }
 
-async function runInOneSync(pool: pg.Pool, statements: readonly CompiledQuery[]): Promise<Rows[]> {
-  const client = (await connect(pool)) as SyncingClient;
+async function runInOneSync(connectNext: () => Promise<pg.PoolClient>, statements: readonly CompiledQuery[]): Promise<Rows[]> {
+  const client = (await connectNext()) as SyncingClient;
   try {
     return await client.oneSync(statements.map(({ sql: text, parameters: values }) => ({ text, values })));
   } finally {
@@ -221,10 +230,11 @@ async function runInOneSync(pool: pg.Pool, statements: readonly CompiledQuery[])
   }
 }
 
-async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+async function connect(pool: pg.Pool, shortages: Pick<Shortages, 'note'>): Promise<pg.PoolClient> {
   try {
     return await pool.connect();
   } catch (error) {
+    shortages.note(error);
     throw translatePostgresError(error);
   }
 }

@@ -45,6 +45,12 @@ const statementClasses = new Set([
   '54',
   'P0',
 ]);
+// The server refuses the statement for lack of a resource, whose name the caller may know.
+const shortageSentences: Record<string, string> = {
+  '53100': 'The disk of the database is full.',
+  '53200': 'The database server has no memory left.',
+  '53300': 'The database server accepts no more connections.',
+};
 // A lock was not released in time.
 const lockTimeoutCode = '55P03';
 // A transaction cannot write: this server became, or still is, a standby.
@@ -73,7 +79,7 @@ export function translatePostgresError(error: unknown): Error {
     if (code !== unclearCode && statementClasses.has(code.slice(0, 2))) return error as Error;
   }
   // Addresses stay in the cause, because API callers see this message.
-  return databaseDown('The database cannot be reached.', error);
+  return databaseDown(shortageSentences[String(code)] ?? 'The database cannot be reached.', error);
 }
 
 /** A statement that was prepared before its tables changed: the server rejected it before executing it. */

@@ -27,7 +27,7 @@ describe('an error of PostgreSQL', () => {
     },
   );
 
-  it.each(['40003', '08006', '28P01', '3D000', '55000', '57P01', '57014', '53300', '58030', 'XX000', 'ECONNRESET'])(
+  it.each(['40003', '08006', '28P01', '3D000', '55000', '57P01', '57014', '58030', 'XX000', 'ECONNRESET'])(
     '%s leaves it unclear: it is read back',
     (code) => {
       const translated = translatePostgresError(raised(code));
@@ -35,6 +35,16 @@ describe('an error of PostgreSQL', () => {
       expect(translated.message).toBe('The database cannot be reached.');
     },
   );
+
+  it.each([
+    ['53100', 'The disk of the database is full.'],
+    ['53200', 'The database server has no memory left.'],
+    ['53300', 'The database server accepts no more connections.'],
+    ['53400', 'The database cannot be reached.'],
+  ])('%s names what the server lacks, and leaves it unclear', (code, message) => {
+    const translated = translatePostgresError(raised(code));
+    expect([isDatabaseDown(translated), isCertainlyUndone(translated), translated.message]).toEqual([true, false, message]);
+  });
 
   it('about an invalid row is reported by its kind, and one about a lock as busy', () => {
     const kinds = ['23505', '23514', '23503', '23502', '23P01'].map(
