@@ -46,7 +46,7 @@ describe('the doctor', () => {
     const { verdict, findings, of } = await examine({ TILLGATE_DATA_DIR: dataDir });
     expect(verdict).toBe('warning');
     expect(of('settings')).toEqual(fine(/accepts them/));
-    expect(of('database')).toEqual(fine(/The first start creates it/));
+    expect(of('database')).toEqual(fine(/Otherwise the first start creates it/));
     expect(of('disk')).toEqual(fine(/GiB are free/));
     expect(of('mqtt broker')).toEqual(fine(/is free for it/));
     expect(of('gateway')).toEqual(looked(/No gateway answers.*Nothing listens/));
