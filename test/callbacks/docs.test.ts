@@ -1,6 +1,8 @@
 // The receiver in docs/callbacks.md is run as it stands there and hears real callbacks.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -12,9 +14,10 @@ import { freePort } from '../support/free-port.ts';
 import { specifiedDelaysS } from './harness.ts';
 
 const page = readFileSync(new URL('../../docs/callbacks.md', import.meta.url), 'utf8');
-const example = /```js\n([\s\S]*?)```/.exec(page)?.[1] ?? '';
+const [example = '', withLibrary = ''] = [...page.matchAll(/```js\n([\s\S]*?)```/g)].map(([, text = '']) => text);
 const template = /^ {4}(https:\/\/erp\.example\S+)$/m.exec(page)?.[1] ?? '';
 const secret = `whsec_${Buffer.from('documentation secret of 32 bytes').toString('base64')}`;
+const otherSecret = `whsec_${Buffer.from('the secret that is replaced soon').toString('base64')}`;
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -42,13 +45,53 @@ async function runExample(): Promise<{ base: string; lines: string[] }> {
   return { base, lines };
 }
 
+function loopbackSender() {
+  const guard = createAddressGuard({ clock: systemClock, allow: ['127.0.0.0/8'] });
+  const sender = createSender({ clock: systemClock, guard, attemptTimeoutMs: 5_000, socketsPerHost: 2 });
+  closing.push(() => sender.close());
+  return sender;
+}
+
+/** What the ERP gets of a real callback. */
+async function received(template: string, key: string): Promise<{ url: string; headers: Record<string, string> }> {
+  let request: IncomingMessage | undefined;
+  const erp = createServer((given, response) => {
+    request = given;
+    response.end();
+  });
+  await new Promise<void>((resolve) => erp.listen(0, '127.0.0.1', resolve));
+  closing.push(() => erp.close());
+  const base = `http://127.0.0.1:${(erp.address() as AddressInfo).port}`;
+  const sender = loopbackSender();
+  const url = expandTemplate(template.replace('https://erp.example', base), {
+    OID: 'o-1',
+    State: 'Payed',
+    ReceiptID: 'R&1',
+    DeviceID: 'd',
+  });
+  await sender.send({ id: 'one', sequence: 3, url, secrets: [otherSecret, key] }, new AbortController().signal);
+  return { url: `${base}${request?.url}`, headers: request?.headers as Record<string, string> };
+}
+
 describe('docs/callbacks.md', () => {
+  it('has lines for the library of Standard Webhooks that accept genuine callbacks and no others', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'tillgate-docs-'));
+    closing.push(() => rmSync(dir, { recursive: true, force: true }));
+    writeFileSync(join(dir, 'lines.mjs'), withLibrary);
+    symlinkSync(join(import.meta.dirname, '../../node_modules'), join(dir, 'node_modules'));
+    const { isGenuine } = (await import(join(dir, 'lines.mjs'))) as { isGenuine: (...given: [string, string, object]) => boolean };
+    const { url, headers } = await received(template, secret);
+    expect(isGenuine(secret, url, headers)).toBe(true);
+    expect(isGenuine(secret, `${url}1`, headers)).toBe(false);
+    expect(isGenuine(secret, url, { ...headers, 'tillgate-sequence': '4' })).toBe(false);
+    expect(isGenuine(secret, url, { ...headers, 'webhook-timestamp': '1700000000' })).toBe(false);
+    expect(isGenuine(`${secret.slice(0, -4)}AAAA`, url, headers)).toBe(false);
+  });
+
   it('has an example that takes genuine callbacks once and refuses others', async () => {
     checkTemplate(template);
     const { base, lines } = await runExample();
-    const guard = createAddressGuard({ clock: systemClock, allow: ['127.0.0.0/8'] });
-    const sender = createSender({ clock: systemClock, guard, attemptTimeoutMs: 5_000, socketsPerHost: 2 });
-    closing.push(() => sender.close());
+    const sender = loopbackSender();
     const url = expandTemplate(template.replace('https://erp.example', base), {
       OID: 'o-1',
       State: 'Payed',
