@@ -6,6 +6,7 @@ import { assemble } from '../src/gateway.ts';
 import { describeApi } from '../src/http/openapi.ts';
 import { type ApiDocument, isForCabinet, isForErp, partOf } from '../src/http/openapi-parts.ts';
 import { systemClock, systemRandom } from '../src/kernel/system.ts';
+import type { Config } from '../src/settings.ts';
 import { runGenerator } from './generated-file.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -16,10 +17,20 @@ async function wholeDocument(): Promise<ApiDocument> {
   const world = { clock: systemClock, random: systemRandom, logger: silent };
   const database = await openDatabase({ inMemory: true, role: 'gateway', clock: systemClock, logger: silent });
   try {
-    return (await describeApi(assemble(config, world, database).server)) as ApiDocument;
+    const document = (await describeApi(assemble(config, world, database).server)) as ApiDocument;
+    return { ...document, servers: serversOf(config) };
   } finally {
     await database.close();
   }
+}
+
+/** A running gateway names itself by its path; in a file that leads nowhere. The first is what a generated client calls by default. */
+function serversOf({ host, port, basePath }: Pick<Config, 'host' | 'port' | 'basePath'>): object[] {
+  const variables = { gateway: { default: 'gateway.example', description: 'Host of your gateway, with its port if that is not 443.' } };
+  return [
+    { url: `http://${host}:${port}${basePath}`, description: 'The sandbox on your machine (npm start).' },
+    { url: `https://{gateway}${basePath}`, description: 'Your gateway.', variables },
+  ];
 }
 
 const whole = wholeDocument();

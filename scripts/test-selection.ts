@@ -13,6 +13,7 @@ export const longTests: readonly string[] = [
   'test/conformance/silence.test.ts',
   'test/deploy/alert-hours.server.test.ts',
   'test/deploy/two-gateways.server.test.ts',
+  'test/docs/generated-sales.server.test.ts',
   'test/docs/running-clients.test.ts',
   'test/e2e/endpoints.server.test.ts',
   'test/e2e/fleet.server.test.ts',

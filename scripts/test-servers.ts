@@ -83,6 +83,13 @@ export const neededServers: readonly NeededServer[] = [
   },
   program('curl', 'curl'),
   program('php', 'php-cli'),
+  // openapi-generator is a Java program, and its clients in PHP use Guzzle and mbstring.
+  program('javac', 'default-jdk-headless'),
+  { ...program('Guzzle', 'php-guzzlehttp-guzzle'), isInstalled: () => existsSync('/usr/share/php/GuzzleHttp/autoload.php') },
+  {
+    ...program('mbstring', 'php-mbstring'),
+    isInstalled: () => spawnSync('php', ['-r', 'exit((int) !extension_loaded("mbstring"));']).status === 0,
+  },
   program('ps', 'procps'),
   { ...program('nginx', 'nginx-light'), isInstalled: () => ['/usr/sbin/nginx', '/usr/local/sbin/nginx'].some(existsSync) },
   // promtool comes with it.

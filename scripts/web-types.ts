@@ -66,7 +66,9 @@ export function answerTypes(): string {
   const { paths, components } = JSON.parse(readFileSync(`${root}openapi/cabinet.json`, 'utf8')) as ApiDocument;
   const shared = Object.entries(components.schemas)
     .filter(([name]) => !failures.includes(name))
-    .map(([name, schema]) => `export interface ${name} ${typeOf(schema)}\n`);
+    .map(([name, schema]) =>
+      schema.type === 'object' ? `export interface ${name} ${typeOf(schema)}\n` : `export type ${name} = ${typeOf(schema)};\n`,
+    );
   const answers = Object.values(paths)
     .flatMap((operations) => Object.values(operations))
     .flatMap((operation) => {

@@ -42,8 +42,11 @@ export function shareParts(document: ApiDocument): ApiDocument {
   const responses: Json = {};
   const examples: Json = {};
   const parameters: Json = {};
-  const hoist = (value: unknown): unknown => hoistSchemas(value, schemas);
-  const paths = hoist(document.paths ?? {}) as NonNullable<ApiDocument['paths']>;
+  const hoisted = Object.entries(document.paths ?? {}).map(([path, methods]) => [
+    path,
+    hoistSchemas(isOfTheApi(path) ? withoutChoices(methods) : methods, schemas),
+  ]);
+  const paths = Object.fromEntries(hoisted) as NonNullable<ApiDocument['paths']>;
   const failure = { $ref: '#/components/schemas/Failure' };
   for (const [path, methods] of Object.entries(paths)) {
     for (const operation of Object.values(methods)) {
@@ -118,6 +121,17 @@ function hoistSchemas(value: unknown, schemas: Json): unknown {
   if (!isSame(schemas[name] ?? copy, copy)) throw new Error(`Two schemas of the API document are called ${name}.`);
   schemas[name] = copy;
   return { $ref: `#/components/schemas/${name}` };
+}
+
+/** Generators make a type that does not exist of "number or text"; without a type they make one that takes both [D292]. */
+function withoutChoices(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutChoices);
+  if (typeof value !== 'object' || value === null) return value;
+  const { anyOf, ...rest } = value as { anyOf?: Json[]; description?: string };
+  const schema = Object.fromEntries(Object.entries(rest).map(([key, item]) => [key, withoutChoices(item)]));
+  if (anyOf === undefined) return schema;
+  if (!anyOf.every(({ type }) => ['number', 'integer', 'string'].includes(String(type)))) return { ...schema, anyOf };
+  return { ...schema, description: `${rest.description ?? ''} A number or a text.`.trim() };
 }
 
 /** The document has `callbacks` in the call; a route's schema has them as `x-callbacks` (callback-schemas.ts). */

@@ -18,7 +18,7 @@ const tags = [
     name: 'Cabinet',
     description: 'Merchants, keys, devices, callbacks, sales and people, with a session or the admin token. Not part of v1.',
   },
-  { name: 'Operation', description: 'Health, metrics and this document. Not part of v1.' },
+  { name: 'Monitoring', description: 'Health, metrics and this document. Not part of v1.' },
 ];
 
 const errorTable = Object.entries(errorCodes).map(
@@ -59,7 +59,7 @@ const description = [
   '',
   'An answer without errorCode comes from a proxy in front of the gateway, which does not know whether the request was executed.',
   '',
-  '`x-device-timeout-s` is the time-out of the device for a call; make the time-out of the request 15 seconds longer. errorCode 0 and other codes have different types: a success, and `Failure`. `report` is JSON in a string; `x-report` is the schema of its content.',
+  '`x-device-timeout-s` is the time-out of the device for a call; make the time-out of the request 15 seconds longer. An answer has one schema for success and failure: which fields it has depends on errorCode, and the description of the schema names those that each success has. `report` is JSON in a string; `x-report` is the schema of its content.',
 ].join('\n');
 
 type Security = Record<string, string[]>[];
@@ -69,9 +69,9 @@ function securityOf(access: Access | undefined): Security {
   const header = { keyInHeader: [] };
   switch (access?.kind) {
     case 'key':
-      return [header];
     case 'optionalKey':
-      return access.isRequired ? [header] : [header, {}];
+      // {}: the key in the field APIKey, which no security scheme can describe in a body, or no key where none is needed [D292].
+      return [header, {}];
     case 'cabinet':
       return access.who === 'public' ? [] : [{ session: [] }, { adminToken: [] }];
     default:
@@ -118,7 +118,8 @@ async function describe(routes: readonly RouteOptions[], basePath: string): Prom
             type: 'apiKey',
             in: 'header',
             name: 'X-API-Key',
-            description: 'Keeps the key out of URLs. The field APIKey (query of a GET, body of a POST) is accepted as well.',
+            description:
+              'Keeps the key out of URLs. The field APIKey (query of a GET, body of a POST) is accepted instead: this is the empty alternative in `security`.',
           },
           session: {
             type: 'apiKey',

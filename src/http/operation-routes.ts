@@ -41,7 +41,7 @@ export function registerOperationRoutes(app: FastifyInstance, { metrics, readine
     {
       config: { access: open, logsSuccessAtDebug: true },
       schema: {
-        tags: ['Operation'],
+        tags: ['Monitoring'],
         operationId: 'healthLive',
         summary: 'The process answers',
         response: openAnswers({ description: 'Alive.', example: {} }),
@@ -74,7 +74,7 @@ export function registerOperationRoutes(app: FastifyInstance, { metrics, readine
     {
       config: { access: open, logsSuccessAtDebug: true },
       schema: {
-        tags: ['Operation'],
+        tags: ['Monitoring'],
         operationId: 'healthReady',
         summary: 'The gateway can serve',
         description:
@@ -105,7 +105,7 @@ export function registerOperationRoutes(app: FastifyInstance, { metrics, readine
     {
       config: { access: metricsOnly, logsSuccessAtDebug: true },
       schema: {
-        tags: ['Operation'],
+        tags: ['Monitoring'],
         operationId: 'metrics',
         summary: 'Metrics in the Prometheus text format',
         description: 'With the metrics token, or the admin token.',

@@ -4,6 +4,7 @@ import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { type ErrorName, errorCodes, invalidRequest } from '../kernel/error-codes.ts';
 import { parseUuid } from '../kernel/ids.ts';
 import { amountRule, type Bani, parseAmount } from '../kernel/money.ts';
+import { operationStates } from '../kernel/operation-states.ts';
 import { type Operation, type OperationName, operations } from '../kernel/operations.ts';
 import { failureBody, successBody } from './envelope.ts';
 
@@ -73,10 +74,12 @@ export const operationFields = {
     }),
   ),
   State: Type.Optional(
-    Type.String({
-      description:
-        'Current state of the operation: Open, Done, Closed, Voided, Refunded, Refused, Never or Disputed. Use it for decisions: with errorCode 22, Closed means paid.',
-    }),
+    named(
+      'OperationState',
+      Type.Enum([...operationStates], {
+        description: 'Current state of the operation. Use it for decisions: with errorCode 22, Closed means paid.',
+      }),
+    ),
   ),
   Remainder: Type.Optional(Type.Number({ description: 'Of a payment that was refunded in part: the amount not refunded, in lei.' })),
 };
@@ -121,21 +124,26 @@ export function readUuid(field: string, value: unknown): string {
 
 // Answers.
 
-const errors = Object.entries(errorCodes).filter(([, { code }]) => code !== 0);
-const errorMessage = Type.String({ description: 'Empty on success; otherwise the name of the error, a colon and a sentence.' });
+const errors = Object.entries(errorCodes);
 const envelopeFields = {
-  errorCode: Type.Integer({ description: '0 is success; other values are in the table of errors.' }),
-  errorMessage,
+  errorCode: named(
+    'ErrorCode',
+    Type.Unsafe<number>({
+      type: 'integer',
+      enum: errors.map(([, { code }]) => code),
+      'x-enum-varnames': errors.map(([name]) => name),
+      description: errors.map(([name, { code }]) => `${code} ${name}`).join(', '),
+    }),
+  ),
+  errorMessage: Type.String({ description: 'Empty on success; otherwise the name of the error, a colon and a sentence.' }),
 };
-/** Lets generated types tell a success from a failure by errorCode. */
-const successFields = { errorCode: Type.Unsafe<0>({ type: 'integer', enum: [0], description: 'Success.' }), errorMessage };
 const rawReport = Type.Optional(Type.String({ description: "The device's answer, a JSON document in a string." }));
 
 export interface SuccessAnswer {
   description: string;
-  /** Name of the success schema in the API document. With a name, fields are required unless marked optional, and a failure is a separate type. */
+  /** Name of the answer's schema in the API document. */
   name?: string;
-  /** Fields beside errorCode and errorMessage. Without a name, `report` is added and no field is required. */
+  /** Fields beside errorCode and errorMessage; `report` is added. In the schema none is required, because a failure has the same schema. */
   fields?: TProperties;
   /** A typical result of the handler; the envelope is added. */
   example: object;
@@ -172,16 +180,7 @@ function addExample(answers: Answers, status: number, schema: TSchema, name: str
 const failure = named(
   'Failure',
   Type.Object({
-    errorCode: named(
-      'ErrorCode',
-      Type.Unsafe<number>({
-        type: 'integer',
-        enum: errors.map(([, { code }]) => code),
-        'x-enum-varnames': errors.map(([name]) => name),
-        description: errors.map(([name, { code }]) => `${code} ${name}`).join(', '),
-      }),
-    ),
-    errorMessage: Type.String({ description: 'The name of the error, a colon and a sentence.' }),
+    ...envelopeFields,
     report: rawReport,
     OID: Type.Optional(Type.String({ format: 'uuid', description: 'Id of the operation that the sentence is about.' })),
     Repeated: operationFields.Repeated,
@@ -241,7 +240,7 @@ export function adminAnswers(success: SuccessAnswer, ...names: ErrorName[]): Ans
 }
 
 function describeAnswers(success: SuccessAnswer, names: ErrorName[], statusOf: (name: ErrorName) => number, more = {}): Answers {
-  const schema = success.name === undefined ? looseAnswer(success, more) : namedAnswer(success.name, success);
+  const schema = success.name === undefined ? answerSchema(success, more) : named(success.name, answerSchema(success, presence(success)));
   const result: Answers = {};
   addExample(result, 200, schema, 'Success', { summary: '0 NoError', value: successBody(success.example) });
   if (result[200]) result[200].description = success.description;
@@ -249,14 +248,16 @@ function describeAnswers(success: SuccessAnswer, names: ErrorName[], statusOf: (
   return result;
 }
 
-function namedAnswer(name: string, { fields = {} }: SuccessAnswer): TSchema {
-  return Type.Unsafe<unknown>({ oneOf: [named(name, Type.Object({ ...successFields, ...fields })), failure] });
-}
-
-/** A failure may come with the same HTTP status, so no field is required. */
-function looseAnswer({ fields = {} }: SuccessAnswer, more: Record<string, unknown>): TSchema {
+/** One schema for success and failure [D292]: both come with HTTP 200, so only the envelope's fields are required. */
+function answerSchema({ fields = {} }: SuccessAnswer, more: Record<string, unknown>): TSchema {
   const optionalFields = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, Type.Optional(field)]));
   return Type.Object({ ...envelopeFields, report: rawReport, ...optionalFields }, more);
+}
+
+/** For readers: what the schema cannot require. */
+function presence(success: SuccessAnswer): Record<string, unknown> {
+  const { 'x-certain': certain = [] } = certainOf(success) as { 'x-certain'?: string[] };
+  return certain.length === 0 ? {} : { description: `With errorCode 0 it has ${certain.join(', ')}.`, 'x-certain': certain };
 }
 
 /** `x-certain`: fields that every success has. scripts/web-types.ts uses it for the types of the cabinet's pages. */

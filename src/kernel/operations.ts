@@ -154,7 +154,6 @@ export const operations = {
       number: field.numberOrText('Number of the report.'),
       totals: {
         ...fields({}, fiscalTotals, 'Totals in lei, as the register keeps them; without those named here the day cannot be compared.'),
-        additionalProperties: true,
       },
     }),
     sample: { args: { fiscal: true }, report: { number: 7, totals: { receipts: 3, total: 210, byVat: { A: { gross: 210, vat: 35 } } } } },

@@ -1,6 +1,7 @@
 // The standing of an operation: what it means now, from its row and from the operations that refer to it. The only place that reads these
 // columns together: answers, repeats, Operation/Status, notices, the cabinet and the day close all start from it [D140].
 import type { Bani } from '../kernel/money.ts';
+import type { OperationState } from '../kernel/operation-states.ts';
 import { type OperationName, operationOf, takesMoneyBack } from '../kernel/operations.ts';
 import type { Command } from './command.ts';
 
@@ -8,7 +9,7 @@ export const standings = ['open', 'done', 'closed', 'voided', 'refunded', 'refus
 export type Standing = (typeof standings)[number];
 
 /** `State` in every answer about an operation. */
-export const stateNames: Readonly<Record<Standing, string>> = {
+export const stateNames: Readonly<Record<Standing, OperationState>> = {
   open: 'Open',
   done: 'Done',
   closed: 'Closed',

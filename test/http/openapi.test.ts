@@ -84,8 +84,8 @@ describe('the document', () => {
 
   it('has the security scheme of each call', () => {
     const security = (path: string, method: string) => document.paths[path]?.[method]?.security.map((way) => Object.keys(way).join());
-    expect(security('/Device/sample/Pay', 'post')).toEqual(['keyInHeader']);
-    expect(security('/Device/sample/Status', 'get')).toEqual(['keyInHeader']);
+    expect(security('/Device/sample/Pay', 'post')).toEqual(['keyInHeader', '']);
+    expect(security('/Device/sample/Status', 'get')).toEqual(['keyInHeader', '']);
     expect(security('/Invoice/sample', 'get')).toEqual(['keyInHeader', '']);
     expect(security('/cabinet/api/things', 'post')).toEqual(['session', 'adminToken']);
     expect(security('/health/live', 'get')).toEqual([]);

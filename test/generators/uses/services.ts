@@ -2,9 +2,9 @@
 // each operation with the example of the document.
 import {
   ErrorCode,
-  type Failure,
   FiscalModeService,
   InvoiceStatus,
+  OperationState,
   OperationsService,
   type PayAnswer,
   PosModeService,
@@ -18,19 +18,17 @@ const names = { DeviceID: device, documentNr: 'n', operationId: 'OP1' };
 const idempotencyKey = 'k';
 const receipt: Receipt = { Number: 'A-1', Items: [{ Name: 'Coffee', Quantity: 2, Price: 35 }] };
 
-const isFailure = (answer: { errorCode: number }): answer is Failure => answer.errorCode !== 0;
-
-export async function useCalls(): Promise<string[]> {
-  const paid: PayAnswer | Failure = await PosModeService.pay({ requestBody: { DeviceID: device, amount: 150.5 }, idempotencyKey });
-  const said = [isFailure(paid) ? String(paid.errorCode === ErrorCode.Device_Busy) : paid.report];
+export async function useCalls(): Promise<(string | undefined)[]> {
+  const paid: PayAnswer = await PosModeService.pay({ requestBody: { DeviceID: device, amount: 150.5 }, idempotencyKey });
+  const said = [paid.errorCode === ErrorCode.NoError ? paid.report : String(paid.State === OperationState.CLOSED)];
   // @ts-expect-error the terminal is missing
   await PosModeService.pay({ requestBody: { amount: 1 } });
   const created = await QrModeService.createInvoice({ requestBody: { Receipt: receipt }, idempotencyKey });
-  if (!isFailure(created)) said.push(created.QR);
+  if ('QR' in created) said.push(created.QR);
   const state = await QrModeService.invoiceStatus({ qr: 'q' });
-  if (!isFailure(state)) said.push(String(state.Status === InvoiceStatus.Payed));
+  if ('Status' in state) said.push(String(state.Status === InvoiceStatus.Payed));
   const scanned = await QrModeService.getInvoice({ qr: 'q' });
-  if (!isFailure(scanned)) said.push(...scanned.Receipt.Items.map(({ Name }) => Name));
+  if ('Receipt' in scanned && scanned.Receipt) said.push(...scanned.Receipt.Items.map(({ Name }) => Name));
   const others = await Promise.all([
     TerminalStatusService.deviceStatus({ deviceId: device }),
     PosModeService.lastTransaction({ deviceId: device }),

@@ -24,40 +24,42 @@ export async function useCalls(): Promise<string[]> {
   const said: string[] = [];
   const paid = await call('pay', { DeviceID, amount: '150.50', documentNr: 'n' });
   if (paid.errorCode === 0) {
-    const report = JSON.parse(paid.report) as Schemas['PayReport'];
+    const report = JSON.parse(paid.report ?? '') as Schemas['PayReport'];
     const rrn: string = report.rrn;
-    said.push(paid.OID, rrn, report.operationId);
+    said.push(paid.OID ?? '', rrn, report.operationId);
   } else {
-    const failure: Schemas['Failure'] = paid;
-    if (failure.errorCode === 3 && failure.OID !== undefined) said.push(failure.OID);
+    if (paid.errorCode === 3 && paid.OID !== undefined) said.push(paid.OID);
+    if (paid.errorCode === 22 && paid.State === 'Closed') said.push('paid before');
     // @ts-expect-error there is no such errorCode
-    if (failure.errorCode === 4) said.push('');
+    if (paid.errorCode === 4) said.push('');
+    // @ts-expect-error there is no such State
+    if (paid.State === 'Payed') said.push('');
   }
-  // @ts-expect-error a failure has no certain report
+  // @ts-expect-error an answer has no certain report, because it may be a failure
   said.push(paid.report);
   // @ts-expect-error the amount is missing
   await call('pay', { DeviceID });
 
   const status = await call('deviceStatus', { DeviceID });
-  if (status.errorCode === 0) said.push(String((JSON.parse(status.report) as Schemas['DeviceStatusReport']).online));
+  if (status.errorCode === 0) said.push(String((JSON.parse(status.report ?? '{}') as Schemas['DeviceStatusReport']).online));
   const last = await call('lastTransaction', { DeviceID });
-  if (last.errorCode === 0) said.push((JSON.parse(last.report) as Schemas['LastTransactionReport']).state ?? '');
+  if (last.errorCode === 0) said.push((JSON.parse(last.report ?? '{}') as Schemas['LastTransactionReport']).state ?? '');
   const day = await call('closeDay', { DeviceID });
   if (day.errorCode === 0) said.push(String((JSON.parse(day.report ?? '{}') as Schemas['CloseDayReport']).count));
   const refunded = await call('refund', { ...names, rrn: 'r', amount: 50 });
   if (refunded.errorCode === 0) said.push((JSON.parse(refunded.report ?? '{}') as Schemas['RefundReport']).rrn ?? '');
 
   const created = await call('createInvoice', { Receipt: { Items: items, Number: null } });
-  if (created.errorCode === 0) said.push(created.QR, created.OID, created.QRImage);
+  if (created.errorCode === 0) said.push(created.QR ?? '', created.OID ?? '', created.QRImage ?? '');
   const state = await call('invoiceStatus', { QR: 'q' });
   if (state.errorCode === 0) {
     const isPaid = state.Status === 2;
-    said.push(String(isPaid), state.ReceiptID);
+    said.push(String(isPaid), state.ReceiptID ?? '');
     // @ts-expect-error there is no such state
     if (state.Status === 5) said.push('');
   }
   const scanned = await call('getInvoice', { QR: 'q' });
-  if (scanned.errorCode === 0) said.push(...scanned.Receipt.Items.map(({ Name }) => Name));
+  if (scanned.errorCode === 0) said.push(...(scanned.Receipt?.Items ?? []).map(({ Name }) => Name));
   said.push((await call('payInvoice', { QR: 'q', ReceiptID: 'R', DeviceID })).errorMessage);
 
   for (const name of ['cashIn', 'cashOut'] as const) {
@@ -73,6 +75,6 @@ export async function useCalls(): Promise<string[]> {
   // @ts-expect-error a payment has a code
   await call('printReceipt', { DeviceID, Receipt: { Items: items, Payments: [{ Amount: 1 }] } });
   const asked = await call('operationStatus', { IdempotencyKey: 'k' });
-  if (asked.errorCode === 0) said.push(asked.State ?? '', asked.Operation);
+  if (asked.errorCode === 0) said.push(asked.State ?? '', asked.Operation ?? '');
   return said;
 }

@@ -53,6 +53,8 @@ export interface NextStep {
   consequence: Said;
 }
 
+export type OperationState = 'Open' | 'Done' | 'Closed' | 'Voided' | 'Refunded' | 'Refused' | 'Never' | 'Disputed';
+
 export interface Said {
   key: string;
   params: Record<string, string | number>;
@@ -384,9 +386,9 @@ export interface Answers {
       }[];
     };
   };
-  refundCommand: { OID: string; Repeated?: boolean; State?: string; Remainder?: number };
-  voidCommand: { OID: string; Repeated?: boolean; State?: string; Remainder?: number };
-  closeCommand: { OID: string; Repeated?: boolean; State?: string; Remainder?: number };
+  refundCommand: { OID: string; Repeated?: boolean; State?: OperationState; Remainder?: number };
+  voidCommand: { OID: string; Repeated?: boolean; State?: OperationState; Remainder?: number };
+  closeCommand: { OID: string; Repeated?: boolean; State?: OperationState; Remainder?: number };
   askCommand: { state: string };
   listInvoices: {
     invoices: {
@@ -597,11 +599,11 @@ export interface Answers {
     operations: number;
     note?: { at: string; actor: string; reason: string };
   };
-  askDeviceStatus: { OID: string; Repeated?: boolean; State?: string; Remainder?: number };
-  askLastTransaction: { OID: string; Repeated?: boolean; State?: string; Remainder?: number };
-  orderCloseDay: { OID: string; Repeated?: boolean; State?: string; Remainder?: number };
-  orderXReport: { OID: string; Repeated?: boolean; State?: string; Remainder?: number };
-  orderZReport: { OID: string; Repeated?: boolean; State?: string; Remainder?: number };
+  askDeviceStatus: { OID: string; Repeated?: boolean; State?: OperationState; Remainder?: number };
+  askLastTransaction: { OID: string; Repeated?: boolean; State?: OperationState; Remainder?: number };
+  orderCloseDay: { OID: string; Repeated?: boolean; State?: OperationState; Remainder?: number };
+  orderXReport: { OID: string; Repeated?: boolean; State?: OperationState; Remainder?: number };
+  orderZReport: { OID: string; Repeated?: boolean; State?: OperationState; Remainder?: number };
   listInstances: {
     instances: {
       id: string;
