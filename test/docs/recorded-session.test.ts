@@ -9,7 +9,7 @@ import { patienceMs } from '../support/gateway-process.ts';
 
 type Json = Record<string, unknown>;
 interface Media {
-  content?: { 'application/json'?: { schema: object } };
+  content?: { 'application/json'?: { schema: { $ref?: string } } };
 }
 interface Call {
   security: Record<string, string[]>[];
@@ -27,7 +27,7 @@ const document = JSON.parse(readFileSync(new URL('../../openapi/v1.json', import
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 const ajv = new Ajv({ strict: false, allErrors: true, coerceTypes: false, formats: { uuid, 'date-time': dateTime } });
-ajv.addSchema(document as unknown as Json, 'api');
+ajv.addSchema(document, 'api');
 const validators = new Map<object, ValidateFunction>();
 
 /** A schema of the document, with its references. */
@@ -75,10 +75,10 @@ function checkRequest({ method, path, fields, headers = {} }: Request, sent: { k
 }
 
 function checkAnswer({ method, path }: Request, status: number, answer: Json): string[] {
-  const { responses } = document.paths[path]?.[method.toLowerCase()] as Call;
+  const responses = document.paths[path]?.[method.toLowerCase()]?.responses ?? {};
   const found = responses[String(status)] ?? responses['default'];
   const { content } = found?.$ref === undefined ? (found ?? {}) : (document.components.responses[found.$ref.split('/').at(-1) ?? ''] ?? {});
-  const schema = content?.['application/json']?.schema as { $ref?: string } | undefined;
+  const schema = content?.['application/json']?.schema;
   const { properties = {} } = (ajv.getSchema(`api${schema?.$ref}`)?.schema ?? {}) as { properties?: Json };
   const unknown = Object.keys(answer).filter((name) => !(name in properties));
   return [...errorsOf(schema, answer), ...unknown.map((name) => `the answer's ${name} is not described`)];
