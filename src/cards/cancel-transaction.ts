@@ -1,12 +1,12 @@
 // CancelTransaction [D18]: voids the payment with the operationId; otherwise aborts the payment that is still on the terminal under the
 // documentNr; without any payment, withdraws the unpaid invoice whose OID is the documentNr [D142].
 import { GatewayError } from '../kernel/error-codes.ts';
-import { parseUuid } from '../kernel/ids.ts';
+import { parseUuid, sameNumber } from '../kernel/ids.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import { operationOf } from '../kernel/operations.ts';
 import { type DeviceAnswer, disputed, fieldsOf } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
-import { findPaymentOfDocument, sameNumber } from '../ledger/claims.ts';
+import { findPaymentOfDocument } from '../ledger/claims.ts';
 import { type Command, isOpen } from '../ledger/command.ts';
 import { newestUnder } from '../ledger/operation-status.ts';
 import { requireKept } from '../ledger/removed.ts';

@@ -2,9 +2,9 @@
 // [D16]. Nearly always the payment's document is open under the same documentNr, and the insert itself finds it [D103]. Other payments are
 // looked up only if the insert found none and wrote nothing.
 import { writeAudit } from '../access/audit.ts';
+import { sameNumber } from '../kernel/ids.ts';
 import { type DeviceAnswer, fieldsOf } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
-import { sameNumber } from '../ledger/claims.ts';
 import { lockDevice } from '../ledger/device-lock.ts';
 import { requireKept } from '../ledger/removed.ts';
 import { runOnDevice, runOnDeviceAtOnce } from '../ledger/run-on-device.ts';

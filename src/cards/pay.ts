@@ -2,11 +2,12 @@
 // A repeat joins the payment in flight or gets the stored answer; the claim of the documentNr decides between two at once.
 // A documentNr may be the OID of an invoice: then the payment begins under the invoice's lock, and is refused if the invoice has ended
 // [D142]. Most are not, so the insert of a first try checks this at no further cost and leaves such a payment to the long path.
+
+import { sameNumber } from '../kernel/ids.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import { operationOf } from '../kernel/operations.ts';
 import { type DeviceAnswer, refuseEndedNumber } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
-import { sameNumber } from '../ledger/claims.ts';
 import type { Command } from '../ledger/command.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import { followersOf } from '../ledger/store.ts';

@@ -2,10 +2,10 @@
 // The transaction that commits the refund sums all refunds, unresolved ones included, under the payment's row lock, so that parallel
 // refunds can never exceed the payment.
 import { invalidRequest } from '../kernel/error-codes.ts';
+import { sameNumber } from '../kernel/ids.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import type { DeviceAnswer } from '../ledger/answers.ts';
 import type { DeviceCall } from '../ledger/calls/device-call.ts';
-import { sameNumber } from '../ledger/claims.ts';
 import { requireKept } from '../ledger/removed.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import { followersOf } from '../ledger/store.ts';

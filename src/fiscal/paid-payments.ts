@@ -7,7 +7,7 @@
 import type { Database, Queries } from '../database/database.ts';
 import { GatewayError, invalidRequest } from '../kernel/error-codes.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
-import { parseUuid } from '../kernel/ids.ts';
+import { sameNumber } from '../kernel/ids.ts';
 import { type Bani, baniToLei, formatLei, parseAmount } from '../kernel/money.ts';
 import { operationOf, takesMoneyBack } from '../kernel/operations.ts';
 import { cardElementsOf, type Receipt } from '../kernel/receipt.ts';
@@ -34,7 +34,7 @@ export async function findPaidElements(queries: Queries, merchantId: string, rec
   for (const { index, documentNr, amount } of cards) {
     const number = documentNr ?? (cards.length === 1 ? receipt['Uid'] : undefined);
     if (typeof number !== 'string') continue;
-    const payment = await findPaymentOfDocument(queries, merchantId, parseUuid(number) ?? number);
+    const payment = await findPaymentOfDocument(queries, merchantId, sameNumber(number));
     if (payment !== undefined) found.push({ index, payment, remainderBani: await judgePayment(queries, payment, placeOf(index), amount) });
     else if (documentNr !== undefined) throw notMade(placeOf(index));
   }

@@ -5,17 +5,16 @@
 import type { Queries } from '../database/database.ts';
 import type { Bani } from '../kernel/money.ts';
 import { operationOf } from '../kernel/operations.ts';
-import { checkReceipt, type Receipt } from '../kernel/receipt.ts';
+import { checkReceipt, type Receipt, withOneName } from '../kernel/receipt.ts';
 import { receiptSums } from '../kernel/receipt-sums.ts';
 import type { DeviceAnswer } from '../ledger/answers.ts';
-import { sameNumber } from '../ledger/claims.ts';
 import type { Command } from '../ledger/command.ts';
 import { runOnDevice } from '../ledger/run-on-device.ts';
 import { followersOf } from '../ledger/store.ts';
 import { findHolderOfNumber } from '../ledger/tried-before.ts';
 import { findPaidElements, guardPaid, judgePayment, linkPaid, type PaidElement, requirePaidFeature, withPaid } from './paid-payments.ts';
 import { callbackOf, type FiscalDeps, type RegisterCall } from './register.ts';
-import { chargedBefore, checkRepeatedReceipt, contentHashOf, ofInvoice, receiptTimeoutMs } from './rules.ts';
+import { chargedBefore, checkRepeatedReceipt, contentHashesOf, contentHashOf, ofInvoice, receiptTimeoutMs } from './rules.ts';
 import { isInvoice } from './store.ts';
 
 export interface PrintRequest extends RegisterCall {
@@ -23,19 +22,24 @@ export interface PrintRequest extends RegisterCall {
 }
 
 export function printReceipt(deps: FiscalDeps, request: PrintRequest): Promise<DeviceAnswer> {
-  const receipt = checkReceipt(request.receipt, { needsPayments: true });
+  const sent = checkReceipt(request.receipt, { needsPayments: true });
+  const receipt = withOneName(sent);
   const receiptUid = (receipt['Uid'] as string | null | undefined) ?? undefined;
   const contentHash = contentHashOf(receipt);
   return runOnDevice(deps, 'register', request, {
     isKnownByContent: receiptUid === undefined,
     insertRejectsDuplicates: receiptUid !== undefined,
-    findEarlier: () => findPrintOf(deps, { merchantId: request.merchantId, receiptUid: receiptUid ?? null, contentHash }),
+    async findEarlier() {
+      const holder = await findPrintUnder(deps, request.merchantId, receiptUid);
+      if (holder) checkRepeatedReceipt(holder, contentHashesOf(receipt, sent, holder));
+      return holder;
+    },
     async plan({ id: deviceId }) {
       const paid = await findPaidElements(deps.database.queries, request.merchantId, receipt);
       if (paid.length > 0) requirePaidFeature(deps.link.presence.of(deviceId)?.features);
       const printed = withPaid(receipt, paid);
       const sums = sumsOf(printed, paid);
-      const charged = receiptUid === undefined || !sums.cardBani ? undefined : sameNumber(receiptUid);
+      const charged = sums.cardBani ? receiptUid : undefined;
       const isPaidUnderUid = paid.some(({ payment }) => payment.documentNr === charged);
       if (charged !== undefined && !isPaidUnderUid) await requireUnpaid(deps, request.merchantId, charged);
       return {
@@ -62,9 +66,13 @@ export async function findPrintOf(
   { database }: Pick<FiscalDeps, 'database'>,
   { merchantId, receiptUid, contentHash }: Pick<Command, 'merchantId' | 'receiptUid' | 'contentHash'>,
 ): Promise<Command | undefined> {
-  const holder = receiptUid === null ? undefined : await findHolderOfNumber(database, merchantId, 'receipt', receiptUid);
-  if (holder) checkRepeatedReceipt(holder, contentHash);
+  const holder = await findPrintUnder({ database }, merchantId, receiptUid ?? undefined);
+  if (holder) checkRepeatedReceipt(holder, [contentHash]);
   return holder;
+}
+
+async function findPrintUnder({ database }: Pick<FiscalDeps, 'database'>, merchantId: string, receiptUid: string | undefined) {
+  return receiptUid === undefined ? undefined : findHolderOfNumber(database, merchantId, 'receipt', receiptUid);
 }
 
 /**

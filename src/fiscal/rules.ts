@@ -36,8 +36,17 @@ export function ofInvoice(): GatewayError {
   );
 }
 
-export function checkRepeatedReceipt(earlier: Command, contentHash: string | null): void {
-  if (earlier.contentHash !== contentHash) {
+/**
+ * Of the receipt as stored now, as it was sent, and with the spelling of an earlier one: before version 0.2.3 names were hashed as the ERP
+ * wrote them [D306].
+ */
+export function contentHashesOf(receipt: Receipt, sent: Receipt, earlier: Command): string[] {
+  const earlierUid = (earlier.args['receipt'] as Receipt | undefined)?.['Uid'];
+  return [receipt, sent, { ...sent, Uid: earlierUid }, { ...receipt, Uid: earlierUid }].map(contentHashOf);
+}
+
+export function checkRepeatedReceipt(earlier: Command, contentHashes: readonly (string | null)[]): void {
+  if (!contentHashes.includes(earlier.contentHash)) {
     throw new GatewayError('The_status_cannot_be_applied', 'Receipt.Uid already belongs to a receipt with other content.');
   }
 }

@@ -7,6 +7,14 @@ export function parseUuid(value: unknown): string | undefined {
   return typeof value === 'string' && uuidPattern.test(value) ? value.toLowerCase() : undefined;
 }
 
+/**
+ * The name by which a documentNr or Receipt.Uid is stored, found and compared [D306]: a UUID is one name in every letter case, any other
+ * text is as sent. Applied where a request enters.
+ */
+export function sameNumber(number: string): string {
+  return parseUuid(number) ?? number;
+}
+
 export function uuidToBytes(uuid: string): Uint8Array {
   return Uint8Array.from(Buffer.from(uuid.replaceAll('-', ''), 'hex'));
 }

@@ -1,6 +1,7 @@
 // A receipt from an ERP [D24]: the known fields are checked, all others are kept and forwarded.
 // Invoices store it and registers print it, by the same rules.
 import { invalidRequest } from './error-codes.ts';
+import { sameNumber } from './ids.ts';
 import { parseDecimalNumber } from './money.ts';
 
 export type Receipt = Readonly<Record<string, unknown>>;
@@ -103,6 +104,18 @@ export function cardElementsOf(receipt: Receipt): CardElement[] {
       ? [{ index, documentNr: (documentNr ?? undefined) as string | undefined, amount }]
       : [],
   );
+}
+
+/** A checked receipt with its Uid and the documentNr of its card elements as the names by which they are found [D306]. */
+export function withOneName(receipt: Receipt): Receipt {
+  const { Uid: uid, Payments: payments } = receipt;
+  const named = (payment: Record<string, unknown>) =>
+    typeof payment.documentNr === 'string' ? { ...payment, documentNr: sameNumber(payment.documentNr) } : payment;
+  return {
+    ...receipt,
+    ...(typeof uid === 'string' && { Uid: sameNumber(uid) }),
+    ...(Array.isArray(payments) && { Payments: (payments as Record<string, unknown>[]).map(named) }),
+  };
 }
 
 export function isCardPayment(code: number): boolean {

@@ -7,7 +7,6 @@ import { nowMs } from '../database/dialect.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 import type { Schema } from '../database/schema.ts';
 import { personPrefix } from '../http/origin.ts';
-import { parseUuid } from '../kernel/ids.ts';
 import { operationOf } from '../kernel/operations.ts';
 import { type Command, commandColumns, disputedOnly, paymentsOnly, toCommand } from './command.ts';
 import { mayHaveHappened } from './standing.ts';
@@ -22,14 +21,9 @@ export type NumberKind = keyof Numbers;
 
 type Named = Pick<Command, 'id' | 'merchantId' | 'name' | 'documentNr' | 'receiptUid'>;
 
-/** For comparison: documentNr is a UUID in Pay and any text elsewhere, Receipt.Uid is stored as sent; UUIDs ignore letter case. */
-export function sameNumber(number: string): string {
-  return parseUuid(number) ?? number;
-}
-
 /** The numbers that the command may have claimed. */
 export function numbersOf({ name, documentNr, receiptUid }: Pick<Named, 'name' | 'documentNr' | 'receiptUid'>) {
-  const charged = operationOf(name).isPayment ? documentNr : receiptUid && sameNumber(receiptUid);
+  const charged = operationOf(name).isPayment ? documentNr : receiptUid;
   return { document: charged, receipt: receiptUid };
 }
 
@@ -93,13 +87,13 @@ export async function releaseNumbers(queries: Queries, command: Named): Promise<
 /** Disputed, or resolved as executed: few, because a number is tried again only after the try before it counted as not executed. */
 async function findOthers(queries: Queries, { id, merchantId, ...named }: Named): Promise<Command[]> {
   const { document, receipt } = numbersOf(named);
-  // A Uid is stored as the ERP wrote it, perhaps in capitals.
-  const uids = [document, document?.toUpperCase() ?? null, receipt];
   const rows = await queries
     .selectFrom('commands')
     .select(commandColumns)
     .where('merchant_id', '=', merchantId)
-    .where((where) => where.or([where.and([where('document_nr', '=', document), paymentsOnly]), where('receipt_uid', 'in', uids)]))
+    .where((where) =>
+      where.or([where.and([where('document_nr', '=', document), paymentsOnly]), where('receipt_uid', 'in', [document, receipt])]),
+    )
     .where('state', 'in', ['disputed', 'done'])
     .where('id', '!=', id)
     .orderBy('issued_at')

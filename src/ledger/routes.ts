@@ -6,7 +6,7 @@ import { callerOf, keyFor } from '../http/authentication.ts';
 import { recipientOf } from '../http/recipient.ts';
 import { answers, keyField, operationFields, readUuid, textField, uuidField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
-import { parseUuid } from '../kernel/ids.ts';
+import { sameNumber } from '../kernel/ids.ts';
 import type { Ledger } from './ledger.ts';
 import { operationStatus } from './operation-status.ts';
 import { stateNames } from './standing.ts';
@@ -66,8 +66,8 @@ export function registerLedgerRoutes(app: RouteApp, deps: { database: Database; 
         merchantId,
         modules,
         oid: OID === undefined ? undefined : readUuid('OID', OID),
-        documentNr: parseUuid(documentNr) ?? documentNr,
-        receiptUid: ReceiptUid,
+        documentNr: documentNr === undefined ? undefined : sameNumber(documentNr),
+        receiptUid: ReceiptUid === undefined ? undefined : sameNumber(ReceiptUid),
         idempotencyKey: IdempotencyKey,
         recipient: recipientOf(reply),
       });

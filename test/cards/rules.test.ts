@@ -11,7 +11,7 @@ import {
   maxLength,
 } from '../../src/cards/rules.ts';
 import type { ErrorName } from '../../src/kernel/error-codes.ts';
-import { sameNumber } from '../../src/ledger/claims.ts';
+import { sameNumber } from '../../src/kernel/ids.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import type { Follower } from '../../src/ledger/standing.ts';
 import type { JsonObject } from '../../src/link/protocol.ts';

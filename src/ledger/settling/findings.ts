@@ -1,4 +1,5 @@
 // The finding in a device's answer: to the command itself, to Recall, to LastTransaction. Pure.
+import { sameNumber } from '../../kernel/ids.ts';
 import { readRecallReport } from '../../link/messages.ts';
 import type { EndingOutcome } from '../../link/protocol.ts';
 import type { AnswerMessage } from '../../link/wire-schemas.ts';
@@ -28,7 +29,8 @@ export function findingOfRecall(answer: AnswerMessage): Finding | 'running' | un
 /** Undefined: the device's last transaction is another one, or the answer has no outcome for this one. */
 export function findingOfLastTransaction(command: Command, answer: AnswerMessage): Finding | 'running' | undefined {
   const { outcome: word, report, journalId } = answer;
-  if (report?.['commandId'] !== command.id) return undefined;
+  const commandId = report?.['commandId'];
+  if (!report || typeof commandId !== 'string' || sameNumber(commandId) !== command.id) return undefined;
   if (report['state'] === 'running') return 'running';
   const outcome = report['state'] === 'approved' ? 'done' : report['state'] === 'refused' ? 'refused' : undefined;
   return word === 'done' && outcome ? { outcome, report, reason: undefined, journalId, wasAccepted: false } : undefined;
