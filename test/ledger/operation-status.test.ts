@@ -102,7 +102,7 @@ describe('an operation', () => {
     await seedCommand(world.database.queries, world.merchantId, terminal.id, { ...settled, state: 'refused', issued_at: 2 });
     await expect(status({ documentNr })).rejects.toMatchObject({ fields: { OID: id, State: 'Disputed' } });
     await world.ledger.decide(id, { state: 'done', reason: 'The bank has it.', actor: 'ana', closesReview: true });
-    expect(await status({ documentNr })).toMatchObject({ OID: id, State: 'Done' });
+    expect(await status({ documentNr })).toMatchObject({ OID: id, State: 'Closed' });
   });
 
   it('under a documentNr is a payment, of which the one that was done comes before any later attempt', async () => {
