@@ -24,7 +24,7 @@ const seed = async (overrides: Parameters<typeof seedCommand>[3]) =>
   (await seedCommand(database.queries, merchantId, deviceId, { issued_at: paidAtMs + 1, ...overrides })).id;
 const done = { state: 'done', settled_at: 2_000, settled_by: 'answer' } as const;
 const disputed = (overrides: object = {}) =>
-  seed({ state: 'disputed', settled_at: 1_500, settled_by: 'person', issued_at: paidAtMs, ...overrides });
+  seed({ state: 'disputed', settled_at: 1_500, settled_by: 'person', issued_at: paidAtMs, operation_id: '7', ...overrides });
 
 async function resolve(
   id: string,

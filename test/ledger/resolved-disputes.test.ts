@@ -123,7 +123,7 @@ it('a payment that was settled as done and was not made frees its terminal at on
   const documentNr = world.random.uuid();
   const never = (answer: AnswerMessage) => (answer.report?.['state'] === undefined ? answer : { ...answer, report: { state: 'never' } });
   const id = await decideWhileAway(terminal.id, () => world.pay(terminal.id, 10.61, documentNr), 'done', never);
-  expect(await find(id)).toMatchObject({ state: 'disputed', documentState: null });
+  expect(await find(id)).toMatchObject({ state: 'disputed', documentState: 'closed' });
   world.onAnswer = (answer) => answer;
   expect((await world.run(world.pay(terminal.id, 5, world.random.uuid()))).code).toBe(0);
   expect((await world.run(world.pay(terminal.id, 10.61, documentNr))).code).toBe(3);
