@@ -1,4 +1,4 @@
--- runs under programs that know 3 migrations
+-- runs under programs that know 2 migrations
 -- A Receipt.Uid is one name in every letter case (D306). Until now it was stored as the ERP wrote it.
 -- Claims in capitals stay beside the new ones, so that a gateway of the older version still finds them.
 
