@@ -1,6 +1,7 @@
 // The statements of a commit (commit.ts), the same few for every unit, prepared once: for each table one that guards, locks and writes rows,
 // one that only raises their versions, one that inserts. Rows go as one JSON parameter.
-// A write sets and compares only some columns; two masks in its row tell which, because a null in the JSON could mean both.
+// A write sets and compares only some columns; two masks in its row tell which, because a null in the JSON could mean both. A statement for
+// each set of columns would lock the rows of one table in several orders.
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
 import { type BatchColumns, listed, type RowsText, rowsAs } from './batch-rows.ts';
 import {
