@@ -104,5 +104,7 @@ function toField(name: string, schema: Schema, isRequired: boolean): OperationFi
 function typeOf({ enum: values, anyOf, oneOf, type, format }: Schema): string {
   if (values) return values.map(String).join(' | ');
   const ways = anyOf ?? oneOf;
-  return ways ? ways.map(typeOf).join(' | ') : [type, format].filter(Boolean).join(' ');
+  if (ways) return ways.map(typeOf).join(' | ');
+  // A decimal: the document shows it without a type, because generators cannot express the choice.
+  return type === undefined ? 'number | string' : [type, format].filter(Boolean).join(' ');
 }
