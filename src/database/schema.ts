@@ -307,7 +307,7 @@ export interface Schema {
     subject_id: string;
   };
   search_progress: {
-    kind: 'command' | 'invoice';
+    kind: string;
     at: number;
     id: string;
   };

@@ -20,6 +20,8 @@ const rowsPerRead = 500;
 /** Per round: a long history is filled in parts, with pauses that leave the disk to payments. */
 const readsPerRound = 10;
 const rowsPerInsert = 200;
+/** The name of the progress. A new one after the terms have changed reads all rows again. */
+const progressOf = { command: 'command 2', invoice: 'invoice' } as const satisfies Record<TermKind, string>;
 const columns = { merchant_id: 'text', term: 'text', kind: 'text', subject_id: 'text' } as const;
 
 interface Place {
@@ -98,7 +100,7 @@ function insertion(engine: Engine, { rows }: TermRows): RawBuilder<unknown> {
 
 export async function fillTerms(database: Pick<Database, 'engine' | 'queries' | 'transaction'>, kind: TermKind): Promise<void> {
   const { engine, queries, transaction } = database;
-  const known = await queries.selectFrom('search_progress').select(['at', 'id']).where('kind', '=', kind).executeTakeFirst();
+  const known = await queries.selectFrom('search_progress').select(['at', 'id']).where('kind', '=', progressOf[kind]).executeTakeFirst();
   let place: Place = known ?? { at: 0, id: '' };
   for (let reads = 0; reads < readsPerRound; reads += 1) {
     const rows = await readers[kind](queries, place);
@@ -114,7 +116,7 @@ export async function fillTerms(database: Pick<Database, 'engine' | 'queries' | 
       }
       await within
         .insertInto('search_progress')
-        .values({ kind, ...place })
+        .values({ kind: progressOf[kind], ...place })
         .onConflict((conflict) => conflict.column('kind').doUpdateSet(place))
         .execute();
     });

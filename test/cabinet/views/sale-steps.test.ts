@@ -93,6 +93,16 @@ describe('the timeline', () => {
     ).toBe(false);
   });
 
+  it('lists the answer to the ERP after the settlement, whose step is written a moment after the row', () => {
+    const story = sale({ settledAtMs: startMs + 12_000 }, [...smooth.slice(0, 3), [12.003, 'settled', 'done by answer']]);
+    expect(kinds(story).slice(-2)).toEqual(['settled', 'callerAnswered']);
+    const late = sale({ settledBy: 'late-answer', settledAtMs: startMs + 400_000, outcomeMissedAtMs: 1, outcomeReceivedAtMs: startMs + 400_001 }, [
+      [300, 'unknown'],
+      [400.002, 'settled', 'done by late-answer'],
+    ]);
+    expect(kinds(late).slice(-2)).toEqual(['settled', 'callerAnsweredLater']);
+  });
+
   it('ignores a time of the bank before the call or after the settlement', () => {
     for (const wrongS of [-60, 600]) {
       const report = JSON.stringify({ time: new Date(startMs + wrongS * 1000).toISOString() });

@@ -17,6 +17,7 @@ describe.each(engines)('the search on %s', (engine) => {
   let otherId = '';
   let payId = '';
   let printId = '';
+  let refundId = '';
 
   beforeAll(async () => {
     database = await openNewDatabase(engine);
@@ -44,6 +45,16 @@ describe.each(engines)('the search on %s', (engine) => {
       args: JSON.stringify({ receipt: { Number: 'P-0009/26', Items: [] } }),
       report: JSON.stringify({ fiscalNumber: '0004127' }),
     }));
+    // Its row has the numbers of the payment, its report its own.
+    ({ id: refundId } = await seedCommand(queries, merchantId, terminal, {
+      ...settled,
+      name: 'Refund',
+      amount_bani: 5_000,
+      target_id: payId,
+      operation_id: '000147',
+      rrn: '631614008813',
+      report: JSON.stringify({ rrn: '740912958234', operationId: '000151', amount: 50 }),
+    }));
     await fillTerms(database, 'command');
     await fillTerms(database, 'invoice');
   }, 60_000);
@@ -61,12 +72,23 @@ describe.each(engines)('the search on %s', (engine) => {
     ['the beginning of an authorization code', '2837', 'pay'],
     ['the last digits of a card', '4417', 'pay'],
     ['a card as it is printed', '•••• 4417', 'pay'],
+    ['a masked card number as it is printed', '516793******4417', 'pay'],
+    ['a masked card number in groups', '5167 93** **** 4417', 'pay'],
+    ['a masked card number without its bank', '************4417', 'pay'],
     ['an amount', '150,50 MDL', 'pay'],
+    ['an rrn with its label', 'RRN 631614008813', 'pay'],
+    ['an rrn with its label and a colon', 'rrn: 6316', 'pay'],
+    ['the end of an rrn with its label', 'RRN 8813', 'pay'],
+    ['an authorization code with its label', 'AUTH 283749', 'pay'],
+    ['the own rrn of a refund', '740912958234', 'refund'],
+    ['the beginning of the own rrn of a refund', '7409', 'refund'],
+    ['the end of the own rrn of a refund', 'RRN 8234', 'refund'],
+    ['the own operation of a refund', '000151', 'refund'],
     ['the beginning of a receipt', 'r-41', 'print'],
     ['the ERP’s own number of a receipt', 'p000', 'print'],
     ['a fiscal number', '0004127', 'print'],
   ])('finds by %s', async (_name, q, which) => {
-    const id = which === 'pay' ? payId : printId;
+    const id = { pay: payId, print: printId, refund: refundId }[which] ?? '';
     expect(await found(q)).toContain(id);
     expect(await found(q, { merchantId: undefined })).toContain(id);
     expect(await found(q, { merchantId: otherId })).toEqual([]);
@@ -75,6 +97,8 @@ describe.each(engines)('the search on %s', (engine) => {
   it('finds nothing by digits from inside a number', async () => {
     expect(await found('8374')).toEqual([]);
     expect(await found('5167')).toEqual([]);
+    expect(await found('8234')).toEqual([]);
+    expect(await found('402912******4417'), 'a card of another bank').toEqual([]);
   });
 
   it('writes each term once, and continues where it stopped', async () => {
@@ -83,15 +107,16 @@ describe.each(engines)('the search on %s', (engine) => {
     await fillTerms(database, 'command');
     await database.queries.deleteFrom('search_progress').execute();
     await fillTerms(database, 'command');
-    expect([before, await count()]).toEqual([6, 6]);
+    expect([before, await count()]).toEqual([11, 11]);
   });
 
   it('finds the numbers of a report at once, before its terms are written', async () => {
     const { id: deviceId } = await seedDevice(database.queries, merchantId);
     const now = { settled_at: Date.now(), settled_by: 'answer', issued_at: Date.now() } as const;
-    const paid = { ...now, state: 'done', document_state: 'closed', rrn: '998877665544' } as const;
+    const report = JSON.stringify({ rrn: '112233445566', authCode: 'A1B2C3', maskedCard: '402912******7788' });
+    const paid = { ...now, state: 'done', document_state: 'closed', rrn: '998877665544', report } as const;
     const { id } = await seedCommand(database.queries, merchantId, deviceId, paid);
-    for (const q of ['998877665544', '99887766']) expect(await found(q)).toEqual([id]);
+    for (const q of ['998877665544', '99887766', '112233445566', 'RRN 5566', 'a1b2', '402912******7788', '7788']) expect(await found(q)).toEqual([id]);
     expect(await found('998877665544', { merchantId: otherId })).toEqual([]);
     await database.queries.deleteFrom('settlements').where('command_id', '=', id).execute();
     await database.queries.deleteFrom('commands').where('id', '=', id).execute();
@@ -133,7 +158,7 @@ describe.each(engines)('the search on %s', (engine) => {
   });
 
   it('deletes the terms of removed operations', async () => {
-    for (const id of [payId, printId]) expect(await removableCommands.remove(database, id)).toBe(true);
+    for (const id of [refundId, payId, printId]) expect(await removableCommands.remove(database, id)).toBe(true);
     expect(await database.queries.selectFrom('search_terms').select('term').execute()).toEqual([]);
     expect(await found('4417')).toEqual([]);
   });

@@ -2,7 +2,16 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { type Bani, parseAmount } from '../../../kernel/money.ts';
 import type { Scope } from '../scope.ts';
-import { shortestPrefix as shortestBeginning, startsWith, subjectsOf } from './search-terms.ts';
+import {
+  type MaskedCard,
+  maskedCardIn,
+  rrnEnd,
+  shortestPrefix as shortestBeginning,
+  startsWith,
+  subjectsOf,
+  subjectsOfCard,
+  withoutLabel,
+} from './search-terms.ts';
 import type { Lookup } from './walk.ts';
 
 /** For all merchants, the indexes that begin with a merchant or a device are queried for each of them. */
@@ -42,7 +51,8 @@ export function amountIn(text: string): Bani | undefined {
 
 /** A lookup may also find rows of other merchants: the list's sieve removes them. */
 export function lookupsOf(scope: Scope, q: string): Lookup[] {
-  const text = q.trim();
+  const text = withoutLabel(q);
+  const card = maskedCardIn(text);
   // A UUID is stored in lower case, a Receipt.Uid and other document numbers as received.
   const spellings = [...new Set([text, text.toLowerCase(), text.toUpperCase()])];
   const amount = amountIn(text);
@@ -61,6 +71,7 @@ export function lookupsOf(scope: Scope, q: string): Lookup[] {
   const ofReport = [sql`c.rrn`, sql`c.receipt_id`].flatMap((name) =>
     spellings.map((spelling) => (text.length < shortestBeginning ? sql<SqlBool>`${name} = ${spelling}` : startsWith(name, spelling))),
   );
+  const inReport = [...reportPatterns(q, card)].map((pattern) => sql<SqlBool>`c.report like ${pattern} escape '\\'`);
   const many = (where: RawBuilder<SqlBool>): Lookup => ({ where, isOrdered: true });
   return [
     few(sql<SqlBool>`${merchantsOf(scope)} and c.document_nr is not null and c.document_nr in (${sql.join(spellings)})`),
@@ -69,9 +80,10 @@ export function lookupsOf(scope: Scope, q: string): Lookup[] {
       sql`(select b.payment_id from bank_operations b where ${devicesOf(scope)} and b.operation_id = ${text} limit ${sql.lit(maxTaken)})`,
     ),
     ...(amount === undefined ? [] : [many(sql<SqlBool>`c.amount_bani is not null and c.amount_bani = cast(${amount} as bigint)`)]),
-    few(sql<SqlBool>`c.id in ${recent} and (${sql.join(ofReport, sql` or `)})`),
+    few(sql<SqlBool>`c.id in ${recent} and (${sql.join([...ofReport, ...inReport], sql` or `)})`),
     ...(prefix === undefined ? [] : [few(beginsWith(sql`c.id`, prefix))]),
-    ...subjectsOf(scope, 'command', text).map(among),
+    ...subjectsOf(scope, 'command', q).map(among),
+    ...(card === undefined ? [] : [few(cardCondition(scope, card))]),
     ...(text.length < shortestBeginning
       ? []
       : [
@@ -82,4 +94,24 @@ export function lookupsOf(scope: Scope, q: string): Lookup[] {
           ),
         ]),
   ];
+}
+
+/** The terms have the last four digits; those before the mask are in the report. */
+function cardCondition(scope: Scope, card: MaskedCard): RawBuilder<SqlBool> {
+  const hasEnd = sql<SqlBool>`c.id in ${subjectsOfCard(scope, 'command', card)}`;
+  return card.begin === '' ? hasEnd : sql<SqlBool>`(${hasEnd} and c.report like ${cardPattern(card)})`;
+}
+
+const cardPattern = ({ begin, end }: MaskedCard) => `%"maskedCard":"${begin}%${end}"%`;
+
+/** Numbers of a report that has no search terms yet. The end of a number is found if it has its usual length. */
+function* reportPatterns(q: string, card: MaskedCard | undefined): Iterable<string> {
+  const text = withoutLabel(q);
+  const end = rrnEnd(q);
+  if (end !== undefined) yield `%"rrn":"${'_'.repeat(8)}${end}"%`;
+  if (card !== undefined) yield card.begin === '' ? `%"maskedCard":"${'_'.repeat(12)}${card.end}"%` : cardPattern(card);
+  if (text.length < shortestBeginning) return;
+  for (const spelling of new Set([text, text.toUpperCase()])) {
+    for (const name of ['rrn', 'authCode', 'operationId']) yield `%"${name}":"${spelling.replaceAll(/[\\%_]/g, '\\$&')}%`;
+  }
 }

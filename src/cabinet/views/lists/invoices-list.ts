@@ -3,7 +3,7 @@ import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { amountIn, beginsWith, idPrefixOf } from './command-lookup.ts';
-import { subjectsOf } from './search-terms.ts';
+import { subjectsOf, withoutLabel } from './search-terms.ts';
 import { type Lookup, type PageWanted, type Walkable, walk } from './walk.ts';
 
 export interface InvoiceFilter {
@@ -37,7 +37,7 @@ function sourcesOf(scope: Scope, q: string | undefined): Lookup[] {
       { where: scope.merchantId === undefined ? sql<SqlBool>`true` : sql<SqlBool>`i.merchant_id = ${scope.merchantId}`, isOrdered: true },
     ];
   }
-  const text = q.trim();
+  const text = withoutLabel(q);
   const amount = amountIn(text);
   const prefix = idPrefixOf(text);
   return [

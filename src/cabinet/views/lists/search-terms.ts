@@ -21,8 +21,43 @@ export function normalTerm(text: string): string {
 
 /** A star keeps a card's digits apart from numbers that begin with them. */
 export function cardTerm(text: string): string | undefined {
-  const digits = /(\d{4})$/.exec(text)?.[1];
+  const digits = lastFour(text);
   return digits === undefined ? undefined : `*${digits}`;
+}
+
+/** The same for the end of an rrn, which is all that some slips print. */
+function rrnTerm(text: unknown): string | undefined {
+  const digits = lastFour(text);
+  return digits === undefined ? undefined : `#${digits}`;
+}
+
+function lastFour(text: unknown): string | undefined {
+  return typeof text === 'string' ? /(\d{4})$/.exec(text)?.[1] : undefined;
+}
+
+/** "RRN 631614008813", "AUTH: 283749": a number with its name as a slip prints it. */
+const labelled = /^(rrn|auth|oid)[\s.:#№]+(?=\S)/i;
+
+export function withoutLabel(text: string): string {
+  return text.trim().replace(labelled, '');
+}
+
+/** The last four digits of "RRN 8813". */
+export function rrnEnd(text: string): string | undefined {
+  return /^rrn[\s.:#№]+(\d{4})$/i.exec(text.trim())?.[1];
+}
+
+export interface MaskedCard {
+  /** The digits before the mask, perhaps none. */
+  begin: string;
+  end: string;
+}
+
+/** A card number as it is printed: "516793******4417", "•••• 4417", or the last four digits alone. */
+export function maskedCardIn(text: string): MaskedCard | undefined {
+  const [, begin = '', mask, end] = /^(\d{0,8})([*•x]*)(\d{4})$/i.exec(text.replaceAll(/\s/g, '')) ?? [];
+  if (end === undefined || (begin !== '' && mask === '')) return undefined;
+  return { begin, end };
 }
 
 interface SettledCommand {
@@ -33,11 +68,12 @@ interface SettledCommand {
   receipt_id: string | null;
 }
 
-/** Of payments, refunds and voids the numbers of the bank; of a print those of the receipt. */
+/** Of payments, refunds and voids the numbers of the bank, a refund's own too; of a print those of the receipt. */
 export function termsOfCommand({ name, args, report, rrn, receipt_id }: SettledCommand): string[] {
-  const { isPayment, prints } = operationOf(name);
-  const { authCode, maskedCard, fiscalNumber } = parsed(report);
-  if (isPayment) return listed([authCode, rrn], typeof maskedCard === 'string' ? cardTerm(maskedCard) : undefined);
+  const { isPayment, prints, effect } = operationOf(name);
+  const { authCode, maskedCard, fiscalNumber, ...own } = parsed(report);
+  if (isPayment) return listed([authCode, rrn], [typeof maskedCard === 'string' ? cardTerm(maskedCard) : undefined, rrnTerm(rrn)]);
+  if (effect === 'refund') return listed([authCode, rrn, own['rrn'], own['operationId']], [rrnTerm(own['rrn'])]);
   if (!prints) return listed([rrn]);
   const receipt = (parsed(args)['receipt'] ?? {}) as Record<string, unknown>;
   return listed([receipt['Number'], fiscalNumber, receipt_id]);
@@ -47,9 +83,9 @@ export function termsOfInvoice(receipt: string): string[] {
   return listed([parsed(receipt)['Number']]);
 }
 
-function listed(values: readonly unknown[], card?: string): string[] {
+function listed(values: readonly unknown[], ends: readonly (string | undefined)[] = []): string[] {
   const terms = values.flatMap((value) => (typeof value === 'string' || typeof value === 'number' ? [normalTerm(String(value))] : []));
-  return [...new Set([...terms, ...(card === undefined ? [] : [card])])].filter((term) => term !== '');
+  return [...new Set([...terms, ...ends.filter((end) => end !== undefined)])].filter((term) => term !== '');
 }
 
 function parsed(text: string | null): Record<string, unknown> {
@@ -68,15 +104,22 @@ function merchantsOf({ merchantId }: Scope): RawBuilder<SqlBool> {
     : sql<SqlBool>`s.merchant_id = ${merchantId}`;
 }
 
-/** Ids of subjects with a term that begins with the text, or with a card that ends with its four digits. Bounded, unordered. */
+/** Ids of subjects with a term that begins with the text, without its label, or with an rrn that ends with it. Bounded, unordered. */
 export function subjectsOf(scope: Scope, kind: TermKind, text: string): RawBuilder<unknown>[] {
-  const term = normalTerm(text);
-  const isPrefix = text.trim().length >= shortestPrefix && term.length >= shortestTerm;
-  const card = /^[*•x\s]*\d{4}$/i.test(text.trim()) ? cardTerm(text.trim()) : undefined;
-  const find = (where: RawBuilder<SqlBool>) =>
-    sql`(select s.subject_id from search_terms s where ${merchantsOf(scope)} and s.kind = ${sql.lit(kind)} and ${where} limit ${sql.lit(maxFound)})`;
+  const number = withoutLabel(text);
+  const term = normalTerm(number);
+  const isPrefix = number.length >= shortestPrefix && term.length >= shortestTerm;
+  const end = rrnEnd(text);
   return [
-    ...(term === '' ? [] : [find(isPrefix ? startsWith(sql`s.term`, term) : sql<SqlBool>`s.term = ${term}`)]),
-    ...(card === undefined ? [] : [find(sql<SqlBool>`s.term = ${card}`)]),
+    ...(term === '' ? [] : [find(scope, kind, isPrefix ? startsWith(sql`s.term`, term) : sql<SqlBool>`s.term = ${term}`)]),
+    ...(end === undefined ? [] : [find(scope, kind, sql<SqlBool>`s.term = ${rrnTerm(end)}`)]),
   ];
 }
+
+/** Ids of subjects with a card that ends with these four digits. Bounded, unordered. */
+export function subjectsOfCard(scope: Scope, kind: TermKind, { end }: MaskedCard): RawBuilder<unknown> {
+  return find(scope, kind, sql<SqlBool>`s.term = ${cardTerm(end)}`);
+}
+
+const find = (scope: Scope, kind: TermKind, where: RawBuilder<SqlBool>) =>
+  sql`(select s.subject_id from search_terms s where ${merchantsOf(scope)} and s.kind = ${sql.lit(kind)} and ${where} limit ${sql.lit(maxFound)})`;

@@ -9,6 +9,7 @@ import { type Text, text } from '../texts.ts';
 import { beginsWith, idPrefixOf } from './command-lookup.ts';
 import { listCommands } from './commands-list.ts';
 import { listInvoices } from './invoices-list.ts';
+import { withoutLabel } from './search-terms.ts';
 
 export interface SearchResult {
   kind: 'command' | 'invoice' | 'device' | 'callback';
@@ -27,7 +28,7 @@ export async function search(queries: Queries, scope: Scope, q: string): Promise
     findCommands(queries, scope, words),
     findInvoices(queries, scope, words),
     findDevices(queries, scope, words),
-    findCallbacks(queries, scope, words),
+    findCallbacks(queries, scope, withoutLabel(words)),
   ]);
   return found.flat();
 }

@@ -212,15 +212,17 @@ function answersToCaller(command: StoryCommand, noted: readonly StoryEvent[]): S
     : [];
   const { settledAtMs, outcomeReceivedAtMs, outcomeMissedAtMs } = command;
   if (settledAtMs === null) return steps;
+  // The step of the settlement has the time after its commit, the row the time before: nobody is answered before the commit.
+  const answeredAtMs = Math.max(settledAtMs, ...noted.filter(({ step }) => step === 'settled').map(({ atMs }) => atMs));
   if (unknown === undefined && outcomeMissedAtMs !== null && outcomeMissedAtMs <= settledAtMs)
     steps.push(toErp(outcomeMissedAtMs, 'callerGone', {}));
   else if (unknown === undefined) {
-    steps.push(toErp(settledAtMs, 'callerAnswered', { errorCode: errorCodeOf(command), waitedMs: settledAtMs - command.issuedAtMs }));
+    steps.push(toErp(answeredAtMs, 'callerAnswered', { errorCode: errorCodeOf(command), waitedMs: answeredAtMs - command.issuedAtMs }));
   }
   // A repeated call has its own step in the timeline.
   const isListed = noted.some(({ step, atMs }) => step === 'asked again' && atMs >= settledAtMs);
   if ((unknown || outcomeMissedAtMs !== null) && outcomeReceivedAtMs !== null && outcomeReceivedAtMs > settledAtMs && !isListed) {
-    steps.push(toErp(outcomeReceivedAtMs, 'callerAnsweredLater', { errorCode: errorCodeOf(command) }));
+    steps.push(toErp(Math.max(outcomeReceivedAtMs, answeredAtMs), 'callerAnsweredLater', { errorCode: errorCodeOf(command) }));
   }
   return steps;
 }
