@@ -122,6 +122,27 @@ describe('every page', () => {
   });
 });
 
+describe('a window of a small desk', () => {
+  it.each([1280, 1024])('of %i pixels has no serious finding, and its lists scroll by keyboard', { timeout: 120_000 }, async (width) => {
+    await page.setViewportSize({ width, height: 800 });
+    const found: string[] = [];
+    for (const path of [...pages.map(([, one]) => one), ...details()]) {
+      await follow(page, cabinet, path);
+      found.push(...(await seriousFindings(page, 'structure')).map((finding) => `${path}: ${finding}`));
+    }
+    expect(found).toEqual([]);
+    await follow(page, cabinet, '/devices');
+    const list = page.locator('.list-scroll');
+    // Narrow enough for any list to be wider than its box.
+    await page.setViewportSize({ width: 780, height: 800 });
+    await page.locator('.list-scroll[tabindex="0"]').focus();
+    await page.keyboard.press('ArrowRight');
+    await page.waitForFunction("document.querySelector('.list-scroll').scrollLeft > 0");
+    expect(await list.getAttribute('role')).toBe('region');
+    await page.setViewportSize(desk);
+  });
+});
+
 describe('a sale', () => {
   it('is found in the list, opened with the keyboard, and shows its timeline', async () => {
     await open('/payments');

@@ -50,6 +50,7 @@ export function registerAttentionRoutes(app: RouteApp, { database, clock, mismat
           nextStep: Type.Object({
             action: Type.Enum(['ask', 'decide', 'close', 'note', 'resend']),
             closesReview: optional(Type.Boolean()),
+            keepsSettlement: optional(Type.Boolean()),
             contradiction: optional(Type.String()),
             asksNumbers: optional(Type.Boolean()),
             consequence: textShown,

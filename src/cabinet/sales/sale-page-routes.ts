@@ -66,6 +66,11 @@ const receiptFields = {
 export const pageParts = {
   outcome: textShown,
   advice: textShown,
+  hints: optional(
+    Type.Array(textShown, {
+      description: 'While the outcome is not known: whether the device is connected, and from when a person may decide.',
+    }),
+  ),
   marks: listOf({ key: Type.String(), state: Type.Enum(['good', 'waiting', 'bad', 'neutral']) }),
   facts: mapOf<string | number>('string', 'number'),
   receipt: optional(Type.Object(receiptFields)),
@@ -84,6 +89,9 @@ export const pageParts = {
           Type.Boolean({
             description: 'The device contradicts the settlement: the decision is only whether the operation may be tried again.',
           }),
+        ),
+        keepsSettlement: optional(
+          Type.Boolean({ description: 'With `closesReview`: the settlement stays, whichever `state` the decision has.' }),
         ),
         contradiction: optional(Type.String({ description: 'With `closesReview`: send it with the decision.' })),
         asksNumbers: optional(
@@ -133,7 +141,7 @@ export function shownInvoice({ oid, state, amountBani, createdAtMs }: StoryInvoi
   return shownRow({ oid, state, amountBani, atMs: createdAtMs });
 }
 
-function shownPage({ sale, rows, outcome, advice, marks, facts, receipt, timeline, unclear, raw, steps }: SalePage) {
+function shownPage({ sale, rows, outcome, advice, hints, marks, facts, receipt, timeline, unclear, raw, steps }: SalePage) {
   const startMs = sale.command.issuedAtMs;
   const listed = (ids: readonly { id: string }[]) => ids.flatMap(({ id }) => rows.get(id) ?? []).map(shownCommand);
   const taking = (effect: EffectOnPayment) => listed(sale.followers.filter(({ name }) => operationOf(name).effect === effect));
@@ -142,6 +150,7 @@ function shownPage({ sale, rows, outcome, advice, marks, facts, receipt, timelin
     command: row && shownCommand(row),
     outcome,
     advice,
+    hints,
     marks,
     facts,
     receipt: receipt && shownRow(receipt),
@@ -172,7 +181,7 @@ async function mismatchOf(queries: Queries, { sale }: SalePage, nowMs: number, m
 
 export function registerSalePageRoutes(
   app: RouteApp,
-  { database, clock, ledger, mismatches }: CabinetDeps & { mismatches: Mismatches },
+  { database, clock, ledger, link, mismatches }: CabinetDeps & { mismatches: Mismatches },
 ): void {
   const commands = Type.Array(listedCommand);
   addRoute(app, 'GET /commands/:id', 'readCommand', {
@@ -214,7 +223,7 @@ export function registerSalePageRoutes(
     handle: async (request) => {
       const { id } = request.params;
       const events = await ledger.timelineOf(id);
-      const page = await readSalePage(database.pages, scopeOfView(request), id, events, clock.now());
+      const page = await readSalePage(database.pages, scopeOfView(request), id, events, clock.now(), link.presence.isLiveAnywhere);
       if (!page) throw new GatewayError('Record_not_exist', 'There is no such command.');
       const { command } = page.sale;
       const holder = await findHolder(database.pages, command.deviceId);

@@ -5,6 +5,7 @@ import { idempotencyHeaders } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { DeviceAnswer } from '../../ledger/answers.ts';
+import { findHolder } from '../../ledger/device-lock.ts';
 import { addRoute } from '../add-route.ts';
 import type { CabinetDeps } from '../deps.ts';
 import { answerOfDevice, personalCallOf } from './money-step-routes.ts';
@@ -30,7 +31,21 @@ export function registerDeviceStepRoutes(app: RouteApp, deps: CabinetDeps & { bo
   ): Promise<DeviceAnswer> {
     const merchantId = await ownerOf(call.commandId);
     await writeAudit(database.queries, { actor: call.actor, action, subject: call.commandId, merchantId });
-    return run(whoOf(merchantId, call));
+    try {
+      return await run(whoOf(merchantId, call));
+    } catch (error) {
+      throw error instanceof GatewayError && error.errorName === 'Device_Busy' ? await withHolder(error, call.commandId) : error;
+    }
+  }
+
+  /** The refusal names the operation that holds the device, so that the page can link to it. */
+  async function withHolder(refusal: GatewayError, deviceId: string): Promise<GatewayError> {
+    const holder = await findHolder(database.queries, deviceId);
+    return holder
+      ? new GatewayError(refusal.errorName, refusal.message, {
+          fields: { ...refusal.fields, holder: { id: holder.id, name: holder.name } },
+        })
+      : refusal;
   }
   const whoOf = (merchantId: string, call: PersonalCall) => ({
     merchantId,

@@ -54,8 +54,15 @@ export function registerMoneyStepRoutes(app: RouteApp, deps: MoneyStepsDeps & { 
   addRoute(app, 'POST /commands/:id/ask', 'askCommand', {
     summary: 'Ask the device again for the outcome of a command',
     description: 'Reads the device’s journal. It starts nothing; it settles an open outcome.',
-    answer: { description: 'The current state of the command.', fields: { state: Type.String() }, example: { state: 'done' } },
+    answer: {
+      description: 'The current state of the command, and whether the device has answered.',
+      fields: { state: Type.String(), isAnswered: Type.Boolean() },
+      example: { state: 'done', isAnswered: true },
+    },
     errors: ['Record_not_exist'],
-    handle: async (request) => ({ state: (await bounded(request, () => steps.ask(request.params.id, actorOf(request)))).state }),
+    handle: async (request) => {
+      const { command, isAnswered } = await bounded(request, () => steps.ask(request.params.id, actorOf(request)));
+      return { state: command.state, isAnswered };
+    },
   });
 }

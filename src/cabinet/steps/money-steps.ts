@@ -26,9 +26,11 @@ export interface PersonalCall {
 
 export interface MoneyStepsDeps {
   database: Database;
-  ledger: Pick<Ledger, 'find' | 'findByKey' | 'askDevice'>;
+  ledger: Pick<Ledger, 'find' | 'findByKey' | 'askDevice' | 'timelineOf'>;
   cards: Pick<Cards, 'refund' | 'cancelTransaction' | 'closeDoc'>;
 }
+
+const answerSteps: ReadonlySet<string> = new Set(['answered', 'recalled', 'last transaction reported']);
 
 export function createMoneySteps({ database, ledger, cards }: MoneyStepsDeps) {
   /** The payment with the numbers that identify it at the terminal. */
@@ -55,6 +57,12 @@ export function createMoneySteps({ database, ledger, cards }: MoneyStepsDeps) {
     return { paymentId: payment.id, merchantId, deviceId, operationId, documentNr, idempotency: keyOf(call), origin: call.origin };
   }
 
+  /** The answers of the device to questions about the command, from its timeline. */
+  async function countAnswers(commandId: string): Promise<number> {
+    const answers = (await ledger.timelineOf(commandId)).filter(({ step }) => answerSteps.has(step));
+    return answers.reduce((sum, { further = 1 }) => sum + further, 0);
+  }
+
   return {
     async refund(call: PersonalCall, amountBani: Bani): Promise<DeviceAnswer> {
       const payment = await requirePayment(call.commandId);
@@ -74,11 +82,13 @@ export function createMoneySteps({ database, ledger, cards }: MoneyStepsDeps) {
       return cards.closeDoc(callOf(payment, call));
     },
     /** Reads the device's journal. Changes nothing unless the device reports an open outcome or contradicts a settled one. */
-    async ask(commandId: string, actor: string): Promise<Command> {
+    async ask(commandId: string, actor: string): Promise<{ command: Command; isAnswered: boolean }> {
       const command = await ledger.find(commandId);
       if (!command) throw noSuchCommand();
       await writeAudit(database.queries, { actor, action: 'command.ask', subject: commandId, merchantId: command.merchantId });
-      return ledger.askDevice(command, actor);
+      const before = await countAnswers(commandId);
+      const asked = await ledger.askDevice(command, actor);
+      return { command: asked, isAnswered: (await countAnswers(commandId)) > before };
     },
   };
 }

@@ -88,6 +88,7 @@ export function sale(changes: Partial<StoryCommand>, notes: readonly Note[] = []
     callbacks: [],
     attempts: [],
     isOutOfContact: false,
+    isOffline: false,
     attention: [],
     ...more,
   };

@@ -1,7 +1,7 @@
 // The outcome sentence of a sale must be true for every history, and its unclear time must start and end correctly.
 import { describe, expect, it } from 'vitest';
 import type { Sale } from '../../../src/cabinet/views/sale/sale-model.ts';
-import { adviceOf, marksOf, outcomeOf } from '../../../src/cabinet/views/sale/sale-outcome.ts';
+import { adviceOf, hintsOf, marksOf, outcomeOf } from '../../../src/cabinet/views/sale/sale-outcome.ts';
 import { unclearSpans, withLostAnswer } from '../../../src/cabinet/views/sale/sale-unclear.ts';
 import { callback, events, follower, lostAndFound, type Note, sale, smooth, startMs } from './histories.ts';
 
@@ -201,18 +201,80 @@ describe('the time of an unknown outcome', () => {
   });
 });
 
+describe('the sentences about what is no charge', () => {
+  const back = { name: 'Refund', amountBani: 5_000, documentState: null } as const;
+  it.each([
+    ['unknown', open],
+    ['on review', { ...open, reviewSinceMs: 1, reviewReason: 'x' }],
+    ['in progress', { ...open, state: 'sent' }],
+    ['refused', { ...failed, state: 'refused' }],
+    ['never', { ...failed, state: 'never' }],
+  ] as const)('have no amount for a refund that is %s, so none of them speaks of a charge', (_name, state) => {
+    expect(told(sale({ ...back, ...state })).params).not.toHaveProperty('amount');
+    expect(told(sale(state)).params).toHaveProperty('amount', 150.5);
+  });
+
+  it('say by whom a dispute was resolved', () => {
+    const resolved = sale({ settledBy: 'person' }, [[500, 'review closed', 'Ana: done, seen at the bank']]);
+    expect(told(resolved)).toMatchObject({ key: 'outcome.chargedByPerson', params: { actor: 'Ana' } });
+  });
+
+  it('name no time in which the outcome was unknown if there was none', () => {
+    for (const settledBy of ['recall', 'late-answer', 'last-transaction'] as const)
+      expect(told(sale({ settledBy }))).toMatchObject({ key: 'outcome.charged' });
+  });
+});
+
+describe('what a person should know while the outcome is unknown', () => {
+  const hints = (story: Sale) => hintsOf(story, nowMs).map(({ key, params }) => [key, params['from']]);
+  it('is whether the device is connected, and from when a decision is possible', () => {
+    const fromMs = nowMs + 60_000;
+    const early = { ...open, answerByMs: fromMs - 120_000 };
+    expect(hints(sale(early, [], { isOffline: true }))).toEqual([
+      ['hint.offline', undefined],
+      ['hint.decideFrom', new Date(fromMs).toISOString()],
+    ]);
+    expect(hints(sale(open))).toEqual([
+      ['hint.online', undefined],
+      ['hint.decideNow', undefined],
+    ]);
+    expect(hints(sale({ ...early, endedUnknownAtMs: startMs, reviewSinceMs: 1, reviewReason: 'x' })).at(-1)).toEqual([
+      'hint.decideNow',
+      undefined,
+    ]);
+    expect(told(sale(open, [], { isOffline: true })).key).toBe('outcome.unknownOffline');
+    expect(hints(sale({}, smooth))).toEqual([]);
+  });
+});
+
 describe('the advice', () => {
   it.each([
     ['nothing', sale({}, smooth), 'advice.nothing'],
     ['wait', sale({ ...open, state: 'sent' }), 'advice.wait'],
     ['not to charge again', sale(open), 'advice.doNotChargeAgain'],
     ['decide', sale({ ...open, reviewSinceMs: 1, reviewReason: 'x' }), 'advice.decide'],
-    ['compare', sale({ reviewSinceMs: 1, reviewReason: 'x' }), 'advice.compare'],
+    ['compare a dispute', sale({ state: 'disputed', disputedFrom: 'refused', reviewSinceMs: 1, reviewReason: 'x' }), 'advice.compare'],
+    ['compare what stays settled', sale({ reviewSinceMs: 1, reviewReason: 'x' }), 'advice.compareSettled'],
+    ['not to repeat a refund', sale({ ...open, name: 'Refund' }), 'advice.doNotRepeat'],
+    ['decide a receipt', sale({ ...open, name: 'PrintReceipt', reviewSinceMs: 1, reviewReason: 'x' }), 'advice.decideOther'],
+    ['repeat a refund', sale({ ...failed, name: 'Refund', state: 'never' }), 'advice.repeat'],
+    [
+      'see the operation that was sent instead',
+      sale({ ...failed, state: 'never' }, [[1, 'settled', 'never by answer; issued again as x']]),
+      'advice.seeReissued',
+    ],
     ['close the document', sale({ documentState: 'open' }), 'advice.closeDocument'],
     ['send a dead callback again', sale({}, smooth, { callbacks: [callback({ state: 'dead' })] }), 'advice.sendAgain'],
     ['try again', sale({ ...failed, state: 'never' }), 'advice.tryAgain'],
   ] as [string, Sale, string][])('%s', (_name, story, key) => {
     expect(adviceOf(story).key).toBe(key);
+  });
+
+  it('has no mark of the receipt of another attempt', () => {
+    const print = follower('PrintReceipt', { receiptId: 'R-1', targetId: null });
+    const about = callback({ subjectId: print.id });
+    const declined = sale({ ...failed, state: 'refused' }, [], { linked: [print], callbacks: [about] });
+    expect(marksOf(declined)).toEqual([{ key: 'state.declined', state: 'neutral' }]);
   });
 
   it('has a mark for each completed and for each missing part', () => {

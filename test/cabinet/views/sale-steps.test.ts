@@ -20,6 +20,17 @@ describe('the timeline', () => {
     expect(find(story, 'callerAnswered')).toMatchObject({ to: 'erp', text: { params: { errorCode: 0, waitedMs: 12_000 } } });
   });
 
+  it('of a refund says neither that it was charged, nor what was approved without its name', () => {
+    const report = JSON.stringify({ rrn: '2', operationId: '3', amount: 50, time: new Date(startMs + 11_000).toISOString() });
+    const story = sale({ name: 'Refund', amountBani: 5_000, documentState: null, report }, smooth);
+    expect(find(story, 'settled')).toMatchObject({ isMoney: true, text: { key: 'step.settled', params: { name: 'Refund' } } });
+    expect(find(story, 'settled')?.text.params).not.toHaveProperty('amount');
+    expect(find(story, 'bankDid')).toMatchObject({
+      isMoney: true,
+      text: { key: 'step.bankDidOther', params: { name: 'Refund', amount: 50 } },
+    });
+  });
+
   it('of a lost answer groups the Recalls and shows where the answer was lost', () => {
     const report = JSON.stringify({ amount: 150.5, time: new Date(startMs + 18_600).toISOString() });
     const story = sale({ settledBy: 'recall', settledAtMs: startMs + 49_000, report }, lostAndFound);
@@ -96,10 +107,13 @@ describe('the timeline', () => {
   it('lists the answer to the ERP after the settlement, whose step is written a moment after the row', () => {
     const story = sale({ settledAtMs: startMs + 12_000 }, [...smooth.slice(0, 3), [12.003, 'settled', 'done by answer']]);
     expect(kinds(story).slice(-2)).toEqual(['settled', 'callerAnswered']);
-    const late = sale({ settledBy: 'late-answer', settledAtMs: startMs + 400_000, outcomeMissedAtMs: 1, outcomeReceivedAtMs: startMs + 400_001 }, [
-      [300, 'unknown'],
-      [400.002, 'settled', 'done by late-answer'],
-    ]);
+    const late = sale(
+      { settledBy: 'late-answer', settledAtMs: startMs + 400_000, outcomeMissedAtMs: 1, outcomeReceivedAtMs: startMs + 400_001 },
+      [
+        [300, 'unknown'],
+        [400.002, 'settled', 'done by late-answer'],
+      ],
+    );
     expect(kinds(late).slice(-2)).toEqual(['settled', 'callerAnsweredLater']);
   });
 

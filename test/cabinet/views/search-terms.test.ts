@@ -116,7 +116,8 @@ describe.each(engines)('the search on %s', (engine) => {
     const report = JSON.stringify({ rrn: '112233445566', authCode: 'A1B2C3', maskedCard: '402912******7788' });
     const paid = { ...now, state: 'done', document_state: 'closed', rrn: '998877665544', report } as const;
     const { id } = await seedCommand(database.queries, merchantId, deviceId, paid);
-    for (const q of ['998877665544', '99887766', '112233445566', 'RRN 5566', 'a1b2', '402912******7788', '7788']) expect(await found(q)).toEqual([id]);
+    for (const q of ['998877665544', '99887766', '112233445566', 'RRN 5566', 'a1b2', '402912******7788', '7788'])
+      expect(await found(q)).toEqual([id]);
     expect(await found('998877665544', { merchantId: otherId })).toEqual([]);
     await database.queries.deleteFrom('settlements').where('command_id', '=', id).execute();
     await database.queries.deleteFrom('commands').where('id', '=', id).execute();
@@ -139,12 +140,16 @@ describe.each(engines)('the search on %s', (engine) => {
   });
 
   it('reports the ERP as waiting after it missed the outcome, until it repeats the call', async () => {
-    const erp = async (row: { outcome_missed_at: number | null; outcome_received_at: number | null }) => {
+    const erp = async (row: { outcome_missed_at: number | null; outcome_received_at: number | null; request_hash?: string | null }) => {
       await database.queries.updateTable('commands').set(row).where('id', '=', payId).execute();
       const { commands } = await listCommands(database.queries, { merchantId }, { name: 'Pay' }, { limit: 10 });
       return (await readSaleColumns(database.queries, commands)).get(payId)?.erp;
     };
-    expect(await erp({ outcome_missed_at: 5, outcome_received_at: null })).toBe('waiting');
+    expect(await erp({ outcome_missed_at: 5, outcome_received_at: null, request_hash: 'h' })).toBe('waiting');
+    expect(
+      await erp({ outcome_missed_at: 5, outcome_received_at: null, request_hash: null }),
+      'a status query is not stored',
+    ).toBeUndefined();
     expect(await erp({ outcome_missed_at: 5, outcome_received_at: 9 })).toBe('notified');
     expect(await erp({ outcome_missed_at: null, outcome_received_at: null })).toBe('notified');
   });

@@ -46,6 +46,7 @@ export interface NextStep {
   whyNot?: Said;
   maxAmount?: number;
   closesReview?: boolean;
+  keepsSettlement?: boolean;
   contradiction?: string;
   asksNumbers?: boolean;
   callbackId?: string;
@@ -354,6 +355,7 @@ export interface Answers {
     holder?: { id: string; name: string };
     outcome: Said;
     advice: Said;
+    hints?: Said[];
     marks: { key: string; state: 'good' | 'waiting' | 'bad' | 'neutral' }[];
     facts: Record<string, string | number>;
     receipt?: {
@@ -389,7 +391,7 @@ export interface Answers {
   refundCommand: { OID: string; Repeated?: boolean; State?: OperationState; Remainder?: number };
   voidCommand: { OID: string; Repeated?: boolean; State?: OperationState; Remainder?: number };
   closeCommand: { OID: string; Repeated?: boolean; State?: OperationState; Remainder?: number };
-  askCommand: { state: string };
+  askCommand: { state: string; isAnswered: boolean };
   listInvoices: {
     invoices: {
       oid: string;
@@ -430,6 +432,7 @@ export interface Answers {
     qrImage?: string;
     outcome: Said;
     advice: Said;
+    hints?: Said[];
     marks: { key: string; state: 'good' | 'waiting' | 'bad' | 'neutral' }[];
     facts: Record<string, string | number>;
     receipt?: {
@@ -485,6 +488,7 @@ export interface Answers {
       nextStep: {
         action: 'ask' | 'decide' | 'close' | 'note' | 'resend';
         closesReview?: boolean;
+        keepsSettlement?: boolean;
         contradiction?: string;
         asksNumbers?: boolean;
         consequence: Said;
@@ -588,7 +592,7 @@ export interface Answers {
       difference?: number;
     }[];
     groups: {
-      kind: 'noReceipt' | 'otherRegister' | 'otherCode' | 'byTerminal' | 'byRegister' | 'suspect';
+      kind: 'noReceipt' | 'otherRegister' | 'otherCode' | 'refundedBefore' | 'byTerminal' | 'byRegister' | 'suspect';
       sum: number;
       effect: number;
       count: number;

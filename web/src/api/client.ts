@@ -11,12 +11,15 @@ export class ApiError extends Error {
   readonly code: number;
   readonly status: number;
   readonly needsConfirmation: boolean;
+  /** The operation that holds a busy device. */
+  readonly holder: Envelope['holder'];
 
-  constructor(message: string, code: number, status: number, needsConfirmation = false) {
+  constructor(message: string, code: number, status: number, { needsConfirmation = false, holder }: Envelope = {}) {
     super(message);
     this.code = code;
     this.status = status;
     this.needsConfirmation = needsConfirmation;
+    this.holder = holder;
   }
 }
 
@@ -43,6 +46,7 @@ interface Envelope {
   errorCode?: number;
   errorMessage?: string;
   needsConfirmation?: boolean;
+  holder?: { id: string; name: string } | undefined;
 }
 
 export interface CallOptions {
@@ -96,7 +100,7 @@ async function send<Fields>(method: Method, path: string, { query, body, headers
   if (!answer.ok || (envelope.errorCode ?? 0) !== 0) {
     const message = envelope.errorMessage ?? `HTTP ${answer.status}`;
     // "Record_not_exist: There is no such command." The sentence alone is for people.
-    throw new ApiError(message.replace(/^[A-Za-z_]+: /, ''), envelope.errorCode ?? 1, answer.status, envelope.needsConfirmation === true);
+    throw new ApiError(message.replace(/^[A-Za-z_]+: /, ''), envelope.errorCode ?? 1, answer.status, envelope);
   }
   return envelope as Fields;
 }

@@ -129,7 +129,7 @@ function Case({ item, isFirst }: { item: AttentionItem; isFirst: boolean }) {
   const resend = useChange(['/attention', '/callbacks', '/overview']);
   const id = item.commandId ?? item.oid;
   const path = item.commandId === undefined ? `/invoices/${item.oid}` : `/payments/${item.commandId}`;
-  const { action, closesReview, contradiction, asksNumbers, consequence } = item.nextStep;
+  const { action, closesReview, keepsSettlement, contradiction, asksNumbers, consequence } = item.nextStep;
   const act = () => {
     if (action === 'resend') resend.mutate({ path: `/callbacks/${item.callbackId}/resend` });
     else setIsOpen(true);
@@ -179,7 +179,13 @@ function Case({ item, isFirst }: { item: AttentionItem; isFirst: boolean }) {
       {isOpen && action !== 'note' && action !== 'resend' && (
         <StepDialog
           path={`/commands/${item.commandId}`}
-          step={{ action, isAllowed: true, consequence, asksNumbers, ...(closesReview ? { closesReview, contradiction } : {}) }}
+          step={{
+            action,
+            isAllowed: true,
+            consequence,
+            asksNumbers,
+            ...(closesReview ? { closesReview, keepsSettlement, contradiction } : {}),
+          }}
           onClose={() => setIsOpen(false)}
         />
       )}

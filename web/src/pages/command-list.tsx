@@ -11,6 +11,7 @@ import { lei } from '../i18n/format.ts';
 import { AmountFilter, ChoiceFilter, ManyFilter, PeriodFilter, periodOf, ShareView, TextFilter } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { ListView, useListPage } from '../parts/list-page.tsx';
+import { ListScroll } from '../parts/list-scroll.tsx';
 import { useMerchants } from '../parts/merchant-field.tsx';
 import { PageHead } from '../parts/page.tsx';
 import { SavedViews } from '../parts/saved-views.tsx';
@@ -178,7 +179,7 @@ function CommandTable({ mode, rows, base, chosen, open, bankName }: TableProps) 
   const dash = <span className="faint">–</span>;
   return (
     <div className="card list-card">
-      <div className="list-scroll">
+      <ListScroll label={t(isCards ? 'page.payments' : 'page.fiscal')}>
         <table className="list">
           <thead>
             <tr>
@@ -244,7 +245,7 @@ function CommandTable({ mode, rows, base, chosen, open, bankName }: TableProps) 
             ))}
           </tbody>
         </table>
-      </div>
+      </ListScroll>
     </div>
   );
 }

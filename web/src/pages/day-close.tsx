@@ -12,6 +12,7 @@ import { AskDialog } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { ChoiceFilter } from '../parts/filters.tsx';
 import { Icon } from '../parts/icons.tsx';
+import { NewPill } from '../parts/list.tsx';
 import { Menu, MenuItem } from '../parts/menu.tsx';
 import { Blank, PageHead, Read } from '../parts/page.tsx';
 import { State, StateChip } from '../parts/state-mark.tsx';
@@ -25,9 +26,13 @@ export function DayClose() {
   const filters = useFilters();
   const shops = useRead<{ shops: Shop[] }>('/day-close/shops', { ...scope });
   const all = shops.data?.shops ?? [];
-  const newest = newestOf(all);
+  const newest = useFirst(newestOf(all), all, keyOf);
   const shop = all.find((one) => keyOf(one) === filters.get('shop')) ?? newest;
-  const close = shop?.closes.find(({ id }) => id === filters.get('close')) ?? shop?.closes[0];
+  const closes = shop?.closes ?? [];
+  // The day that is looked at stays when a device is closed meanwhile; the new close waits behind a button.
+  const first = useFirst(closes[0], closes, ({ id }) => id);
+  const close = closes.find(({ id }) => id === filters.get('close')) ?? first;
+  const newCount = filters.get('close') === undefined ? closes.findIndex(({ id }) => id === first?.id) : 0;
   const wanted = { ...scope, close: close?.id };
   const nameOf = (one: Shop | undefined) =>
     [one?.merchantName, one?.code === '' ? t('devices.noShop') : one?.code].filter(Boolean).join(', ');
@@ -73,13 +78,14 @@ export function DayClose() {
                     name="close"
                     showsDefault
                     label={t('dayClose.close')}
-                    none={shop.closes[0]?.id}
+                    none={first?.id}
                     choices={shop.closes.map((one) => ({
                       value: one.id,
                       word: `${t(`dayClose.kind.${one.kind}`)} · ${shop.devices.find(({ id }) => id === one.deviceId)?.name ?? ''} · ${exactTime(one.at, i18n.language)}`,
                     }))}
                   />
                 )}
+                {newCount > 0 && <NewPill count={newCount} onShow={() => filters.set({ close: closes[0]?.id })} />}
                 <span className="grow" />
                 {day.data && <Verdict day={day.data} />}
               </div>
@@ -136,6 +142,14 @@ function Verdict({ day }: { day: Day }) {
   return <StateChip state="differs" word={t(isExplained ? 'dayClose.explained' : 'dayClose.differences', { count })} />;
 }
 
+/** The first value that is there, as long as it is in the list; of another list, its own. */
+function useFirst<Item>(value: Item | undefined, list: readonly Item[], idOf: (item: Item) => string): Item | undefined {
+  const [id, setId] = useState<string>();
+  const kept = list.find((item) => idOf(item) === id);
+  if (!kept && value !== undefined) setId(idOf(value));
+  return kept ?? value;
+}
+
 /** The shop with the newest close; without any close the first one. */
 function newestOf(shops: readonly Shop[]): Shop | undefined {
   const newestClose = (shop: Shop) => Math.max(0, ...shop.closes.map(({ at }) => Date.parse(at)));
@@ -175,7 +189,7 @@ function Books({ day, closeId }: { day: Day; closeId: string }) {
           </thead>
           <tbody>
             {day.lines.map((line) => (
-              <BookLine key={line.line} line={line} />
+              <BookLine key={line.line} line={line} books={new Set(day.sources.map(({ kind }) => kind))} />
             ))}
           </tbody>
         </table>
@@ -217,14 +231,18 @@ function Books({ day, closeId }: { day: Day; closeId: string }) {
   );
 }
 
-function BookLine({ line: { line, bank, z, ledger, difference } }: { line: DayLine }) {
+function BookLine({ line: { line, bank, z, ledger, difference }, books }: { line: DayLine; books: ReadonlySet<'bank' | 'z'> }) {
   const { t } = useTranslation();
   const signed = (amount: number) => lei(outgoing.has(line) ? -Math.abs(amount) : amount);
   const cell = (name: 'bank' | 'z', amount: number | undefined) => {
     const isOther = amount !== undefined && Math.round(amount * 100) !== Math.round(ledger * 100);
     return (
       <td className={amount === undefined ? 'none' : isOther ? 'differs' : ''} data-label={t(`dayClose.book.${name}`)}>
-        {amount === undefined ? t(name === 'bank' && notTheBanks.has(line) ? 'dayClose.notBanks' : 'dayClose.notReported') : signed(amount)}
+        {amount !== undefined
+          ? signed(amount)
+          : books.has(name)
+            ? t(name === 'bank' && notTheBanks.has(line) ? 'dayClose.notBanks' : 'dayClose.notReported')
+            : t('none')}
       </td>
     );
   };
@@ -261,6 +279,7 @@ function BookHead({ name, day }: { name: 'bank' | 'z'; day: Day }) {
     <th scope="col" title={said.join('\n')}>
       <b>{t(`dayClose.book.${name}`)}</b>
       {first && <span>{more.length === 0 ? said[0] : t(`dayClose.${name}s`, { count: sources.length })}</span>}
+      {!first && <span>{t(`dayClose.noClose.${name}`)}</span>}
       {to !== undefined && (
         <span>
           {from !== undefined && `${exactTime(from, i18n.language)} – `}

@@ -1,7 +1,9 @@
 // Actions on a device, each with its consequence shown first: register, pair, new secret, rename, disable, and ask.
 import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
 import type { Answers } from '../api/answers.ts';
+import { ApiError } from '../api/client.ts';
 import { useChange } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import { AskDialog, Dialog } from '../parts/dialog.tsx';
@@ -10,7 +12,7 @@ import { MerchantField } from '../parts/merchant-field.tsx';
 import { QrCode } from '../parts/qr-code.tsx';
 import { SecretDialog } from '../parts/secret-dialog.tsx';
 import { ExactMoment } from '../parts/values.tsx';
-import { Json } from './raw-card.tsx';
+import { DeviceReport } from './device-report.tsx';
 import { newKey } from './sale-steps.tsx';
 
 export type Device = Answers['listDevices']['devices'][number];
@@ -175,8 +177,8 @@ function RegisterDevice({
 export function AskDevice({ device, ask, onClose }: { device: Pick<Device, 'id' | 'name'>; ask: DeviceAsk; onClose: () => void }) {
   const { t } = useTranslation();
   const [key] = useState(newKey);
-  const [answer, setAnswer] = useState<object>();
-  const run = useChange(refreshed, setAnswer);
+  const [answer, setAnswer] = useState<{ report?: string }>();
+  const run = useChange<{ report?: string }>(refreshed, setAnswer);
   const reads = ask === 'status';
   const send = useEffectEvent(() => run.mutate({ path: `/devices/${device.id}/${ask}`, headers: { 'idempotency-key': key } }));
   // Reading changes nothing, so it needs no confirmation.
@@ -187,18 +189,16 @@ export function AskDevice({ device, ask, onClose }: { device: Pick<Device, 'id' 
     send();
   }, [reads]);
   if (answer) {
-    const shown = Object.fromEntries(Object.entries(answer).filter(([name]) => name !== 'errorCode' && name !== 'errorMessage'));
     return (
       <Dialog title={t(`devices.ask.${ask}.title`, { name: device.name })} onClose={onClose}>
         <div className="stack wide">
           <p className="note tone-ok">{t('devices.answered')}</p>
-          <pre className="code code-box">
-            <Json value={shown} />
-          </pre>
+          <DeviceReport report={answer.report ?? '{}'} />
         </div>
       </Dialog>
     );
   }
+  const holder = run.error instanceof ApiError ? run.error.holder : undefined;
   if (reads) {
     return (
       <Dialog title={t(`devices.ask.${ask}.title`, { name: device.name })} onClose={onClose}>
@@ -221,6 +221,13 @@ export function AskDevice({ device, ask, onClose }: { device: Pick<Device, 'id' 
       action={t(`devices.ask.${ask}.do`)}
       isRunning={run.isPending}
       error={run.error}
+      errorLink={
+        holder && (
+          <Link className="link" href={`/${ask === 'closeDay' ? 'payments' : 'fiscal'}/${holder.id}`} onClick={onClose}>
+            {t(`command.${holder.name}`, { defaultValue: holder.name })} {holder.id.slice(0, 8)}
+          </Link>
+        )
+      }
       onClose={onClose}
       onConfirm={send}
     >

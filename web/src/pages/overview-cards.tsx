@@ -188,6 +188,7 @@ export function CallbackCard({ callbacks }: { callbacks: Overview['callbacks'] }
 
 export function SettledCard({ settled }: { settled: Overview['settledAlone'] }) {
   const { t } = useTranslation();
+  const unclear = settled.recall + settled.lateAnswer + settled.lastTransaction;
   const by = { recall: settled.recall, 'late-answer': settled.lateAnswer, 'last-transaction': settled.lastTransaction };
   return (
     <section className="card span-3">
@@ -196,7 +197,7 @@ export function SettledCard({ settled }: { settled: Overview['settledAlone'] }) 
       </header>
       <p className="inside figure">
         <span>
-          {settled.recall + settled.lateAnswer + settled.lastTransaction} <small>{t('overview.unclear')}</small>
+          {unclear} <small>{t('overview.unclear', { count: unclear })}</small>
         </span>
       </p>
       <div className="pairs">

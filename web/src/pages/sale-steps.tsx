@@ -2,11 +2,12 @@
 // so that a second click, a lost answer or a repeated call moves the money once.
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Answers } from '../api/answers.ts';
 import { useChange } from '../api/query.ts';
 import { useViewer } from '../api/session.tsx';
 import type { NextStep, StepAction } from '../api/views.ts';
 import { editable, lei } from '../i18n/format.ts';
-import { AskDialog } from '../parts/dialog.tsx';
+import { AskDialog, Dialog } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { useSaid } from '../parts/said.ts';
@@ -91,6 +92,7 @@ const paths: Record<StepAction, string> = {
   cancel: '/cancel',
   resend: '/resend',
 };
+const refreshed = ['/commands', '/invoices', '/callbacks', '/attention', '/overview', '/search'];
 const needsReason = new Set<StepAction>(['closeByHand', 'decide']);
 
 export function StepDialog({ path, step, onClose }: { path: string; step: NextStep; onClose: () => void }) {
@@ -102,11 +104,12 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
   // What the operator has seen, also if the page has newer data by now.
   const [contradiction] = useState(step.contradiction);
   const [numbers, setNumbers] = useState<BankNumbers>({ operationId: '', rrn: '' });
-  const [decision, setDecision] = useState<'done' | 'refused' | ''>('');
-  const run = useChange(['/commands', '/invoices', '/callbacks', '/attention', '/overview', '/search'], onClose);
+  const [decision, setDecision] = useState<'done' | 'refused' | ''>(step.keepsSettlement ? 'done' : '');
+  const [asked, setAsked] = useState<Answers['askCommand']>();
+  const run = useChange<Answers['askCommand']>(refreshed, (answer) => (step.action === 'ask' ? setAsked(answer) : onClose()));
   const isRefund = step.action === 'refund';
-  const asksNumbers = step.asksNumbers === true && decision === 'done';
-  const texts = step.closesReview ? 'review' : step.action;
+  const asksNumbers = step.asksNumbers === true && decision === 'done' && !step.keepsSettlement;
+  const texts = step.keepsSettlement ? 'seen' : step.closesReview ? 'review' : step.action;
   const bani = Math.round(Number(amount.replace(',', '.')) * 100);
   const isAmountRight =
     !isRefund || (/^\d+([.,]\d{1,2})?$/.test(amount.trim()) && bani > 0 && bani <= Math.round((step.maxAmount ?? 0) * 100));
@@ -118,6 +121,15 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
     ...(asksNumbers ? knownOf(numbers) : {}),
     ...(step.action === 'decide' ? { state: decision, ...(step.closesReview ? { closesReview: true, contradiction } : {}) } : {}),
   };
+  if (asked) {
+    return (
+      <Dialog title={t('act.ask.title')} onClose={onClose}>
+        <p className={`note tone-${asked.isAnswered ? 'ok' : 'warn'}`} role="status">
+          {t(`act.ask.result.${asked.isAnswered ? asked.state : 'noAnswer'}`)}
+        </p>
+      </Dialog>
+    );
+  }
   return (
     <AskDialog
       title={t(`act.${texts}.title`)}
@@ -151,7 +163,7 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
           />
         </Field>
       )}
-      {step.action === 'decide' && (
+      {step.action === 'decide' && !step.keepsSettlement && (
         <fieldset className="field">
           <legend>{t(`act.${texts}.question`)}</legend>
           {(['done', 'refused'] as const).map((state) => (

@@ -145,6 +145,7 @@ function Hero({ sale }: { sale: SalePage }) {
       <div>
         <PageName name={sentence} />
         <p className="advice">{said(sale.advice)}</p>
+        {sale.hints !== undefined && sale.hints.length > 0 && <p className="advice">{sale.hints.map(said).join(' ')}</p>}
         <div className="chips">
           {sale.marks.map((mark) => (
             <StateChip key={mark.key} state={shapeOf(mark)} word={t(mark.key, { defaultValue: mark.key })} />

@@ -43,11 +43,24 @@ export interface AskProps extends DialogProps {
   isRunning: boolean;
   isBlocked?: boolean;
   error?: Error | null;
+  /** A way on, behind the error. */
+  errorLink?: ReactNode;
   onConfirm: () => void;
 }
 
 /** A dialog with one decision in it. */
-export function AskDialog({ consequence, action, isDanger, isRunning, isBlocked, error, onConfirm, children, ...dialog }: AskProps) {
+export function AskDialog({
+  consequence,
+  action,
+  isDanger,
+  isRunning,
+  isBlocked,
+  error,
+  errorLink,
+  onConfirm,
+  children,
+  ...dialog
+}: AskProps) {
   const { t } = useTranslation();
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -61,6 +74,7 @@ export function AskDialog({ consequence, action, isDanger, isRunning, isBlocked,
         {error && (
           <p className="note tone-bad" role="alert">
             {error.message}
+            {errorLink !== undefined && <> {errorLink}</>}
           </p>
         )}
         <div className="dialog-foot">

@@ -1,5 +1,6 @@
 // A plain table for settings (keys, users, merchants) rather than records: few rows, a menu at the end. On phones each row becomes a small card.
 import type { ReactNode } from 'react';
+import { ListScroll } from './list-scroll.tsx';
 
 export interface Column<Row> {
   head: string;
@@ -19,7 +20,7 @@ interface TableProps<Row> {
 export function Table<Row>({ columns, rows, keyOf, label, isChosen, onOpen }: TableProps<Row>) {
   return (
     <div className="card list-card">
-      <div className="list-scroll">
+      <ListScroll label={label}>
         <table className="list stacks" aria-label={label}>
           <thead>
             <tr>
@@ -46,7 +47,7 @@ export function Table<Row>({ columns, rows, keyOf, label, isChosen, onOpen }: Ta
             ))}
           </tbody>
         </table>
-      </div>
+      </ListScroll>
     </div>
   );
 }

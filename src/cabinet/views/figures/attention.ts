@@ -8,7 +8,7 @@ import { hasStandingPayment } from '../../../ledger/standing-payment.ts';
 import { standingConditions } from '../../../ledger/standing-sql.ts';
 import { isOpenReport } from '../../../ledger/unmatched.ts';
 import { type ListedCommand, listCommands, readListed } from '../lists/commands-list.ts';
-import { lacksNumbers } from '../sale/next-steps.ts';
+import { lacksNumbers, reviewStep } from '../sale/next-steps.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { type Text, text } from '../texts.ts';
 import { type AttentionKind, attentionKinds } from './attention-kinds.ts';
@@ -39,6 +39,7 @@ export interface AttentionItem {
   nextStep: {
     action: 'ask' | 'decide' | 'close' | 'note' | 'resend';
     closesReview?: boolean;
+    keepsSettlement?: boolean | undefined;
     contradiction?: string | undefined;
     asksNumbers?: true | undefined;
     consequence: Text;
@@ -140,9 +141,7 @@ function itemOf(kind: AttentionKind, command: ListedCommand, sinceMs: number, ac
     nextStep: {
       action,
       ...(lacksNumbers(command) && action === 'decide' && { asksNumbers: true }),
-      ...(kind === 'contradiction'
-        ? { closesReview: true, contradiction: command.contradiction ?? undefined, consequence: text('consequence.seen') }
-        : { consequence: text(`consequence.${action}`, { device: command.deviceName }) }),
+      ...(kind === 'contradiction' ? reviewStep(command) : { consequence: text(`consequence.${action}`, { device: command.deviceName }) }),
     },
   };
 }

@@ -36,6 +36,8 @@ export interface Shop {
 const maxShops = 500;
 const closesPerDevice = 14;
 const devicesPerStatement = 500;
+/** Of another device, compared with a chosen one. */
+const closesAround = 10;
 /** Closes of one day are at most this far apart. */
 const sameDayMs = 18 * 3_600_000;
 const maxRows = 2_000;
@@ -151,7 +153,7 @@ export interface ShopDay {
   sources: DaySource[];
 }
 
-/** The day of a close: it and the nearest closes of the shop's other devices. Undefined: no such close, or of another merchant. */
+/** The day of a close: it and the closes of the shop's other devices that belong to it. Undefined: no such close, or of another merchant. */
 export async function readShopDay(queries: Queries, scope: Scope, closeId: string): Promise<ShopDay | undefined> {
   const { rows } = await sql<CloseRow & { code: string | null }>`
     select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.report, d.point_of_sales_code as code
@@ -168,7 +170,7 @@ export async function readShopDay(queries: Queries, scope: Scope, closeId: strin
     .execute();
   const sources: DaySource[] = [];
   for (const device of devices) {
-    const close = device.id === chosen.device_id ? chosen : await nearestClose(queries, device.id, chosen.issued_at);
+    const close = device.id === chosen.device_id ? chosen : await closeOfSameDay(queries, chosen, device.id);
     if (close)
       sources.push(
         await readSource(queries, device, close, maxOperations - sources.reduce((sum, { operations }) => sum + operations.length, 0)),
@@ -192,15 +194,61 @@ export async function readPrinted(queries: Queries, { merchantId, sources }: Sho
   return printed;
 }
 
-async function nearestClose(queries: Queries, deviceId: string, atMs: number): Promise<CloseRow | undefined> {
-  const around = await closesOf(queries, deviceId, 10, atMs + sameDayMs);
-  const near = around.filter(({ issued_at }) => Math.abs(issued_at - atMs) <= sameDayMs);
-  return near.sort((one, other) => Math.abs(one.issued_at - atMs) - Math.abs(other.issued_at - atMs))[0];
+/** A close and the beginning of its period. */
+interface Period {
+  close: CloseRow;
+  fromMs: number;
+}
+
+/**
+ * The close of another device that belongs to the same day [D293]: of the closes whose periods overlap, the one whose operations they share,
+ * if the given close is that for it, too. So each close belongs to one day only, and a close whose counterpart is still to come has none.
+ */
+async function closeOfSameDay(queries: Queries, close: CloseRow, deviceId: string): Promise<CloseRow | undefined> {
+  const own = { close, fromMs: await beginOf(queries, close) };
+  const best = await bestOf(queries, own, deviceId);
+  const back = best && (await bestOf(queries, best, close.device_id));
+  return back?.close.id === close.id ? best?.close : undefined;
+}
+
+async function bestOf(queries: Queries, own: Period, deviceId: string): Promise<Period | undefined> {
+  const { issued_at: atMs, device_id } = own.close;
+  const around = await closesOf(queries, deviceId, closesAround, atMs + sameDayMs);
+  let best: (Period & { shared: number; apartMs: number }) | undefined;
+  for (const [index, close] of around.entries()) {
+    const apartMs = Math.abs(close.issued_at - atMs);
+    if (apartMs > sameDayMs) continue;
+    const fromMs = around[index + 1]?.issued_at ?? (await beginOf(queries, close));
+    const [afterMs, beforeMs] = [Math.max(fromMs, own.fromMs), Math.min(close.issued_at, atMs)];
+    if (afterMs >= beforeMs) continue;
+    const shared = await countOperations(queries, [device_id, deviceId], afterMs, beforeMs);
+    if (!best || shared > best.shared || (shared === best.shared && apartMs < best.apartMs)) best = { close, fromMs, shared, apartMs };
+  }
+  return best;
+}
+
+/** Up to a bound: two closes that share so many are equal. */
+async function countOperations(queries: Queries, deviceIds: string[], afterMs: number, beforeMs: number): Promise<number> {
+  const some = sql.join(
+    deviceIds.map(
+      (
+        deviceId,
+      ) => sql`select * from (select c.id from commands c where c.device_id = ${deviceId} and c.issued_at > cast(${afterMs} as bigint)
+        and c.issued_at < cast(${beforeMs} as bigint) and ${standingConditions('c').done} and c.name in (${sql.join(inTheBooks)}) limit ${sql.lit(maxRows)}) as own`,
+    ),
+    sql` union all `,
+  );
+  const { rows } = await sql<{ count: number }>`select cast(count(*) as bigint) as count from (${some}) as shared`.execute(queries);
+  return rows[0]?.count ?? 0;
+}
+
+/** When the close before it was made; 0: it is the first. */
+async function beginOf(queries: Queries, { device_id, issued_at }: CloseRow): Promise<number> {
+  return (await closesOf(queries, device_id, 1, issued_at))[0]?.issued_at ?? 0;
 }
 
 async function readSource(queries: Queries, device: { id: string; name: string }, close: CloseRow, most: number): Promise<DaySource> {
-  const earlier = (await closesOf(queries, device.id, 20, close.issued_at)).find(({ name }) => name === close.name);
-  const fromMs = earlier?.issued_at ?? 0;
+  const fromMs = await beginOf(queries, close);
   const operations: DayOperation[] = [];
   for (let afterMs = fromMs; operations.length < most; ) {
     const rows = await readOperations(queries, device.id, afterMs, close.issued_at);
@@ -243,8 +291,7 @@ async function readOperations(queries: Queries, deviceId: string, afterMs: numbe
   return rows.map((row) => ({
     id: row.id,
     name: row.name as OperationName,
-    paidIds: paid.get(row.id)?.map(({ payment_id }) => payment_id) ?? [],
-    paidBani: paid.get(row.id)?.reduce((sum, { amount_bani }) => sum + amount_bani, 0) ?? 0,
+    paid: paid.get(row.id)?.map(({ payment_id, amount_bani }) => ({ paymentId: payment_id, amountBani: amount_bani })) ?? [],
     amountBani: row.amount_bani ?? 0,
     cashBani: row.cash_bani ?? 0,
     cardBani: row.card_bani ?? 0,

@@ -14,9 +14,8 @@ export interface DayOperation {
   documentNr: string | null;
   receiptUid: string | null;
   targetId: string | null;
-  /** Of a receipt: the terminal payments on it [D146] and their sum; `cardBani` is the amount that the register charged itself. */
-  paidIds: readonly string[];
-  paidBani: Bani;
+  /** Of a receipt: the terminal payments on it [D146], each with what was left of it; `cardBani` is what the register charged itself. */
+  paid: readonly { paymentId: string; amountBani: Bani }[];
   issuedAtMs: number;
   settledBy: string | null;
   isInReview: boolean;
@@ -37,8 +36,12 @@ export interface DaySource {
 }
 
 export const lineNames = ['cardSales', 'cardRefunds', 'cardNet', 'cashSales', 'cashIn', 'cashOut', 'drawer'] as const;
-export const groupKinds = ['noReceipt', 'otherRegister', 'otherCode', 'byTerminal', 'byRegister', 'suspect'] as const;
+export const groupKinds = ['noReceipt', 'otherRegister', 'otherCode', 'refundedBefore', 'byTerminal', 'byRegister', 'suspect'] as const;
 const sum = <Item>(items: readonly Item[], of: (item: Item) => Bani) => items.reduce((total, item) => total + of(item), 0);
+
+const amountOf = ({ amountBani }: DayOperation) => amountBani;
+/** The terminals' payments on a receipt. */
+const paidOn = ({ paid }: DayOperation) => paid.reduce((total, { amountBani }) => total + amountBani, 0);
 
 /** A total as devices report it: lei, including zero. */
 function baniIn(value: unknown): Bani | undefined {
@@ -78,16 +81,26 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
   // One document links a payment and its receipt [D80]: together they are one sale.
   const printed = new Map(prints.flatMap((print) => (print.receiptUid === null ? [] : [[print.receiptUid.toLowerCase(), print] as const])));
   const charged = new Set(payments.flatMap(({ documentNr }) => (documentNr === null ? [] : [documentNr])));
-  const onReceipts = new Set(prints.flatMap(({ paidIds }) => paidIds));
+  const onReceipts = new Map(prints.flatMap(({ paid }) => paid.map(({ paymentId, amountBani }) => [paymentId, amountBani] as const)));
   const unprinted = payments.filter(({ id, documentNr }) => !onReceipts.has(id) && (documentNr === null || !printed.has(documentNr)));
   const byRegister = cardPrints.filter(
-    ({ receiptUid, paidIds }) => paidIds.length > 0 || receiptUid === null || !charged.has(receiptUid.toLowerCase()),
+    ({ receiptUid, paid }) => paid.length > 0 || receiptUid === null || !charged.has(receiptUid.toLowerCase()),
   );
   const elsewhere = unprinted.filter(
     ({ id, documentNr }) => printedElsewhere.has(id) || (documentNr !== null && printedElsewhere.has(documentNr)),
   );
-  const missing = unprinted.filter((payment) => !elsewhere.includes(payment));
-  const isLinked = missing.length < payments.length;
+  // A receipt names what was left of its payment, and a payment that was refunded in full has none.
+  const refundedBani = (id: string) =>
+    sum(
+      refunds.filter(({ targetId }) => targetId === id),
+      amountOf,
+    );
+  const undone = unprinted.filter((payment) => !elsewhere.includes(payment) && refundedBani(payment.id) >= payment.amountBani);
+  const missing = unprinted.filter((payment) => !elsewhere.includes(payment) && !undone.includes(payment));
+  const notPrinted = (payment: DayOperation) =>
+    undone.includes(payment) ? payment.amountBani : payment.amountBani - (onReceipts.get(payment.id) ?? payment.amountBani);
+  const refundedBefore = payments.filter((payment) => notPrinted(payment) !== 0);
+  const isLinked = missing.length + undone.length < payments.length;
   // Printed, but not as a card payment: the Z has the sale under another payment code.
   const otherwiseBooked = ({ id, documentNr, amountBani }: DayOperation) => {
     // A receipt that names the payment books it as one by card [D146].
@@ -96,7 +109,9 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
   };
   const otherCode = payments.filter((payment) => otherwiseBooked(payment) !== 0);
 
-  const salesBani = sum(payments, ({ amountBani }) => amountBani) + sum(byRegister, ({ cardBani }) => cardBani);
+  // Without the terminals' operations, the receipts say what their payments were.
+  const byTerminals = banks.length > 0 ? sum(payments, amountOf) : sum(prints, paidOn);
+  const salesBani = byTerminals + sum(byRegister, ({ cardBani }) => cardBani);
   const refundsBani = sum(refunds, ({ amountBani }) => amountBani);
   const bankSales = together(banks.map((source) => totalsOf(source)['sales']));
   const bankRefunds = together(banks.map((source) => totalsOf(source)['refunds']));
@@ -127,13 +142,13 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
   if (sales?.differenceBani !== undefined && net) net.differenceBani = Math.max(net.differenceBani ?? 0, sales.differenceBani);
   const paidBani = sum(payments, ({ amountBani }) => amountBani);
   const zCard = z('card');
-  const amountOf = ({ amountBani }: DayOperation) => amountBani;
   const groups = [
     ...(zs.length > 0
       ? [
           ...group(isLinked ? 'noReceipt' : 'byTerminal', missing, amountOf, 1),
           ...group('otherRegister', elsewhere, amountOf, 1),
           ...group('otherCode', otherCode, otherwiseBooked, 1),
+          ...group('refundedBefore', refundedBefore, notPrinted, 1),
         ]
       : []),
     ...(banks.length > 0 ? group('byRegister', byRegister, ({ cardBani }) => cardBani, -1) : []),
@@ -151,7 +166,7 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
     // Totals of the bank or the Z beyond the ledger's operations of the period.
     unexplained: {
       bankBani: bankSales === undefined ? (bankNet === undefined ? undefined : bankNet - (paidBani - refundsBani)) : bankSales - paidBani,
-      zBani: zCard === undefined ? undefined : zCard - sum(prints, ({ cardBani, paidBani: onTerminals }) => cardBani + onTerminals),
+      zBani: zCard === undefined ? undefined : zCard - sum(prints, (print) => print.cardBani + paidOn(print)),
     },
     operations: ofBanks.length + ofZs.length,
   };

@@ -33,7 +33,7 @@ const { failed } = standingConditions('c');
 /** p: the successful half. */
 const standing: Record<MismatchKind, RawBuilder<SqlBool>> = {
   // No receipt names it, under whatever Uid [D146].
-  paymentWithoutReceipt: sql`p.document_nr is not null and ${kindConditions('p').payment} and ${came.keepsMoney}
+  paymentWithoutReceipt: sql`p.document_nr is not null and ${kindConditions('p').payment} and ${came.keepsMoney} and not ${came.refunded}
     and not exists (select 1 from receipt_payments r join commands o on o.id = r.print_id where r.payment_id = p.id and ${other.openOrDone})`,
   receiptWithoutPayment: sql`p.receipt_uid is not null and ${kindConditions('p').print} and ${came.done}`,
 };

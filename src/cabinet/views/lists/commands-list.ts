@@ -4,8 +4,9 @@ import type { Queries } from '../../../database/database.ts';
 import { type OperationName, operationOf } from '../../../kernel/operations.ts';
 import { isInReview } from '../../../ledger/command.ts';
 import { type Follower, refundedBaniOf } from '../../../ledger/standing.ts';
-import { contactLost, standingConditions } from '../../../ledger/standing-sql.ts';
+import { contactLost, kindConditions, standingConditions } from '../../../ledger/standing-sql.ts';
 import type { EndingOutcome } from '../../../link/protocol.ts';
+import { ownNumbers } from '../own-numbers.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { shownStateOf } from '../shown-state.ts';
 import { type CommandFilter, conditionOfMode, fewOf, sieveOf, spanOf } from './command-filter.ts';
@@ -93,6 +94,7 @@ export async function readListed(queries: Queries, scope: Scope, ids: readonly s
       'c.reviewed_at as reviewedAtMs',
     ])
     .select(['c.review_since as reviewSinceMs', 'c.review_reason as reviewReason', 'c.contradiction'])
+    .select(sql<string | null>`case when ${kindConditions('c').refund} then c.report end`.as('refundReport'))
     .select(sql<number>`case when ${standingConditions('c').open} and ${contactLost('c')} then 1 else 0 end`.as('isOutOfContact'))
     .where('c.id', 'in', [...ids])
     .where(ownedBy(scope, sql`c.merchant_id`))
@@ -100,7 +102,7 @@ export async function readListed(queries: Queries, scope: Scope, ids: readonly s
     .orderBy('c.id', 'desc')
     .execute();
   const followersOf = await readFollowers(queries, rows);
-  return rows.map(({ reviewedAtMs, reviewSinceMs, reviewReason, ...row }) => {
+  return rows.map(({ reviewedAtMs, reviewSinceMs, reviewReason, refundReport, ...row }) => {
     const review = isInReview({ reviewSinceMs, reviewedAtMs })
       ? { reviewSinceMs, reviewReason }
       : { reviewSinceMs: null, reviewReason: null };
@@ -108,6 +110,7 @@ export async function readListed(queries: Queries, scope: Scope, ids: readonly s
     const facts = {
       ...row,
       name: row.name as OperationName,
+      ...ownNumbers({ ...row, name: row.name as OperationName, report: refundReport }),
       outcome: row.outcome as EndingOutcome | null,
       followers,
       isOutOfContact: row.isOutOfContact === 1,

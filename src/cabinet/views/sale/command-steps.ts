@@ -152,7 +152,9 @@ function repeatedStep(command: StoryCommand, { atMs, detail, further }: StoryEve
 
 function settledStep(command: StoryCommand, event: StoryEvent, own: (kind: string, params: Params) => Step): Step {
   const isDone = event.detail?.startsWith('done') ?? wasDone(command);
-  const amount = command.amountBani === null ? undefined : baniToLei(command.amountBani);
+  // Only of a payment: the sentence with an amount says what was charged.
+  const isCharge = operationOf(command.name).isPayment && command.amountBani !== null;
+  const amount = isCharge ? baniToLei(command.amountBani ?? 0) : undefined;
   const step = own('settled', {
     name: command.name,
     state: event.detail?.split(' ')[0] ?? command.state,
@@ -189,7 +191,12 @@ function learned(command: StoryCommand, noted: readonly StoryEvent[]): Step[] {
     receiptId: command.receiptId,
   };
   const learnedLater = { atMs, actor: place, isMoney: movesMoney(command), learnedAtMs: command.settledAtMs } as const;
-  const happened = stepFrom('device', place, `${place}Did`, params, learnedLater);
+  const kind = `${place}Did`;
+  const isCharge = isByBank && operationOf(command.name).isPayment;
+  const happened = stepFrom('device', place, kind, params, {
+    ...learnedLater,
+    ...(isByBank && !isCharge && { text: text('step.bankDidOther', params) }),
+  });
   const wasLost = command.settledBy === 'recall' || command.settledBy === 'last-transaction';
   if (!wasLost || noted.some(({ step }) => step === 'answered')) return [happened];
   const via = noted.find(({ step }) => step === 'sent')?.channel;

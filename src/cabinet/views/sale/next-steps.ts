@@ -1,13 +1,14 @@
 // The next steps that a person may take for a sale, their effects, and why the others are not possible. Pure; the ledger checks again when a
 // step is taken.
+import { isoTime } from '../../../kernel/moments.ts';
 import { type Bani, baniToLei } from '../../../kernel/money.ts';
 import { type OperationName, operationOf } from '../../../kernel/operations.ts';
 import { isInReview, isOpen } from '../../../ledger/command.ts';
-import { personDecidesAfterMs } from '../../../ledger/settle-batch.ts';
 import { awaitsClose, committedRefundsOf, keepsMoney, mayBeRefunded, standingOf, wasDone } from '../../../ledger/standing.ts';
-import { type Text, text } from '../texts.ts';
+import { type Params, type Text, text } from '../texts.ts';
 import { readReport } from './command-steps.ts';
-import type { Sale, StoryCallback } from './sale-model.ts';
+import type { Sale, StoryCallback, StoryCommand } from './sale-model.ts';
+import { decidableFromMs } from './sale-unclear.ts';
 
 export type Action = 'refund' | 'void' | 'close' | 'closeByHand' | 'ask' | 'decide' | 'resend';
 
@@ -18,6 +19,8 @@ export interface NextStep {
   maxBani?: Bani | undefined;
   /** The device contradicts its settlement: an operator resolves the dispute, or confirms having seen the settlement [D143]. */
   closesReview?: boolean | undefined;
+  /** With `closesReview`: the settlement stays, whatever is decided. */
+  keepsSettlement?: boolean | undefined;
   /** With `closesReview`: what the device contradicts with, for the decision. */
   contradiction?: string | undefined;
   /** Of `decide`: a payment whose numbers are not known [D308]. */
@@ -62,9 +65,11 @@ export function nextStepsOf(sale: Sale, nowMs: number): NextStep[] {
     );
   }
   steps.push(step('ask', whyNoAsk(sale), text('consequence.ask', { device })), {
-    ...step('decide', whyNoDecision(sale, nowMs), text(isOpen(command) ? 'consequence.decide' : 'consequence.seen', { device, amount })),
+    ...step('decide', whyNoDecision(sale, nowMs), text('consequence.decide', { device, amount }), undefined, {
+      from: isoTime(decidableFromMs(command)),
+    }),
     ...(lacksNumbers(command) && { asksNumbers: true }),
-    ...(isInReview(command) && !isOpen(command) && { closesReview: true, contradiction: command.contradiction ?? undefined }),
+    ...(isInReview(command) && !isOpen(command) && reviewStep(command)),
   });
   return [...resendSteps(sale.callbacks), ...steps];
 }
@@ -74,9 +79,20 @@ export function lacksNumbers({ name, operationId }: { name: OperationName; opera
   return operationOf(name).isPayment === true && operationId === null;
 }
 
-function step(action: Action, whyNot: string | undefined, consequence: Text, maxBani?: Bani): NextStep {
+/** The decision about a settled command: it resolves a dispute; otherwise the settlement stays, and the person has seen the other report. */
+export function reviewStep(command: Parameters<typeof standingOf>[0] & Pick<StoryCommand, 'contradiction'>) {
+  const isDisputed = standingOf(command) === 'disputed';
+  return {
+    closesReview: true,
+    ...(isDisputed ? {} : { keepsSettlement: true }),
+    contradiction: command.contradiction ?? undefined,
+    consequence: text(isDisputed ? 'consequence.resolve' : 'consequence.seen'),
+  };
+}
+
+function step(action: Action, whyNot: string | undefined, consequence: Text, maxBani?: Bani, params?: Params): NextStep {
   const isAllowed = whyNot === undefined;
-  return { action, isAllowed, whyNot: isAllowed ? undefined : text(whyNot), maxBani: isAllowed ? maxBani : undefined, consequence };
+  return { action, isAllowed, whyNot: isAllowed ? undefined : text(whyNot, params), maxBani: isAllowed ? maxBani : undefined, consequence };
 }
 
 /** Refunds with an open or disputed outcome count as made. */
@@ -125,8 +141,7 @@ function whyNoAsk({ command }: Sale): string | undefined {
 /** While the device may still act, its report takes precedence over a decision [D63]. */
 function whyNoDecision({ command }: Sale, nowMs: number): string | undefined {
   if (!isOpen(command)) return isInReview(command) ? undefined : 'whyNot.settled';
-  const mayStillAct = command.endedUnknownAtMs === null && nowMs < command.answerByMs + personDecidesAfterMs;
-  return mayStillAct ? 'whyNot.running' : undefined;
+  return nowMs < decidableFromMs(command) ? 'whyNot.running' : undefined;
 }
 
 function cardOf({ command }: Sale): string | undefined {

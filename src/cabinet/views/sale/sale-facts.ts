@@ -21,7 +21,7 @@ export async function readSale(
   scope: Scope,
   commandId: string,
   events: readonly CommandEvent[],
-): Promise<Omit<Sale, 'isOutOfContact' | 'attention'> | undefined> {
+): Promise<Omit<Sale, 'isOutOfContact' | 'isOffline' | 'attention'> | undefined> {
   const [command] = await readCommands(queries, scope, sql<SqlBool>`c.id = ${commandId}`);
   if (!command) return undefined;
   const own: Scope = { merchantId: command.merchantId };

@@ -77,6 +77,8 @@ export interface Sale {
   attempts: StoryAttempt[];
   /** Contact with the device was lost while the command runs. */
   isOutOfContact: boolean;
+  /** The device is not connected now. */
+  isOffline: boolean;
   /** The kinds under which Attention lists it, its receipt or its invoice. */
   attention: readonly AttentionKind[];
 }

@@ -1,15 +1,16 @@
 // The headline of a sale's page, the advice and the marks beside it. Pure.
 
+import { isoTime } from '../../../kernel/moments.ts';
 import { baniToLei } from '../../../kernel/money.ts';
 import { operationOf } from '../../../kernel/operations.ts';
 import { isInReview, isOpen } from '../../../ledger/command.ts';
-import { isDocumentClosed, refundedBaniOf, remainderOf, standingOf, wasDone } from '../../../ledger/standing.ts';
+import { isDocumentClosed, mayBeDone, refundedBaniOf, remainderOf, standingOf, wasDone } from '../../../ledger/standing.ts';
 import type { AttentionKind } from '../figures/attention-kinds.ts';
 import { type ShownState, shownStateOf } from '../shown-state.ts';
 import { type Text, text } from '../texts.ts';
 import { type CallbackFacts, erpNotified, notifiedMarks } from './erp-notified.ts';
 import type { Sale, StoryCommand, StoryEvent, Unclear } from './sale-model.ts';
-import { longestUnclearMs } from './sale-unclear.ts';
+import { decidableFromMs, longestUnclearMs } from './sale-unclear.ts';
 
 /** The state that lists show for it. */
 export function shownStateOfSale({ command, followers, isOutOfContact }: Sale): ShownState {
@@ -18,7 +19,9 @@ export function shownStateOfSale({ command, followers, isOutOfContact }: Sale): 
 
 export function outcomeOf(sale: Sale, spans: readonly Unclear[], nowMs: number): Text {
   const { command } = sale;
-  const amount = command.amountBani === null ? undefined : baniToLei(command.amountBani);
+  const { isPayment } = operationOf(command.name);
+  // Sentences with an amount are about a charge.
+  const amount = !isPayment || command.amountBani === null ? undefined : baniToLei(command.amountBani);
   const shared = { name: command.name, amount, device: command.deviceName };
   const shown = shownStateOfSale(sale);
   switch (shown) {
@@ -27,7 +30,7 @@ export function outcomeOf(sale: Sale, spans: readonly Unclear[], nowMs: number):
     case 'waiting':
       return text('outcome.waiting', shared);
     case 'unknown':
-      return text('outcome.unknown', { ...shared, spanMs: longestUnclearMs(spans, nowMs) });
+      return text(sale.isOffline ? 'outcome.unknownOffline' : 'outcome.unknown', { ...shared, spanMs: longestUnclearMs(spans, nowMs) });
     case 'busy':
       return text('outcome.busy', shared);
     case 'never':
@@ -35,7 +38,7 @@ export function outcomeOf(sale: Sale, spans: readonly Unclear[], nowMs: number):
     case 'declined':
       return text(refusalKeyOf(sale), { ...shared, ...personIn(sale.events, command), reason: command.reason });
     default:
-      return operationOf(command.name).isPayment ? paidOutcome(sale, shown, spans, nowMs) : doneOutcome(sale, spans, nowMs);
+      return isPayment ? paidOutcome(sale, shown, spans, nowMs) : doneOutcome(sale, spans, nowMs);
   }
 }
 
@@ -87,6 +90,9 @@ function doneOutcome(sale: Sale, spans: readonly Unclear[], nowMs: number): Text
 
 /** How the outcome became known, if not by the answer. */
 function foundBy({ settledBy }: StoryCommand, spans: readonly Unclear[]): string {
+  if (settledBy === 'person') return 'ByPerson';
+  // The other sentences say for how long the outcome was not known.
+  if (spans.length === 0) return '';
   switch (settledBy) {
     case 'recall':
       return 'FoundByRecall';
@@ -94,16 +100,16 @@ function foundBy({ settledBy }: StoryCommand, spans: readonly Unclear[]): string
       return 'LateAnswer';
     case 'last-transaction':
       return 'FoundByLastTransaction';
-    case 'person':
-      return 'ByPerson';
     default:
-      return spans.length > 0 ? 'AfterDoubt' : '';
+      return 'AfterDoubt';
   }
 }
 
-/** The person and the reason of a decision, from its step. */
+const decisionSteps = new Set(['decided', 'review closed']);
+
+/** The person and the reason of a decision, also about a dispute, from its step. */
 function personIn(events: readonly StoryEvent[], { id, settledBy }: StoryCommand): { actor?: string; reason?: string } {
-  const decided = settledBy === 'person' && events.findLast((event) => event.commandId === id && event.step === 'decided');
+  const decided = settledBy === 'person' && events.findLast((event) => event.commandId === id && decisionSteps.has(event.step));
   return decided ? readDecision(decided.detail ?? '') : {};
 }
 
@@ -116,24 +122,39 @@ export function readDecision(detail: string): { actor: string; state: string; re
 /** "Nothing to do" only if Attention does not list the sale. */
 export function adviceOf(sale: Sale): Text {
   const { command, callbacks } = sale;
+  const { isPayment } = operationOf(command.name);
   switch (shownStateOfSale(sale)) {
     case 'needsPerson':
-      if (isOpen(command)) return text('advice.decide');
-      return text(isContradicted(command) ? 'advice.compare' : 'advice.resolveBack');
+      if (isOpen(command)) return text(isPayment ? 'advice.decide' : 'advice.decideOther');
+      if (standingOf(command) === 'disputed') return text('advice.compare');
+      return text(isContradicted(command) ? 'advice.compareSettled' : 'advice.resolveBack');
     case 'waiting':
       return text('advice.wait');
     case 'unknown':
-      return text('advice.doNotChargeAgain');
+      return text(isPayment ? 'advice.doNotChargeAgain' : 'advice.doNotRepeat');
     case 'never':
     case 'busy':
-      return text('advice.tryAgain');
+      if (wasIssuedAgain(sale)) return text('advice.seeReissued');
+      return text(isPayment ? 'advice.tryAgain' : 'advice.repeat');
     case 'notClosed':
       return text('advice.closeDocument', { device: command.deviceName });
     case 'declined':
-      return text(operationOf(command.name).isPayment ? 'advice.anotherCard' : 'advice.tryAgainOnDevice');
+      return text(isPayment ? 'advice.anotherCard' : 'advice.tryAgainOnDevice');
     default:
       return adviceOnListed(sale.attention) ?? adviceOnCallbacks(callbacks) ?? text('advice.nothing');
   }
+}
+
+/** While the outcome is not known: whether the device can be asked, and from when a person may decide. */
+export function hintsOf(sale: Sale, nowMs: number): Text[] {
+  const { command, isOffline } = sale;
+  const shown = shownStateOfSale(sale);
+  if (!isOpen(command) || (shown !== 'unknown' && shown !== 'needsPerson')) return [];
+  const fromMs = decidableFromMs(command);
+  return [
+    text(isOffline ? 'hint.offline' : 'hint.online', { device: command.deviceName }),
+    fromMs <= nowMs ? text('hint.decideNow') : text('hint.decideFrom', { from: isoTime(fromMs) }),
+  ];
 }
 
 const advices: Partial<Record<AttentionKind, string>> = {
@@ -162,18 +183,29 @@ export interface Mark {
 }
 
 export function marksOf(sale: Sale): Mark[] {
-  const { command, linked, callbacks } = sale;
+  const { command } = sale;
   const shown = shownStateOfSale(sale);
   // An open document has its own mark.
   const state = shown === 'notClosed' ? 'paid' : shown;
   const marks: Mark[] = [{ key: `state.${state}`, state: markOfState[state] }];
   if (shown === 'notClosed') marks.push({ key: 'mark.notClosed', state: 'waiting' });
   else if (isDocumentClosed(command)) marks.push({ key: 'mark.closed', state: 'good' });
-  const print = [command, ...linked].find((each) => operationOf(each.name).prints && wasDone(each));
-  if (print) marks.push({ key: 'mark.printed', state: 'good' });
-  const notified = erpNotified(callbacks);
+  if (printOf(sale)) marks.push({ key: 'mark.printed', state: 'good' });
+  const notified = erpNotified(callbacksOf(sale));
   if (notified !== undefined) marks.push(notifiedMarks[notified]);
   return marks;
+}
+
+/** The printed receipt: of the command itself, or of the receipt for the payment. Another attempt's receipt is not that of one not made. */
+export function printOf({ command, linked }: Sale): StoryCommand | undefined {
+  if (operationOf(command.name).prints) return wasDone(command) ? command : undefined;
+  return mayBeDone(command) ? linked.findLast((each) => operationOf(each.name).prints && wasDone(each)) : undefined;
+}
+
+/** Without those about the receipt of another attempt. */
+function callbacksOf({ command, linked, callbacks }: Sale): readonly CallbackFacts[] {
+  if (!operationOf(command.name).isPayment || mayBeDone(command)) return callbacks;
+  return callbacks.filter(({ subjectId }) => linked.every(({ id }) => id !== subjectId));
 }
 
 const markOfState = {

@@ -6,19 +6,27 @@ import type { CommandEvent } from '../../../ledger/command-event.ts';
 import { wasDone } from '../../../ledger/standing.ts';
 import { readAttentionAbout } from '../figures/attention.ts';
 import { readListed } from '../lists/commands-list.ts';
+import { isRefund, ownNumbers } from '../own-numbers.ts';
 import type { Scope } from '../scope.ts';
 import { readReport } from './command-steps.ts';
 import { leftBaniOf, nextStepsOf } from './next-steps.ts';
 import { readNamesOfCallers, readSale } from './sale-facts.ts';
 import type { Sale, StoryCommand } from './sale-model.ts';
-import { adviceOf, marksOf, outcomeOf } from './sale-outcome.ts';
+import { adviceOf, hintsOf, marksOf, outcomeOf, printOf } from './sale-outcome.ts';
 import { rawOf } from './sale-raw.ts';
 import { saleSteps } from './sale-steps.ts';
 import { unclearSpans, withLostAnswer } from './sale-unclear.ts';
 
 export type SalePage = NonNullable<Awaited<ReturnType<typeof readSalePage>>>;
 
-export async function readSalePage(queries: Queries, scope: Scope, commandId: string, events: readonly CommandEvent[], nowMs: number) {
+export async function readSalePage(
+  queries: Queries,
+  scope: Scope,
+  commandId: string,
+  events: readonly CommandEvent[],
+  nowMs: number,
+  isConnected: (deviceId: string) => boolean = () => true,
+) {
   const found = await readSale(queries, scope, commandId, events);
   if (!found) return undefined;
   const { command, followers, linked, payment, invoice } = found;
@@ -32,6 +40,7 @@ export async function readSalePage(queries: Queries, scope: Scope, commandId: st
   const about = { commandIds: [command.id, ...linked.map(({ id }) => id)], oids: invoice ? [invoice.oid] : [] };
   const sale: Sale = {
     ...found,
+    isOffline: !isConnected(command.deviceId),
     isOutOfContact: listed.find(({ id }) => id === command.id)?.isOutOfContact === true,
     attention: await readAttentionAbout(queries, own, about, nowMs),
   };
@@ -45,6 +54,7 @@ export async function readSalePage(queries: Queries, scope: Scope, commandId: st
     rows: new Map(listed.map((row) => [row.id, row])),
     outcome: outcomeOf(sale, unclear, nowMs),
     advice: adviceOf(sale),
+    hints: hintsOf(sale, nowMs),
     marks: marksOf(sale),
     facts: factsOf(sale, keyNames),
     receipt: receiptOf(sale),
@@ -62,6 +72,7 @@ function factsOf(sale: Sale, keyNames: ReadonlyMap<string, string>) {
   return {
     card: text(report['maskedCard']),
     authCode: text(report['authCode']),
+    ...(isRefund(command) ? ownNumbers(command) : {}),
     left: operationOf(command.name).isPayment && wasDone(command) ? baniToLei(leftBaniOf(sale)) : undefined,
     cash: command.cashBani === null ? undefined : baniToLei(command.cashBani),
     cardPart: command.cardBani === null ? undefined : baniToLei(command.cardBani),
@@ -71,9 +82,9 @@ function factsOf(sale: Sale, keyNames: ReadonlyMap<string, string>) {
   };
 }
 
-/** The printed receipt of this sale: of the command itself, or of the receipt for the payment. */
-function receiptOf({ command, linked }: Sale) {
-  const print = operationOf(command.name).prints ? command : linked.findLast((each) => operationOf(each.name).prints && wasDone(each));
+/** A receipt that was not printed is shown on its own page only. */
+function receiptOf(sale: Sale) {
+  const print = operationOf(sale.command.name).prints ? sale.command : printOf(sale);
   return print && paperOf(print);
 }
 

@@ -1,7 +1,8 @@
 // The periods in which the outcome of a command was unknown. Pure. A period begins when contact is lost after a copy may have arrived, and
 // ends when the device reports about the command. A routine Recall that is answered at once begins no period.
+import { personDecidesAfterMs } from '../../../ledger/settle-batch.ts';
 import { contactLostSteps, deviceSpokeSteps } from '../../../ledger/standing-sql.ts';
-import type { StoryEvent, Unclear } from './sale-model.ts';
+import type { StoryCommand, StoryEvent, Unclear } from './sale-model.ts';
 
 const begins: ReadonlySet<string> = new Set(contactLostSteps);
 const ends: ReadonlySet<string> = new Set(deviceSpokeSteps);
@@ -39,4 +40,9 @@ export function withLostAnswer(spans: readonly Unclear[], lostAtMs: number | und
 
 export function longestUnclearMs(spans: readonly Unclear[], nowMs: number): number {
   return spans.reduce((longest, { fromMs, toMs = nowMs }) => Math.max(longest, toMs - fromMs), 0);
+}
+
+/** From when a person may decide an open command [D63]: at once if its device has ended it as unknown. */
+export function decidableFromMs({ endedUnknownAtMs, answerByMs }: Pick<StoryCommand, 'endedUnknownAtMs' | 'answerByMs'>): number {
+  return endedUnknownAtMs ?? answerByMs + personDecidesAfterMs;
 }
