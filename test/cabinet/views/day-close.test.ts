@@ -1,11 +1,8 @@
 // The day of a shop in three books: closed by real devices, and constructed for every kind of difference.
-import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readShopDay } from '../../../src/cabinet/views/figures/day-close.ts';
 import { compareDay, type DayOperation, type DaySource } from '../../../src/cabinet/views/figures/day-compare.ts';
 import { removableCommands } from '../../../src/removal/commands.ts';
-import { engines, openQuickDatabase, type TestDatabase } from '../../support/engines.ts';
-import { seedCommand, seedDevice, seedMerchant } from '../../support/fixtures.ts';
 import { createSaleWorld } from '../../support/sale-world.ts';
 import { type CabinetWorld, createCabinetWorld } from './cabinet-world.ts';
 
@@ -228,88 +225,6 @@ describe('a Z report that was removed by retention', () => {
     const day = await dayOf('first', true);
     expect(day.canCompare.z).toBe(false);
     expect(lineOf(day, 'cashSales')).toEqual({ line: 'cashSales', ledgerBani: 10_000 });
-  });
-});
-
-describe.each(engines)('the closes of one day on %s', (engine) => {
-  let database: TestDatabase;
-  let merchantId: string;
-  let devices: { terminal: string; register: string };
-  let minute = 0;
-  beforeAll(async () => {
-    database = await openQuickDatabase(engine);
-    ({ id: merchantId } = await seedMerchant(database.queries));
-  });
-  afterAll(() => database.close());
-  beforeEach(async () => {
-    minute = 0;
-    const point_of_sales_code = randomUUID();
-    const { id: terminal } = await seedDevice(database.queries, merchantId, { point_of_sales_code });
-    const { id: register } = await seedDevice(database.queries, merchantId, { kind: 'register', bank: null, point_of_sales_code });
-    devices = { terminal, register };
-  });
-
-  const startMs = Date.UTC(2026, 0, 20, 12);
-  async function run(kind: keyof typeof devices, name: string, row: object = {}, atMinute = minute + 1): Promise<string> {
-    minute = atMinute;
-    const issued_at = startMs + minute * 60_000;
-    const settled = { issued_at, settled_at: issued_at + 500, settled_by: 'answer', state: 'done' } as const;
-    return (await seedCommand(database.queries, merchantId, devices[kind], { name, ...settled, ...row })).id;
-  }
-  async function sale(): Promise<void> {
-    await run('terminal', 'Pay', { amount_bani: 1_000, document_state: 'closed' });
-    await run('register', 'PrintReceipt', { amount_bani: 1_000, card_bani: 1_000 });
-  }
-  const bank = (atMinute?: number) => run('terminal', 'CloseDay', { report: '{"amount":10}' }, atMinute);
-  const z = (atMinute?: number) => run('register', 'Report', { args: '{"fiscal":true}', report: '{"number":1}' }, atMinute);
-  const dayOf = async (closeId: string) => {
-    const day = await readShopDay(database.queries, { merchantId }, closeId);
-    return new Set(day?.sources.map(({ commandId }) => commandId));
-  };
-
-  it('are shown together from either side', async () => {
-    await sale();
-    const closes = [await bank(), await z()];
-    for (const close of closes) expect(await dayOf(close)).toEqual(new Set(closes));
-  });
-
-  it('do not contain a bank close that belongs to an earlier Z report', async () => {
-    await sale();
-    const [bankClose, first] = [await bank(), await z()];
-    await sale();
-    const second = await z();
-    expect(await dayOf(second)).toEqual(new Set([second]));
-    expect(await dayOf(bankClose)).toEqual(new Set([bankClose, first]));
-  });
-
-  it('do not contain the Z report before while that of the day is still to come, however long after its bank close it was made', async () => {
-    await sale();
-    const first = await bank();
-    const firstZ = await z(minute + 30);
-    await sale();
-    const second = await bank();
-    expect(await dayOf(second), 'nearer to the Z report than its own bank close').toEqual(new Set([second]));
-    expect(await dayOf(firstZ)).toEqual(new Set([first, firstZ]));
-    const secondZ = await z(minute + 30);
-    expect(await dayOf(second)).toEqual(new Set([second, secondZ]));
-    expect(await dayOf(firstZ)).toEqual(new Set([first, firstZ]));
-  });
-
-  it('count each bank close once if a register is closed twice a day', async () => {
-    await sale();
-    const noon = await z();
-    await sale();
-    await sale();
-    const bankClose = await bank(600);
-    const evening = await z();
-    const days = await Promise.all([noon, evening].map(dayOf));
-    expect(days.filter((day) => day.has(bankClose))).toEqual([new Set([bankClose, evening])]);
-  });
-
-  it('are further apart than a day only on different days', async () => {
-    const [bankClose, later] = [await bank(), await z(minute + 19 * 60)];
-    expect(await dayOf(bankClose)).toEqual(new Set([bankClose]));
-    expect(await dayOf(later)).toEqual(new Set([later]));
   });
 });
 

@@ -89,18 +89,14 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
   const elsewhere = unprinted.filter(
     ({ id, documentNr }) => printedElsewhere.has(id) || (documentNr !== null && printedElsewhere.has(documentNr)),
   );
+  const nowhere = unprinted.filter((payment) => !elsewhere.includes(payment));
+  const undone = refundedInFull(nowhere, refunds);
+  const missing = nowhere.filter((payment) => !undone.has(payment));
   // A receipt names what was left of its payment, and a payment that was refunded in full has none.
-  const refundedBani = (id: string) =>
-    sum(
-      refunds.filter(({ targetId }) => targetId === id),
-      amountOf,
-    );
-  const undone = unprinted.filter((payment) => !elsewhere.includes(payment) && refundedBani(payment.id) >= payment.amountBani);
-  const missing = unprinted.filter((payment) => !elsewhere.includes(payment) && !undone.includes(payment));
   const notPrinted = (payment: DayOperation) =>
-    undone.includes(payment) ? payment.amountBani : payment.amountBani - (onReceipts.get(payment.id) ?? payment.amountBani);
+    undone.has(payment) ? payment.amountBani : payment.amountBani - (onReceipts.get(payment.id) ?? payment.amountBani);
   const refundedBefore = payments.filter((payment) => notPrinted(payment) !== 0);
-  const isLinked = missing.length + undone.length < payments.length;
+  const isLinked = missing.length + undone.size < payments.length;
   // Printed, but not as a card payment: the Z has the sale under another payment code.
   const otherwiseBooked = ({ id, documentNr, amountBani }: DayOperation) => {
     // A receipt that names the payment books it as one by card [D146].
@@ -124,9 +120,6 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
       ({ amountBani }) => amountBani,
     );
   const cashBani = sum(prints, (print) => print.cashBani);
-  const drawer = (cash?: Bani, cashIn?: Bani, cashOut?: Bani) =>
-    cash === undefined || cashIn === undefined || cashOut === undefined ? undefined : cash + cashIn - cashOut;
-
   const lines = [
     line('cardSales', bankSales, z('card'), salesBani),
     line('cardRefunds', bankRefunds, undefined, refundsBani),
@@ -170,6 +163,15 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
     },
     operations: ofBanks.length + ofZs.length,
   };
+}
+
+function drawer(cash?: Bani, cashIn?: Bani, cashOut?: Bani): Bani | undefined {
+  return cash === undefined || cashIn === undefined || cashOut === undefined ? undefined : cash + cashIn - cashOut;
+}
+
+function refundedInFull(payments: readonly DayOperation[], refunds: readonly DayOperation[]): Set<DayOperation> {
+  const refundsOf = Map.groupBy(refunds, ({ targetId }) => targetId);
+  return new Set(payments.filter(({ id, amountBani }) => sum(refundsOf.get(id) ?? [], amountOf) >= amountBani));
 }
 
 /** `differenceBani`: the largest difference between two books; undefined: there is only one. */

@@ -219,7 +219,7 @@ function answersToCaller(command: StoryCommand, noted: readonly StoryEvent[]): S
     : [];
   const { settledAtMs, outcomeReceivedAtMs, outcomeMissedAtMs } = command;
   if (settledAtMs === null) return steps;
-  // The step of the settlement has the time after its commit, the row the time before: nobody is answered before the commit.
+  // The step of the settlement has the time after its commit, the row the time before: a caller is answered after the commit.
   const answeredAtMs = Math.max(settledAtMs, ...noted.filter(({ step }) => step === 'settled').map(({ atMs }) => atMs));
   if (unknown === undefined && outcomeMissedAtMs !== null && outcomeMissedAtMs <= settledAtMs)
     steps.push(toErp(outcomeMissedAtMs, 'callerGone', {}));
