@@ -75,8 +75,8 @@ export function nextStepsOf(sale: Sale, nowMs: number): NextStep[] {
 }
 
 /** A decision that the payment was made asks for its numbers: without them its document ends [D308]. */
-export function lacksNumbers({ name, operationId }: { name: OperationName; operationId: string | null }): boolean {
-  return operationOf(name).isPayment === true && operationId === null;
+export function lacksNumbers({ name, operationId }: { name: OperationName; operationId: string | null | undefined }): boolean {
+  return operationOf(name).isPayment === true && (operationId === null || operationId === undefined);
 }
 
 /** The decision about a settled command: it resolves a dispute; otherwise the settlement stays, and the person has seen the other report. */
