@@ -136,7 +136,7 @@ describe('a window of a small desk', () => {
     const list = page.locator('.list-scroll[tabindex="0"]');
     await list.focus();
     await page.keyboard.press('ArrowRight');
-    await page.waitForFunction("document.querySelector('.list-scroll').scrollLeft > 0");
+    await expect.poll(() => page.evaluate("document.querySelector('.list-scroll').scrollLeft")).toBeGreaterThan(0);
     expect([await list.getAttribute('role'), await list.getAttribute('aria-label')]).toEqual(['region', 'Callbacks']);
     await page.setViewportSize(desk);
   });
