@@ -73,7 +73,9 @@ describe('the package', () => {
     const missing = sources.filter(
       (path) => !text.includes(`// src/${path}\n`) && hasCode(readFileSync(join(sourceDirectory, path), 'utf8')),
     );
-    expect(missing).toEqual([]);
+    // What the gateway does not use yet, until the new money core is wired [D300].
+    const unwired = ['database/commit-data.ts', 'database/commit-statements.ts', 'database/commit.ts'];
+    expect(missing.toSorted()).toEqual(unwired);
     expect(text).toMatch(/^async function startGateway\(/m);
   });
 
