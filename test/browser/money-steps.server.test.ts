@@ -103,12 +103,36 @@ describe('the other steps', () => {
     expect(asked.answer.errorCode).toBe(0);
   });
 
-  it('ask reads the journal, and the timeline names the person', async () => {
-    await openStep(asked.path, 'Ask the device again', 'Changes nothing.');
+  it('ask reads the journal and shows the result, and the timeline names the person', async () => {
+    await openStep(asked.path, 'Ask the device again', 'starts nothing');
     await dialog().getByRole('button', { name: 'Ask device' }).click();
-    await dialog().waitFor({ state: 'detached' });
+    await dialog().getByText('The device answered. The operation is settled: it was executed.').waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await dialog().getByRole('button', { name: 'Close' }).click();
     await page.getByRole('listitem').filter({ hasText: 'Olga Operator' }).first().waitFor();
+  });
+
+  it('close of the bank day links to the open document that refuses it, and then shows a report, not JSON', async () => {
+    const run = async () => {
+      await open(page, served.cabinet, '/day-close');
+      await page.getByRole('button', { name: 'Run X, Z or bank-day close' }).click();
+      await page.getByRole('menuitem', { name: /bank day/i }).click();
+      await dialog().getByRole('button', { name: 'Close the bank day' }).click();
+    };
+    await run();
+    await dialog()
+      .getByRole('link', { name: /^Card payment/ })
+      .click();
+    await page.waitForURL(/\/payments\//);
+    expect(page.url().endsWith(asked.path)).toBe(true);
     await closed(shop, asked);
+    await run();
+    await dialog().getByText('Refunds').waitFor();
+    expect(await dialog().locator('.device-report dt').allTextContents()).toEqual(['Time', 'Payments', 'Amount', 'Sales', 'Refunds']);
+    expect(await dialog().innerText()).not.toContain('{');
+    await page.getByText('no Z report of this period').waitFor();
+    await page.getByText('The ledger agrees with this close').waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
   });
 
   it('decide needs an outcome and a reason, which are stored with the name', async () => {
@@ -121,7 +145,7 @@ describe('the other steps', () => {
     await eventually('the terminal is at it', told, (sale) => sale.includes('"accepted"'));
     shop.device.setFaults({ mqtt: false, queue: false });
     served.clock.leapTo(served.clock.now() + 11 * 60_000);
-    await openStep(`/payments/${id}`, 'Decide with a reason…', 'Settles the outcome for good');
+    await openStep(`/payments/${id}`, 'Decide with a reason…', 'Settles the outcome as you choose');
     const decide = dialog().getByRole('button', { name: 'Save decision' });
     expect(await decide.isDisabled()).toBe(true);
     await dialog().getByLabel('It did not happen').check();
@@ -147,7 +171,8 @@ describe('the other steps', () => {
     await dialog().waitFor({ state: 'detached' });
     await page.getByText('resolved it').first().waitFor();
     const Pay = { DeviceID: shop.terminal, amount: 90.64, documentNr: decided.documentNr };
-    expect(await shop.till.post('/Device/payment/Pay', Pay)).toMatchObject({ errorCode: 0, State: 'Done' });
+    // Decided without the bank's number, which ends the document [D308].
+    expect(await shop.till.post('/Device/payment/Pay', Pay)).toMatchObject({ errorCode: 22, State: 'Closed' });
     await open(page, served.cabinet, '/attention');
     await page.getByText('Nothing needs attention').waitFor();
     expect(await entry.count()).toBe(0);

@@ -196,6 +196,8 @@ describe('the page of a sale', () => {
       await ask.click();
       const dialog = page.getByRole('dialog');
       await dialog.getByRole('button', { name: 'Ask device' }).click();
+      await dialog.getByText('The device answered.').waitFor();
+      await dialog.getByRole('button', { name: 'Close' }).click();
       await dialog.waitFor({ state: 'hidden' });
     }
     await page.reload();

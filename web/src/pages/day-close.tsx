@@ -196,7 +196,10 @@ function Books({ day, closeId }: { day: Day; closeId: string }) {
       </div>
       {differing.length === 0 && hasBoth && (
         <p className="note tone-ok day-agrees">
-          <State state="agrees" word={t('dayClose.agrees')} />
+          <State
+            state="agrees"
+            word={t(new Set(day.sources.map(({ kind }) => kind)).size > 1 ? 'dayClose.agrees' : 'dayClose.agreesAlone')}
+          />
         </p>
       )}
       {(differing.length > 0 || day.groups.length > 0) && (
