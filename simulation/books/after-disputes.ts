@@ -27,10 +27,10 @@ export function checkDocuments({ shop }: Books, target: ShopDevice, commands: re
   }
 }
 
-/** Closed by hand, or the terminal had started another operation when the dispute was resolved: the document stays closed. */
-function isExcused({ storage }: Shop, payment: BookedCommand, own: readonly BookedCommand[], commands: readonly BookedCommand[]): boolean {
-  const byHand = storage.peek(`select 1 from audit_log where action = 'document.close' and subject = ?`, [payment.id]);
-  if (byHand.length > 0) return true;
+/** Closed by hand, decided as done without its number [D308], or the terminal had started another operation when the dispute was resolved: the document stays closed. */
+function isExcused(shop: Shop, payment: BookedCommand, own: readonly BookedCommand[], commands: readonly BookedCommand[]): boolean {
+  const byHand = shop.storage.peek(`select 1 from audit_log where action = 'document.close' and subject = ?`, [payment.id]);
+  if (byHand.length > 0 || shop.earlyOperator.wasCalledDone(payment.id)) return true;
   const resolvedAtMs = Math.max(...[payment, ...own].filter(wasDisputed).map(({ settledAtMs }) => settledAtMs ?? 0));
   return commands.some(
     ({ id, issuedAtMs, targetId }) =>

@@ -149,7 +149,7 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
       if (answer.isRepeated) counts.repeated += 1;
       if (answer.code !== undefined && ends.includes(answer.code)) return answer;
       // It was disputed, and an operator has resolved it as executed: it is not done again [D143].
-      if (answer.code === 22 && answer.oid !== undefined && wasDisputed(answer.oid)) return answer;
+      if (answer.code === 22 && answer.oid !== undefined && (wasDisputed(answer.oid) || wasClosedByDecision(answer.oid))) return answer;
       if (answer.code !== undefined && !unclear.includes(answer.code)) {
         shop.violated(`${name} was answered ${answer.code}, which it cannot be`);
         return undefined;
@@ -160,6 +160,12 @@ export function createClerk(shop: Shop, random: Random, caller: Caller, counts: 
     counts.givenUp += 1;
     shop.violated(`${name} was given up after ${maxCalmMs / 60_000} minutes of calm; the last answer was ${answer?.code ?? 'none'}`);
     return undefined;
+  }
+
+  /** Decided as done without its number, so its document is closed [D308]. */
+  function wasClosedByDecision(commandId: string): boolean {
+    const isClosed = shop.storage.peek(`select 1 from commands where id = ? and document_state = 'closed'`, [commandId]).length > 0;
+    return isClosed && shop.earlyOperator.wasCalledDone(commandId);
   }
 
   function wasDisputed(commandId: string): boolean {
