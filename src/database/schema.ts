@@ -236,6 +236,7 @@ export interface Schema {
   decisions: {
     command_id: string;
     device_id: string;
+    lost_at: number | null;
   };
   command_events: {
     id: Generated<number>;

@@ -150,8 +150,7 @@ export async function isUnconfirmed(queries: Queries, { id }: Command): Promise<
 export async function confirmDecision(queries: Queries, { id, deviceId }: Command): Promise<void> {
   const decidedAtMs = await lastDecisionOn(queries, deviceId);
   await queries.deleteFrom('decisions').where('command_id', '=', id).execute();
-  const left = await queries.selectFrom('decisions').select('command_id').where('device_id', '=', deviceId).limit(1).executeTakeFirst();
-  if (left || decidedAtMs === undefined) return;
+  if (decidedAtMs === undefined || (await hasWaitingDecisions(queries, deviceId))) return;
   // Not if another decision was made meanwhile.
   await queries
     .updateTable('device_locks')
@@ -159,6 +158,12 @@ export async function confirmDecision(queries: Queries, { id, deviceId }: Comman
     .where('device_id', '=', deviceId)
     .where('decided_at', '=', decidedAtMs)
     .execute();
+}
+
+/** Not those about hardware that was declared lost [D279]. */
+export async function hasWaitingDecisions(queries: Queries, deviceId: string): Promise<boolean> {
+  const waiting = queries.selectFrom('decisions').select('command_id').where('device_id', '=', deviceId).where('lost_at', 'is', null);
+  return (await waiting.limit(1).executeTakeFirst()) !== undefined;
 }
 
 /** A settled command proves to be done. Guarded by the contradicted state. */

@@ -51,6 +51,7 @@ export async function unconfirmedDecisions(queries: Queries, fresh: Tried, since
     .innerJoin('commands', 'commands.id', 'decisions.command_id')
     .select(commandColumns.map((column) => `commands.${column}` as const))
     .where('decisions.device_id', '=', deviceId)
+    .where('lost_at', 'is', null)
     .where('merchant_id', '=', merchantId)
     .where('state', '=', 'refused')
     .where('settled_at', '>', sinceMs)

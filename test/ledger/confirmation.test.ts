@@ -106,9 +106,13 @@ describe('without an answer of the journal to which it was sent', () => {
   });
 
   it('nor to one that kept none then, whatever it keeps now', async () => {
-    for (journalNow of [undefined, 'j']) {
+    for (const [now, why] of [
+      [undefined, 'must first confirm'],
+      ['j', 'other hardware'],
+    ] as const) {
+      journalNow = now;
       const id = await decided(10, null);
-      await expect(confirmWithDevice()).rejects.toThrow('must first confirm');
+      await expect(confirmWithDevice()).rejects.toThrow(why);
       expect(asked.at(-1)).toBe(id);
       await database.queries.deleteFrom('commands').execute();
     }

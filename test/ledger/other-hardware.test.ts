@@ -106,6 +106,18 @@ it('a refund that was decided as not made waits with every refund and void of it
   expect(spare.bank.charges()).toEqual([]);
 });
 
+it('hardware without a journal that was replaced by one with a journal is waited for, too', async () => {
+  const terminal = await world.terminal({ faults: { noJournal: true } });
+  const documentNr = world.random.uuid();
+  const { id, spare } = await replaced(terminal, () => world.pay(terminal.id, 50, documentNr));
+  expect(await world.ledger.find(id)).toMatchObject({ state: 'refused', journalId: null });
+  expect(await world.run(world.pay(terminal.id, 50, documentNr))).toMatchObject({
+    code: 3,
+    message: expect.stringContaining('other hardware'),
+  });
+  expect([terminal.bank.charges().length, spare.bank.charges().length]).toEqual([1, 0]);
+});
+
 describe('an operator', () => {
   const lose = (deviceId: string) =>
     world.meanwhile(world.ledger.declareLost({ deviceId, actor: 'ana', reason: 'It fell into the sea.' }, async () => {}));
@@ -119,6 +131,20 @@ describe('an operator', () => {
     expect((await world.run(world.pay(terminal.id, 50, documentNr))).code).toBe(0);
     expect(spare.bank.charges()).toHaveLength(1);
     await expect(lose(terminal.id)).rejects.toThrow('nothing to declare lost');
+  });
+
+  it('learns it if hardware that was declared lost comes back and had executed it', async () => {
+    const terminal = await world.terminal();
+    const documentNr = world.random.uuid();
+    const { spare, id } = await replaced(terminal, () => world.pay(terminal.id, 50, documentNr));
+    await lose(terminal.id);
+    expect((await world.run(world.pay(terminal.id, 50, documentNr))).code).toBe(0);
+    await spare.stop();
+    await world.terminal({ id: terminal.id, stores: terminal.stores });
+    await world.clock.advance(5_000);
+    expect(await world.ledger.find(id)).toMatchObject({ state: 'disputed' });
+    expect((await world.ledger.listReview(10))[0]?.reviewReason).toContain('it may be done twice');
+    expect(await world.database.queries.selectFrom('decisions').selectAll().execute()).toEqual([]);
   });
 
   it('cannot declare the connected hardware lost: it can answer for itself', async () => {

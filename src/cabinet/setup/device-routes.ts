@@ -154,7 +154,7 @@ function countOfOther(
   snapshot: DeviceSnapshot | undefined,
 ): number | undefined {
   if (snapshot === undefined || snapshot.liveOn.length === 0) return undefined;
-  const ofOthers = waiting.filter((one) => one.deviceId === deviceId && one.journalId !== null && one.journalId !== snapshot.journalId);
+  const ofOthers = waiting.filter((one) => one.deviceId === deviceId && one.journalId !== (snapshot.journalId ?? null));
   return ofOthers.length || undefined;
 }
 

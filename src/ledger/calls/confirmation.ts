@@ -34,7 +34,7 @@ export function createConfirmation({ database, link, recall }: Deps): Confirmati
 
   async function requireAnswer(decided: Command, { deviceId, journalId }: CommandRequest): Promise<void> {
     if (await (underWay.get(decided.id) ?? ask(decided))) return;
-    const isOther = decided.journalId !== null && link.presence.journalOf(deviceId, journalId) !== decided.journalId;
+    const isOther = (link.presence.journalOf(deviceId, journalId) ?? null) !== decided.journalId;
     throw isOther ? sentToOtherHardware() : notConfirmedYet();
   }
 

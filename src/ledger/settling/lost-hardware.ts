@@ -1,11 +1,13 @@
 // An operator declares hardware lost [D304, D279]: the decisions about commands that were sent to it wait for its confirmation no longer.
 // The hardware that is connected now is not meant: it can answer for itself. If the process dies before the commit, nothing has changed.
-// If the hardware comes back after all, its report of `done` still contradicts the decision and raises a dispute.
+// The decisions stay, so hardware that comes back after all is asked about them: its report of `done` raises a dispute.
 import { type SqlBool, sql } from 'kysely';
 import type { Database, Queries } from '../../database/database.ts';
+import { nowMs } from '../../database/dialect.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Link } from '../../link/link.ts';
 import { lockDevice } from '../device-lock.ts';
+import { hasWaitingDecisions } from '../store.ts';
 import type { Timeline } from '../timeline.ts';
 
 export interface LostHardware {
@@ -35,10 +37,10 @@ export function declareHardwareLost(
       .select('id')
       .where('id', 'in', (from) => from.selectFrom('decisions').select('command_id').where('device_id', '=', deviceId))
       .$if(journalNow !== undefined, (query) => query.where(sql<SqlBool>`coalesce(journal_id, '') <> ${journalNow}`));
-    const released = await queries.deleteFrom('decisions').where('command_id', 'in', ofOthers).returning('command_id').execute();
+    const waiting = queries.updateTable('decisions').set({ lost_at: nowMs }).where('lost_at', 'is', null);
+    const released = await waiting.where('command_id', 'in', ofOthers).returning('command_id').execute();
     if (released.length === 0) throw nothingWaits();
-    const isLeft = queries.selectFrom('decisions').select('command_id').where('device_id', '=', deviceId);
-    if (!(await isLeft.limit(1).executeTakeFirst()))
+    if (!(await hasWaitingDecisions(queries, deviceId)))
       await queries.updateTable('device_locks').set({ decided_at: null }).where('device_id', '=', deviceId).execute();
     for (const row of released)
       await timeline.addWithin(queries, { commandId: row.command_id, step: 'hardware lost', detail: `${actor}: ${reason}` });
@@ -61,5 +63,6 @@ export async function waitingDecisions(queries: Queries): Promise<{ deviceId: st
     .innerJoin('commands', 'commands.id', 'decisions.command_id')
     .select(['decisions.device_id as deviceId', 'journal_id as journalId'])
     .where('state', '=', 'refused')
+    .where('lost_at', 'is', null)
     .execute();
 }

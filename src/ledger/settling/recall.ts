@@ -106,7 +106,7 @@ export function createRecall({ database, link, instanceId, settlements, timeline
   /** Compares the device's answer with the settlement. */
   async function compare(command: Command): Promise<{ command: Command; isAnswered: boolean }> {
     const { answer, finding } = await question(command);
-    const isAnswered = answer !== undefined && (command.journalId === null || answer.journalId === command.journalId);
+    const isAnswered = answer !== undefined && (answer.journalId ?? null) === command.journalId;
     if (!finding) return { command, isAnswered };
     const compared = finding === 'running' ? settlements.stillRuns(command) : settlements.apply(command, finding, 'recall');
     return { command: await compared, isAnswered };
