@@ -163,6 +163,18 @@ describe('a day in three books', () => {
     expect(result.equation).toEqual({ bankBani: 12_000, zBani: 7_000, restBani: 0 });
   });
 
+  it('explains the receipts of payments that another close of the bank contains, after two closes in one Z report', () => {
+    const named = (id: string, lei: number) => ({
+      ...operation({ id: `p-${id}`, name: 'PrintReceipt', amountBani: lei * 100, receiptUid: `r-${id}` }),
+      paid: [{ paymentId: id, amountBani: lei * 100 }],
+    });
+    const z = source('z', { totals: { card: 70, cash: 0, cashIn: 0, cashOut: 0 } }, [named('morning', 40), named('evening', 30)]);
+    const result = compareDay([source('bank', { amount: 30, totals: { sales: 30, refunds: 0 } }, [pay('evening', 30)]), z]);
+    expect(result.groups).toEqual([{ kind: 'otherClose', sumBani: 4_000, effectBani: -4_000, operationIds: ['p-morning'] }]);
+    expect(result.equation).toEqual({ bankBani: 3_000, zBani: 7_000, restBani: 0 });
+    expect(compareDay([z]).groups).toEqual([]);
+  });
+
   it('compares a Z report alone with what its receipts name as paid on terminals', () => {
     const named = operation({
       id: 'p',

@@ -592,7 +592,7 @@ export interface Answers {
       difference?: number;
     }[];
     groups: {
-      kind: 'noReceipt' | 'otherRegister' | 'otherCode' | 'refundedBefore' | 'byTerminal' | 'byRegister' | 'suspect';
+      kind: 'noReceipt' | 'otherRegister' | 'otherCode' | 'refundedBefore' | 'otherClose' | 'byTerminal' | 'byRegister' | 'suspect';
       sum: number;
       effect: number;
       count: number;

@@ -36,7 +36,16 @@ export interface DaySource {
 }
 
 export const lineNames = ['cardSales', 'cardRefunds', 'cardNet', 'cashSales', 'cashIn', 'cashOut', 'drawer'] as const;
-export const groupKinds = ['noReceipt', 'otherRegister', 'otherCode', 'refundedBefore', 'byTerminal', 'byRegister', 'suspect'] as const;
+export const groupKinds = [
+  'noReceipt',
+  'otherRegister',
+  'otherCode',
+  'refundedBefore',
+  'otherClose',
+  'byTerminal',
+  'byRegister',
+  'suspect',
+] as const;
 const sum = <Item>(items: readonly Item[], of: (item: Item) => Bani) => items.reduce((total, item) => total + of(item), 0);
 
 const amountOf = ({ amountBani }: DayOperation) => amountBani;
@@ -144,7 +153,7 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
           ...group('refundedBefore', refundedBefore, notPrinted, 1),
         ]
       : []),
-    ...(banks.length > 0 ? group('byRegister', byRegister, ({ cardBani }) => cardBani, -1) : []),
+    ...(banks.length > 0 ? onlyInZ(ofBanks, prints, byRegister) : []),
     ...group('suspect', suspects, amountOf, 0),
   ];
   return {
@@ -167,6 +176,17 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
 
 function drawer(cash?: Bani, cashIn?: Bani, cashOut?: Bani): Bani | undefined {
   return cash === undefined || cashIn === undefined || cashOut === undefined ? undefined : cash + cashIn - cashOut;
+}
+
+/** The bank may close several times within one Z report, whose receipts then name payments of another close. */
+function onlyInZ(ofBanks: readonly DayOperation[], prints: readonly DayOperation[], byRegister: readonly DayOperation[]) {
+  const inTheseCloses = new Set(ofBanks.map(({ id }) => id));
+  const paidInOtherClose = ({ paid }: DayOperation) =>
+    sum(paid, ({ paymentId, amountBani }) => (inTheseCloses.has(paymentId) ? 0 : amountBani));
+  return [
+    ...group('otherClose', prints.filter(paidInOtherClose), paidInOtherClose, -1),
+    ...group('byRegister', byRegister, ({ cardBani }) => cardBani, -1),
+  ];
 }
 
 function refundedInFull(payments: readonly DayOperation[], refunds: readonly DayOperation[]): Set<DayOperation> {
