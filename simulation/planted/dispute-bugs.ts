@@ -79,7 +79,7 @@ export const disputeBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: ledger,
-        find: '  await claimDisputedContent(queries, command);\n  await confirmDecision(queries, command);\n',
+        find: '  await claimDisputedContent(queries, command);\n  if (found.isFromOwnJournal) await confirmDecision(queries, command);\n',
         instead: '  await claimDisputedContent(queries, command);\n',
       },
     ],

@@ -123,7 +123,7 @@ export const ledgerBugs: readonly PlantedBug[] = [
     name: 'takes the last transaction of another command for this one',
     kind: 'journal rules',
     harm: 'lie',
-    edits: [{ room: ledger, find: "if (report?.['commandId'] !== command.id) return undefined;", instead: '' }],
+    edits: [{ room: ledger, find: ' || sameNumber(commandId) !== command.id', instead: '' }],
   },
   {
     name: 'never asks the device again',

@@ -106,7 +106,7 @@ export const roomBugs: readonly PlantedBug[] = [
     edits: [
       {
         room: cards,
-        find: 'command.targetId === null ? undefined : await voidDocument(queries, command.targetId)',
+        find: 'command.targetId === null ? undefined : await voidDocument(queries, command.targetId, command.id)',
         instead: 'undefined as Command | undefined',
       },
     ],

@@ -9,6 +9,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { createNameLookup, type LookupAll } from './name-lookup.ts';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Interfaces = () => NodeJS.Dict<{ address: string }[]>;
 
 export type AddressGuard = ReturnType<typeof createAddressGuard>;
 
@@ -16,7 +17,15 @@ export class AddressRefused extends Error {
   readonly code = 'ADDRESS_REFUSED';
 }
 
-export function createAddressGuard(options: { clock: Clock; allow: readonly string[]; lookup?: LookupAll }) {
+interface GuardOptions {
+  clock: Clock;
+  allow: readonly string[];
+  lookup?: LookupAll;
+  /** Of this machine; absent: its own. */
+  interfaces?: Interfaces;
+}
+
+export function createAddressGuard(options: GuardOptions) {
   const allowed = options.allow.map(parseRange);
   const resolve = sharedLookup(options.lookup ?? createNameLookup({ clock: options.clock }));
 
@@ -27,7 +36,9 @@ export function createAddressGuard(options: { clock: Clock; allow: readonly stri
     if (allowed.some(([start, bits]) => address.kind() === start.kind() && address.match(start, bits))) return undefined;
     const range = rangeOf(address);
     if (range !== 'public') return `the address ${address.toString()} is not public (${range})`;
-    return isOwn(address) ? `the address ${address.toString()} belongs to the gateway's own machine` : undefined;
+    return isOwn(address, options.interfaces ?? networkInterfaces)
+      ? `the address ${address.toString()} belongs to the gateway's own machine`
+      : undefined;
   }
 
   /** For net.connect: resolves a name and returns only addresses that may be dialled. */
@@ -94,9 +105,9 @@ function rangeOf(address: Address): string {
 }
 
 /** Read at each connect: an interface may get another address at any time. */
-function isOwn(address: Address): boolean {
+function isOwn(address: Address, interfaces: Interfaces): boolean {
   const text = address.toString();
-  return Object.values(networkInterfaces()).some((interfaces) => interfaces?.some((own) => parseAddress(own.address)?.toString() === text));
+  return Object.values(interfaces()).some((addresses) => addresses?.some((own) => parseAddress(own.address)?.toString() === text));
 }
 
 /** A range in CIDR form, or a single address. */

@@ -1,16 +1,12 @@
 // A callback does not connect to the machine of the gateway by its public address. Only judged here: nobody is dialled.
-import type * as system from 'node:os';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createAddressGuard } from '../../src/callbacks/address-guard.ts';
 import { systemClock } from '../../src/kernel/system.ts';
 
-const machine = vi.hoisted(() => ({ addresses: [] as string[] }));
-vi.mock('node:os', async (original) => ({
-  ...(await original<typeof system>()),
-  networkInterfaces: () => ({ lo: undefined, eth0: machine.addresses.map((address) => ({ address }) as system.NetworkInterfaceInfo) }),
-}));
+const machine = { addresses: [] as string[] };
+const interfaces = () => ({ lo: undefined, eth0: machine.addresses.map((address) => ({ address })) });
 
-const guardWith = (...allow: string[]) => createAddressGuard({ clock: systemClock, allow });
+const guardWith = (...allow: string[]) => createAddressGuard({ clock: systemClock, allow, interfaces });
 
 beforeEach(() => {
   machine.addresses = ['8.8.8.8', '2606:4700::1111', 'fe80::1%eth0'];
@@ -32,6 +28,7 @@ describe('the addresses of this machine', () => {
     const guard = createAddressGuard({
       clock: systemClock,
       allow: [],
+      interfaces,
       lookup: (_name, _options, done) =>
         done(null, [
           { address: '8.8.8.8', family: 4 },
