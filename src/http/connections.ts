@@ -62,6 +62,21 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
     response.once('close', () => open.delete(exchange));
   }
 
+  function answerDue(socket: Duplex): ServerResponse | undefined {
+    return [...(openExchanges.of(socket) ?? [])].findLast(({ request, response }) => request.complete && !response.writableFinished)
+      ?.response;
+  }
+
+  /**
+   * If an answer is due, it is sent and then closes the connection, and nothing else is written: the client would read it as the answer to
+   * its running payment.
+   */
+  function endWithAnswerDue(socket: Duplex): ServerResponse | undefined {
+    const due = answerDue(socket);
+    if (due) due.shouldKeepAlive = false;
+    return due;
+  }
+
   /** Answers on a socket that has no response object, and closes it. */
   function refuse(socket: Duplex, error: GatewayError, extraHeaders: readonly string[] = []): void {
     onFailure(error);
@@ -74,13 +89,8 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
       socket.destroy();
       return;
     }
-    const due = [...(openExchanges.of(socket) ?? [])].findLast(({ request, response }) => request.complete && !response.writableFinished);
-    if (due !== undefined) {
-      // Malformed or late data after a valid request whose answer is still due. If the error were written now, the client would read it as
-      // the answer to its running payment. So the real answer is sent, and then the connection is closed.
-      due.response.shouldKeepAlive = false;
-      return;
-    }
+    // Malformed or late data after a valid request.
+    if (endWithAnswerDue(socket) !== undefined) return;
     const exchange = lastExchange.of(socket);
     if (exchange !== undefined && !exchange.response.closed) {
       if (exchange.response.headersSent) {
@@ -97,6 +107,8 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
 
   return {
     refuse,
+
+    isAnswerDue: (socket: Duplex): boolean => answerDue(socket) !== undefined,
 
     /** For Fastify's clientErrorHandler. */
     clientError(error: Error & { code?: string }, socket: Socket): void {
@@ -139,6 +151,15 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
           refuse(bare, protocolFailure(400, 'This port speaks HTTPS: the URL must begin with https://.'));
       });
       server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+        const due = endWithAnswerDue(socket);
+        if (due !== undefined) {
+          // Node has stopped reading the socket, and no longer closes it or its answers.
+          socket.on('error', () => {}).once('end', () => socket.destroy());
+          socket.resume();
+          socket.once('close', () => due.closed || due.destroy().emit('close'));
+          due.once('close', () => socket.end());
+          return;
+        }
         refuse(socket, protocolFailure(405, 'The method CONNECT is not allowed here.'), ['Allow: GET, POST']);
       });
     },

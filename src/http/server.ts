@@ -222,7 +222,8 @@ function createApp(options: HttpServerOptions, limits: HttpLimits, { admission, 
     headersTimeout: limits.headersTimeoutMs,
     connectionsCheckingInterval: limits.checkIntervalMs,
     requireHostHeader: false,
-    shouldUpgradeCallback: upgrades.shouldUpgrade,
+    // Behind a request whose answer is due it waits for its turn, like any other request, and upgrades nothing.
+    shouldUpgradeCallback: (request: IncomingMessage) => !connections.isAnswerDue(request.socket) && upgrades.shouldUpgrade(request),
   };
   const app = fastify({
     logger: false,

@@ -123,6 +123,52 @@ describe('a waiting request', () => {
   });
 });
 
+describe('an upgrade or CONNECT behind a request whose answer is due', () => {
+  beforeEach(() => start());
+
+  const login = Buffer.from(`${deviceId}:${deviceSecret}`).toString('base64');
+  const upgrade = (version: number) =>
+    `GET ${base}/queue HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nAuthorization: Basic ${login}\r\n` +
+    `Sec-WebSocket-Version: ${version}\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`;
+
+  it.each([
+    ['an upgrade that would be refused', upgrade(12)],
+    ['an upgrade', upgrade(13)],
+  ])('is an ordinary request (%s), answered after it', async (_name, second) => {
+    let upgraded = 0;
+    sample.server.onUpgrade('/queue', () => (upgraded += 1));
+    const connection = await open();
+    connection.socket.write(slow + second);
+    await until(() => arrived.length === 2);
+    sample.release();
+    const received = parseAnswers(await connection.until((text) => answersIn(text) === 2 && text.endsWith('}')));
+    expect(received.map(({ status }) => status)).toEqual([200, 404]);
+    expect(upgraded).toBe(0);
+  });
+
+  const tunnel = 'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n';
+  const tunnelled = () => new Promise((resolve) => sample.server.app.server.on('connect', resolve));
+
+  it('is dropped (CONNECT): that answer is sent, and closes the connection', async () => {
+    const [connection, seen] = [await open(), tunnelled()];
+    connection.socket.write(slow + tunnel);
+    await seen;
+    sample.release();
+    const received = parseAnswers(await connection.untilClosed());
+    expect(received.map(({ status, body }) => [status, JSON.parse(body).done])).toEqual([[200, true]]);
+  });
+
+  it('keeps no place of a caller who has gone (CONNECT)', async () => {
+    let closed = 0;
+    sample.server.app.server.on('request', (_request, response: ServerResponse) => response.once('close', () => (closed += 1)));
+    const [{ socket }, seen] = [await open(), tunnelled()];
+    socket.write(slow + tunnel);
+    await seen;
+    socket.destroy();
+    await until(() => closed === 1);
+  });
+});
+
 describe('a connection', () => {
   beforeEach(() => start());
 
