@@ -18,7 +18,19 @@ export function quoted(value: unknown): string {
   return shortened(JSON.stringify(value) ?? 'nothing', maxQuotedLength);
 }
 
-/** A report that is too long loses its largest fields, after long texts are cut: the numbers of a payment stay. */
+/** The amounts and numbers of a payment or a receipt [D286]. */
+const ofMoney: ReadonlySet<string> = new Set([
+  'amount',
+  'total',
+  'rrn',
+  'operationId',
+  'receiptId',
+  'documentNumber',
+  'number',
+  'maskedCard',
+]);
+
+/** A report that is too long loses its largest fields, after long texts are cut; what is of money stays, however many others there are. */
 export function boundReport<Report extends Record<string, unknown>>(report: Report, maxLength = maxReportLength): Partial<Report> {
   if (JSON.stringify(report).length <= maxLength) return report;
   const fields = Object.entries(report).map(([name, value]) => {
@@ -26,6 +38,7 @@ export function boundReport<Report extends Record<string, unknown>>(report: Repo
     return { name, kept, length: JSON.stringify({ [name]: kept }).length };
   });
   let room = maxLength;
-  const smallest = fields.toSorted((one, other) => one.length - other.length).filter(({ length }) => (room -= length) >= 0);
+  const order = ({ name, length }: (typeof fields)[number]) => (ofMoney.has(name) ? 0 : maxLength) + length;
+  const smallest = fields.toSorted((one, other) => order(one) - order(other)).filter(({ length }) => (room -= length) >= 0);
   return Object.fromEntries(smallest.map(({ name, kept }) => [name, kept])) as Partial<Report>;
 }

@@ -28,6 +28,8 @@ describe('a report', () => {
     expect(kept).toMatchObject(payment);
     expect(JSON.stringify(kept).length).toBeLessThanOrEqual(maxReportLength);
     expect(JSON.stringify(boundReport({ ...many, ...payment }, 2_000)).length).toBeLessThanOrEqual(2_000);
+    const tiny = Object.fromEntries(Array.from({ length: 19_000 }, (_, at) => [`f${at}`, 0]));
+    for (const bound of [maxReportLength, 2_000]) expect(boundReport({ ...tiny, ...payment }, bound)).toMatchObject(payment);
   });
 });
 
