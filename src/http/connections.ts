@@ -47,6 +47,28 @@ function createTurns(clock: Clock, perTurn: number): (work: () => void) => void 
   };
 }
 
+function answerDue(open: ReadonlySet<Exchange> | undefined): ServerResponse | undefined {
+  return [...(open ?? [])].findLast(({ request, response }) => request.complete && !response.writableFinished)?.response;
+}
+
+/**
+ * If an answer is due, it is sent and then closes the connection, and nothing else is written: the client would read it as the answer to
+ * its running payment.
+ */
+function endWithAnswerDue(open: ReadonlySet<Exchange> | undefined): ServerResponse | undefined {
+  const due = answerDue(open);
+  if (due) due.shouldKeepAlive = false;
+  return due;
+}
+
+/** After CONNECT Node no longer reads the socket, and no longer closes it or its answers. */
+function closeAfter(due: ServerResponse, socket: Duplex): void {
+  socket.on('error', () => {}).once('end', () => socket.destroy());
+  socket.resume();
+  socket.once('close', () => due.closed || due.destroy().emit('close'));
+  due.once('close', () => socket.end());
+}
+
 export function createConnections(clock: Clock, onFailure: (error: GatewayError) => void) {
   const lastExchange = createNotes<Duplex, Exchange>();
   /** Those whose answer is due, in their order. */
@@ -62,21 +84,6 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
     response.once('close', () => open.delete(exchange));
   }
 
-  function answerDue(socket: Duplex): ServerResponse | undefined {
-    return [...(openExchanges.of(socket) ?? [])].findLast(({ request, response }) => request.complete && !response.writableFinished)
-      ?.response;
-  }
-
-  /**
-   * If an answer is due, it is sent and then closes the connection, and nothing else is written: the client would read it as the answer to
-   * its running payment.
-   */
-  function endWithAnswerDue(socket: Duplex): ServerResponse | undefined {
-    const due = answerDue(socket);
-    if (due) due.shouldKeepAlive = false;
-    return due;
-  }
-
   /** Answers on a socket that has no response object, and closes it. */
   function refuse(socket: Duplex, error: GatewayError, extraHeaders: readonly string[] = []): void {
     onFailure(error);
@@ -90,7 +97,7 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
       return;
     }
     // Malformed or late data after a valid request.
-    if (endWithAnswerDue(socket) !== undefined) return;
+    if (endWithAnswerDue(openExchanges.of(socket)) !== undefined) return;
     const exchange = lastExchange.of(socket);
     if (exchange !== undefined && !exchange.response.closed) {
       if (exchange.response.headersSent) {
@@ -108,7 +115,7 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
   return {
     refuse,
 
-    isAnswerDue: (socket: Duplex): boolean => answerDue(socket) !== undefined,
+    isAnswerDue: (socket: Duplex): boolean => answerDue(openExchanges.of(socket)) !== undefined,
 
     /** For Fastify's clientErrorHandler. */
     clientError(error: Error & { code?: string }, socket: Socket): void {
@@ -151,13 +158,9 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
           refuse(bare, protocolFailure(400, 'This port speaks HTTPS: the URL must begin with https://.'));
       });
       server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-        const due = endWithAnswerDue(socket);
+        const due = endWithAnswerDue(openExchanges.of(socket));
         if (due !== undefined) {
-          // Node has stopped reading the socket, and no longer closes it or its answers.
-          socket.on('error', () => {}).once('end', () => socket.destroy());
-          socket.resume();
-          socket.once('close', () => due.closed || due.destroy().emit('close'));
-          due.once('close', () => socket.end());
+          closeAfter(due, socket);
           return;
         }
         refuse(socket, protocolFailure(405, 'The method CONNECT is not allowed here.'), ['Allow: GET, POST']);
