@@ -4,6 +4,7 @@
 import { every } from '../src/kernel/clock.ts';
 import { GatewayError } from '../src/kernel/error-codes.ts';
 import { type Command, commandColumns, openOnly, toCommand } from '../src/ledger/command.ts';
+import { waitingDecisions } from '../src/ledger/settling/lost-hardware.ts';
 import type { Shop } from './shop.ts';
 import { type ShopDevice, truthOf } from './shop-devices.ts';
 
@@ -59,6 +60,17 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
     shop.trace(`reviewer closes the review of ${command.id}: ${decision.state}`);
   }
 
+  /** A journal that is lost can confirm no decision: the reviewer says so, or the numbers would wait for ever [D304]. */
+  async function declareLost(life: NonNullable<ReturnType<Shop['fleet']['anyLife']>>): Promise<void> {
+    for (const { deviceId, journalId } of await waitingDecisions(life.database.queries)) {
+      const target = shop.devices.find(({ id }) => id === deviceId);
+      if (!target?.device.isOn() || journalId === null || target.device.journal().journalId === journalId) continue;
+      if (!life.link.presence.isLiveAnywhere(deviceId)) continue;
+      await life.ledger.declareLost({ deviceId, actor: 'reviewer', reason: 'Its journal is lost.' }, async () => {}).catch(() => {});
+      shop.trace(`reviewer declares a journal of ${target.name} lost`);
+    }
+  }
+
   /** Sweeps find open commands by the locks of their devices [D240]: one without would stay open for ever. */
   async function checkLocks({ database }: NonNullable<ReturnType<Shop['fleet']['anyLife']>>): Promise<void> {
     const unlocked = await database.queries
@@ -82,6 +94,7 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
       .then(async (rows) => {
         for (const row of rows) await decide(life, toCommand(row));
         await checkLocks(life);
+        await declareLost(life);
         for (const row of await contradicted(life)) await close(life, toCommand(row));
       })
       .catch(() => {});

@@ -36,6 +36,7 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
   const watch = watchWire({
     ...{ clock, storage, devices, trace, violated },
     hasGuessed: (id) => earlyOperator.hasGuessed(id),
+    wasCalledDone: (id) => earlyOperator.wasCalledDone(id),
     wasFollowerCalledDone: (id) => earlyOperator.wasFollowerCalledDone(id),
   });
   const wireOptions = {

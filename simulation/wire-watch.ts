@@ -18,6 +18,8 @@ interface Deps {
   violated(sentence: string): void;
   /** Whether a person has settled this command as refused without checking. */
   hasGuessed(commandId: string): boolean;
+  /** As done, without its numbers: that has ended its document, which the terminal does not know [D308]. */
+  wasCalledDone(commandId: string): boolean;
   /** Or its CloseDoc, or its void, as done. */
   wasFollowerCalledDone(paymentId: string): boolean;
 }
@@ -55,7 +57,8 @@ export function watchWire({ clock, storage, devices, trace, violated, ...operato
     const byHand = unclosed && storage.peek(`select 1 from audit_log where action = 'document.close' and subject = ?`, [unclosed]);
     // A disputed payment does not lock its terminal [D143].
     const disputed = unclosed && storage.peek('select 1 from commands where id = ? and disputed_from is not null', [unclosed]);
-    const isDecided = unclosed && (operator.hasGuessed(unclosed) || operator.wasFollowerCalledDone(unclosed));
+    const isDecided =
+      unclosed && [operator.hasGuessed, operator.wasCalledDone, operator.wasFollowerCalledDone].some((was) => was(unclosed));
     if (unclosed && byHand?.length === 0 && disputed?.length === 0 && !isDecided)
       violated(`Pay ${message.id} went to ${target.name}, where Pay ${unclosed} awaits its CloseDoc`);
     const count = (copies.get(message.id)?.count ?? 0) + 1;

@@ -83,6 +83,7 @@ describe('who watches the wires', () => {
     closedByHand = [] as string[],
     said = undefined as string | undefined,
     guessed = undefined as string | undefined,
+    calledDone = undefined as string | undefined,
     calledEnded = undefined as string | undefined,
     disputed = undefined as string | undefined,
     clockSkewMs = 0,
@@ -99,7 +100,11 @@ describe('who watches the wires', () => {
     const journal = () => ({ unfinished: () => running, find: () => ({ outcome: said }) });
     const device = { journal, faults: () => ({ clockSkewMs }), bank: { charges: () => charges, entries: () => [] } };
     const target = { id: 'd', name: 'terminal 1', hasJournal, device, lastCommandAtMs: 0, clockSetAtMs } as unknown as ShopDevice;
-    const operator = { hasGuessed: (id: string) => id === guessed, wasFollowerCalledDone: (id: string) => id === calledEnded };
+    const operator = {
+      hasGuessed: (id: string) => id === guessed,
+      wasCalledDone: (id: string) => id === calledDone,
+      wasFollowerCalledDone: (id: string) => id === calledEnded,
+    };
     return watchWire({ clock, storage, devices: [target], trace: () => {}, violated, ...operator });
   }
 
@@ -148,6 +153,7 @@ describe('who watches the wires', () => {
   it('tells of none whose CloseDoc or void a person has called done without knowing [D143]', () => {
     const charges = [{ entry: { reference: 'other', operationId: '7' }, isVoided: false }];
     watching({ charges, calledEnded: 'other' })(command());
+    watching({ charges, calledDone: 'other' })(command());
     expect(violations).toEqual([]);
     watching({ charges, calledEnded: 'another' })(command());
     expect(violations).toHaveLength(1);
