@@ -275,8 +275,8 @@ describe('a device that is asked before an operator decides', () => {
 describe('a device that is asked about a settled command', () => {
   const settled = (overrides: object = {}) =>
     command({ state: 'refused', settled_at: 1, settled_by: 'person', journal_id: 'j', ...overrides });
-  const ask = async (asked: Command, word?: AnswerMessage, journalId = 'j') => {
-    const said = word && { ...word, journalId };
+  const ask = async (asked: Command, word?: AnswerMessage, journalId = asked.journalId) => {
+    const said = word && { ...word, ...(journalId !== null && { journalId }) };
     const hearing = recall.confirm(asked);
     await clock.settle();
     questions.at(-1)?.answer(said);
