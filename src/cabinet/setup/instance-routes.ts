@@ -58,7 +58,7 @@ export function registerInstanceRoutes(app: RouteApp, { database }: { database: 
           {
             id: '7b1c1f0a-4c7e-4a53-9a77-1f0f8c0d7e55',
             state: 'running',
-            version: '0.2.2',
+            version: '0.2.3',
             host: 'till-1',
             pid: 812,
             embedded: '',
