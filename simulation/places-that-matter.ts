@@ -104,6 +104,8 @@ export const placesBeside: readonly RegExp[] = [
   /^update commands \(outcome(, \w+)?\)$/,
   // In one transaction with the row of a command that has a place of its own.
   /^(insert|delete) (decisions|settlements)$/,
+  // In one transaction with the audit entry of the person who declares hardware lost; repeated by that person.
+  /^update decisions \(lost_at\)$/,
   // Leases of background work.
   /^(insert|update) turns\b/,
   /^insert bank_operations$/,
