@@ -6,6 +6,7 @@ import { createLateAnswers } from '../../src/ledger/settling/late-answers.ts';
 import type { Outcome } from '../../src/link/protocol.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
+import { quietLogger, recordingLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 it('looks for twenty late answers of one device at once, and for another deviceâ€™s all the same', async () => {
@@ -28,7 +29,9 @@ it('looks for twenty late answers of one device at once, and for another deviceâ
     }
     await clock.settle();
   };
-  const lateAnswers = createLateAnswers({ database: { queries: held }, settlements: {} as never, unmatched: { async keepAnswer() {} } });
+  const logger = recordingLogger();
+  const unmatched = { async keepAnswer() {} };
+  const lateAnswers = createLateAnswers({ clock, logger, database: { queries: held }, settlements: {} as never, unmatched });
   const say = (device: string, times: number) => {
     const before = looks;
     const answers = Array.from({ length: times }, () => lateAnswers.settle(device, { v: 1, id: 'x', device, clock: '', outcome: 'done' }));
@@ -37,6 +40,9 @@ it('looks for twenty late answers of one device at once, and for another deviceâ
   };
   const all: Promise<void>[] = [];
   expect([say('noisy', 1_000), say('quiet', 1)]).toEqual([20, 1]);
+  // The others are logged, at most twenty a minute.
+  expect(logger.lines).toHaveLength(20);
+  expect(logger.lines[0]).toMatchObject({ level: 'error', fields: { deviceId: 'noisy', commandId: 'x', outcome: 'done' } });
   // A place that becomes free is one place.
   await release(5);
   expect(say('noisy', 100)).toBe(5);
@@ -59,7 +65,13 @@ it('a late answer settles or is noted as accepted, unless that is known; about a
   const { id: device } = await seedDevice(queries, merchantId);
   const { id } = await seedCommand(queries, merchantId, device);
   const unmatched = { keepAnswer: async (kept: object) => void said.push(kept) };
-  const lateAnswers = createLateAnswers({ database, settlements: settlements as never, unmatched });
+  const lateAnswers = createLateAnswers({
+    clock: createVirtualClock(),
+    logger: quietLogger,
+    database,
+    settlements: settlements as never,
+    unmatched,
+  });
   const say = (outcome: Outcome, by = device) => lateAnswers.settle(by, { v: 1, id, device: by, clock: '', outcome });
   await say('accepted');
   await say('done');

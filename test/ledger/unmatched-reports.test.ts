@@ -27,7 +27,7 @@ describe.each(engines)('an answer about a command that the ledger does not have,
     const { id: merchantId } = await seedMerchant(database.queries);
     const { id: deviceId } = await seedDevice(database.queries, merchantId);
     const unmatched = createUnmatchedReports({ database, clock, logger });
-    const lateAnswers = createLateAnswers({ database, settlements: {} as never, unmatched });
+    const lateAnswers = createLateAnswers({ clock, logger, database, settlements: {} as never, unmatched });
     const say = (answer: Partial<AnswerMessage>, device = deviceId) =>
       lateAnswers.settle(device, { v: 1, id: random.uuid(), device, clock: '', outcome: 'done', ...answer });
     return { random, logger, database, merchantId, deviceId, say };

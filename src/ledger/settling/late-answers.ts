@@ -3,6 +3,9 @@
 // If the process dies before the commit, the command is still open and Recall asks the device.
 // A report of money about an id that the device's commands do not have is kept for an operator (unmatched.ts).
 import type { Database } from '../../database/database.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/logger.ts';
+import { restrainLogger } from '../../kernel/restrained-logger.ts';
 import type { AnswerMessage } from '../../link/wire-schemas.ts';
 import { findCommand } from '../store.ts';
 import type { UnmatchedReports } from '../unmatched.ts';
@@ -13,17 +16,20 @@ import type { Settlements } from './settlement.ts';
 const maxAtOnce = 20;
 
 export interface LateAnswers {
-  /** Does nothing while too many answers of this device are being processed. */
+  /** While too many answers of this device are being processed, a further one is only logged. */
   settle(deviceId: string, answer: AnswerMessage): Promise<void>;
 }
 
 interface Deps {
+  clock: Clock;
+  logger: Logger;
   database: Pick<Database, 'queries'>;
   settlements: Pick<Settlements, 'apply' | 'accepted'>;
   unmatched: Pick<UnmatchedReports, 'keepAnswer'>;
 }
 
-export function createLateAnswers({ database, settlements, unmatched }: Deps): LateAnswers {
+export function createLateAnswers({ clock, logger, database, settlements, unmatched }: Deps): LateAnswers {
+  const restrained = restrainLogger(logger, clock);
   const underWay = new Map<string, number>();
 
   async function look(deviceId: string, answer: AnswerMessage): Promise<void> {
@@ -39,7 +45,10 @@ export function createLateAnswers({ database, settlements, unmatched }: Deps): L
   return {
     async settle(deviceId, answer) {
       const count = underWay.get(deviceId) ?? 0;
-      if (count >= maxAtOnce) return;
+      if (count >= maxAtOnce) {
+        const { id, outcome } = answer;
+        return restrained.error({ deviceId, commandId: id, outcome }, 'a device sent too many answers at once; one was not looked at');
+      }
       underWay.set(deviceId, count + 1);
       try {
         await look(deviceId, answer);
