@@ -61,9 +61,9 @@ export function isFinishedByDevice(command: Command, { outcome, journalId }: Fin
 
 /**
  * The meaning of an answer after the settlement [D143].
- * proves nothing: it comes from another journal [D304]. agrees: it confirms the settlement. dispute: it contradicts a settlement by an operator or the gateway, or the
- * device's own earlier "not done". flag: the device itself reported `done`, so that stays, and an operator has to check it. `doubt`: as in
- * `judge`.
+ * proves nothing: it comes from another journal [D304]. agrees: it confirms the settlement. dispute: it contradicts a settlement by an
+ * operator or the gateway, or the device's own earlier "not done". flag: the device itself reported `done`, so that stays, and an operator
+ * has to check it. `doubt`: as in `judge`.
  */
 export type Comparison = 'agrees' | 'dispute' | 'flag' | 'proves nothing';
 

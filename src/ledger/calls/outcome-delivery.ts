@@ -84,7 +84,9 @@ export function createOutcomeDelivery({ database, clock, logger }: { database: D
     },
     sent,
     callerLeft: (command) => add(command, 'left'),
-    inferred: (command, caller) => void (caller?.startsWith(personPrefix) || add(command, 'received')),
+    inferred(command, caller) {
+      if (!caller?.startsWith(personPrefix)) add(command, 'received');
+    },
     async stop() {
       cancelRetry?.();
       await (writing ?? write());
