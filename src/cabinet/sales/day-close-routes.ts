@@ -98,7 +98,7 @@ export function registerDayCloseRoutes(app: RouteApp, { database }: { database: 
   addRoute(app, 'GET /day-close', 'readDayClose', {
     summary: 'One day of a shop in three books',
     description:
-      'The given close and, of each other device of the shop, the close that shares most operations with it (each close belongs to one day only), with the ledger over exactly their periods. A book without totals is not compared. Groups contain the operations that cause a difference.',
+      'The closes of the shop that are one day with the given one (each close belongs to one day only, whichever of them is given), with the ledger over exactly their periods. A book without totals is not compared. Groups contain the operations that cause a difference.',
     querystring: dayQuery,
     answer: {
       description: 'Bank, Z and ledger by line, in lei.',

@@ -1,4 +1,4 @@
-// Which closes of a shop's devices are one day [D293]: those that share their operations, each on one day only.
+// Which closes of a shop's devices are one day [D297]: the page reads enough of the shop to show each close in exactly one day.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readShopDay } from '../../../src/cabinet/views/figures/day-close.ts';
@@ -41,6 +41,11 @@ describe.each(engines)('the closes of one day on %s', (engine) => {
     return new Set(day?.sources.map(({ commandId }) => commandId));
   };
 
+  async function shopCode(): Promise<string | null> {
+    const query = database.queries.selectFrom('devices').select('point_of_sales_code as code').where('id', '=', devices.terminal);
+    return (await query.executeTakeFirstOrThrow()).code;
+  }
+
   it('are shown together from either side', async () => {
     await sale();
     const closes = [await bank(), await z()];
@@ -69,15 +74,59 @@ describe.each(engines)('the closes of one day on %s', (engine) => {
     expect(await dayOf(firstZ)).toEqual(new Set([first, firstZ]));
   });
 
-  it('count each bank close once if a register is closed twice a day', async () => {
+  it('are all closes of the shop between two evenings, also if a register is closed twice a day', async () => {
     await sale();
     const noon = await z();
     await sale();
     await sale();
     const bankClose = await bank(600);
     const evening = await z();
-    const days = await Promise.all([noon, evening].map(dayOf));
-    expect(days.filter((day) => day.has(bankClose))).toEqual([new Set([bankClose, evening])]);
+    for (const close of [noon, bankClose, evening]) expect(await dayOf(close)).toEqual(new Set([noon, bankClose, evening]));
+    await sale();
+    const next = await bank(1440);
+    expect(await dayOf(next)).toEqual(new Set([next]));
+    expect(await dayOf(noon)).toEqual(new Set([noon, bankClose, evening]));
+  });
+
+  it('contain each close of several terminals and registers once, also the first close of a device after days', async () => {
+    const shop = { point_of_sales_code: await shopCode() };
+    const spare = await seedDevice(database.queries, merchantId, shop);
+    const bar = await seedDevice(database.queries, merchantId, { kind: 'register', bank: null, ...shop });
+    const both = devices;
+    const shifts: Set<string>[] = [];
+    for (const [shift, hour] of [8, 16, 24, 32, 40].entries()) {
+      await sale();
+      // The second pair makes its own sales, and is closed in the last two shifts only.
+      devices = { terminal: spare.id, register: bar.id };
+      await sale();
+      devices = both;
+      minute = hour * 60;
+      const closes = [await bank(), await z()];
+      devices = { terminal: spare.id, register: bar.id };
+      // A late sale, between the closes.
+      await sale();
+      if (shift >= 3) closes.push(await bank(), await z());
+      devices = both;
+      shifts.push(new Set(closes));
+    }
+    for (const shift of shifts) for (const close of shift) expect(await dayOf(close)).toEqual(shift);
+  });
+
+  it('are the same from each of them, if two registers have shared most of their operations with different closes', async () => {
+    const { register } = devices;
+    const bar = await seedDevice(database.queries, merchantId, { kind: 'register', bank: null, point_of_sales_code: await shopCode() });
+    for (let count = 0; count < 3; count += 1) await sale();
+    const closes = [await z()];
+    for (let count = 0; count < 5; count += 1) {
+      devices.register = bar.id;
+      await run('register', 'PrintReceipt', { amount_bani: 1_000, cash_bani: 1_000 });
+      devices.register = register;
+    }
+    await sale();
+    closes.push(await bank(), await z());
+    devices.register = bar.id;
+    closes.push(await z());
+    for (const close of closes) expect(await dayOf(close)).toEqual(new Set(closes));
   });
 
   it('are further apart than a day only on different days', async () => {

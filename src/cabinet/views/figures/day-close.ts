@@ -1,6 +1,6 @@
 // Reads a shop's day: its closes, which of them belong together, and the operations of exactly their periods.
 // A device executes one command at a time, so a close contains exactly the commands issued between the previous close and itself.
-import { type SqlBool, sql } from 'kysely';
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { namesWhere, type OperationName, operationOf } from '../../../kernel/operations.ts';
 import { isInReview } from '../../../ledger/command.ts';
@@ -8,6 +8,7 @@ import { kindConditions, standingConditions } from '../../../ledger/standing-sql
 import { readPrints } from '../lists/receipts-of-payments.ts';
 import type { Scope } from '../scope.ts';
 import { type DayOperation, type DaySource, paymentsOf } from './day-compare.ts';
+import { type CloseKind, closesAfterMs, closesBeforeMs, daysOf, longestDayMs, longRuns, type ShopBooks } from './shop-days.ts';
 
 export interface ShopDevice {
   id: string;
@@ -18,7 +19,7 @@ export interface ShopDevice {
 
 export interface ShopClose {
   id: string;
-  kind: 'bank' | 'z';
+  kind: CloseKind;
   deviceId: string;
   atMs: number;
   number?: string | undefined;
@@ -36,12 +37,12 @@ export interface Shop {
 const maxShops = 500;
 const closesPerDevice = 14;
 const devicesPerStatement = 500;
-/** Of another device, compared with a chosen one. */
-const closesAround = 10;
-/** Closes of one day are at most this far apart. */
-const sameDayMs = 18 * 3_600_000;
+/** Before and after a chosen close, in the days that decide which closes belong to its day. */
+const closesAround = 500;
 const maxRows = 2_000;
 const maxOperations = 40_000;
+/** Of a shop, in the days around a close. */
+const maxTimes = 100_000;
 
 interface CloseRow {
   id: string;
@@ -124,7 +125,7 @@ export async function readShops(queries: Queries, scope: Scope): Promise<Shop[]>
   return [...shops.values()];
 }
 
-function closeKind({ name }: CloseRow): ShopClose['kind'] {
+function closeKind({ name }: CloseRow): CloseKind {
   return operationOf(name).mode === 'POS' ? 'bank' : 'z';
 }
 
@@ -153,7 +154,7 @@ export interface ShopDay {
   sources: DaySource[];
 }
 
-/** The day of a close: it and the closes of the shop's other devices that belong to it. Undefined: no such close, or of another merchant. */
+/** The day of a close: the closes of the shop that belong to it [D297]. Undefined: no such close, or of another merchant. */
 export async function readShopDay(queries: Queries, scope: Scope, closeId: string): Promise<ShopDay | undefined> {
   const { rows } = await sql<CloseRow & { code: string | null }>`
     select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.report, d.point_of_sales_code as code
@@ -162,19 +163,19 @@ export async function readShopDay(queries: Queries, scope: Scope, closeId: strin
   if (!chosen || (scope.merchantId !== undefined && scope.merchantId !== chosen.merchant_id)) return undefined;
   const devices = await queries
     .selectFrom('devices')
-    .select(['id', 'name'])
+    .select(['id', 'name', 'kind'])
     .where('merchant_id', '=', chosen.merchant_id)
     .where(chosen.code === null ? sql<SqlBool>`id = ${chosen.device_id}` : sql<SqlBool>`point_of_sales_code = ${chosen.code}`)
     .orderBy('name')
-    .limit(100)
+    .limit(devicesPerStatement)
     .execute();
+  const closes = await closesOfSameDay(queries, chosen, devices);
   const sources: DaySource[] = [];
   for (const device of devices) {
-    const close = device.id === chosen.device_id ? chosen : await closeOfSameDay(queries, chosen, device.id);
-    if (close)
-      sources.push(
-        await readSource(queries, device, close, maxOperations - sources.reduce((sum, { operations }) => sum + operations.length, 0)),
-      );
+    for (const close of closes.filter(({ device_id }) => device_id === device.id)) {
+      const left = maxOperations - sources.reduce((sum, { operations }) => sum + operations.length, 0);
+      sources.push(await readSource(queries, device, close, left));
+    }
   }
   return { merchantId: chosen.merchant_id, shop: chosen.code, sources };
 }
@@ -194,52 +195,50 @@ export async function readPrinted(queries: Queries, { merchantId, sources }: Sho
   return printed;
 }
 
-/** A close and the beginning of its period. */
-interface Period {
-  close: CloseRow;
-  fromMs: number;
+/** The closes of the shop that are one day with the given one, oldest first [D297]. */
+async function closesOfSameDay(
+  queries: Queries,
+  chosen: CloseRow,
+  devices: { id: string; kind: ShopDevice['kind'] }[],
+): Promise<CloseRow[]> {
+  const { issued_at: atMs } = chosen;
+  const ids = sql.join(devices.map(({ id }) => id));
+  const closesOfShop = sql`from commands c where c.device_id in (${ids}) and ${isClose}`;
+  const around = (afterMs: number, beforeMs: number, order: 'asc' | 'desc') =>
+    sql<CloseRow>`select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.report ${closesOfShop}
+      and c.issued_at > cast(${afterMs} as bigint) and c.issued_at <= cast(${beforeMs} as bigint)
+      order by c.issued_at ${sql.raw(order)}, c.id ${sql.raw(order)} limit ${sql.lit(closesAround)}`.execute(queries);
+  const before = await around(atMs - closesBeforeMs, atMs, 'desc');
+  const after = await around(atMs, atMs + closesAfterMs, 'asc');
+  const later = await sql`select 1 ${closesOfShop} and c.issued_at > cast(${atMs + closesAfterMs} as bigint) limit 1`.execute(queries);
+  const books = {
+    closes: [...before.rows.reverse(), ...after.rows].map((row) => ({ ...shownClose(row), row })),
+    kinds: new Set(devices.map(({ kind }): CloseKind => (kind === 'terminal' ? 'bank' : 'z'))),
+    isOpen: later.rows.length === 0,
+  };
+  const days = daysOf(books, await readOperationTimes(queries, books, ids));
+  return days.find((day) => day.some(({ id }) => id === chosen.id))?.map(({ row }) => row) ?? [chosen];
 }
 
-/**
- * The close of another device that belongs to the same day [D293]: of the closes whose periods overlap, the one whose operations they share,
- * if the given close is that for it, too. So each close belongs to one day only, and a close whose counterpart is still to come has none.
- */
-async function closeOfSameDay(queries: Queries, close: CloseRow, deviceId: string): Promise<CloseRow | undefined> {
-  const own = { close, fromMs: await beginOf(queries, close) };
-  const best = await bestOf(queries, own, deviceId);
-  const back = best && (await bestOf(queries, best, close.device_id));
-  return back?.close.id === close.id ? best?.close : undefined;
-}
-
-async function bestOf(queries: Queries, own: Period, deviceId: string): Promise<Period | undefined> {
-  const { issued_at: atMs, device_id } = own.close;
-  const around = await closesOf(queries, deviceId, closesAround, atMs + sameDayMs);
-  let best: (Period & { shared: number; apartMs: number }) | undefined;
-  for (const [index, close] of around.entries()) {
-    const apartMs = Math.abs(close.issued_at - atMs);
-    if (apartMs > sameDayMs) continue;
-    const fromMs = around[index + 1]?.issued_at ?? (await beginOf(queries, close));
-    const [afterMs, beforeMs] = [Math.max(fromMs, own.fromMs), Math.min(close.issued_at, atMs)];
-    if (afterMs >= beforeMs) continue;
-    const shared = await countOperations(queries, [device_id, deviceId], afterMs, beforeMs);
-    if (!best || shared > best.shared || (shared === best.shared && apartMs < best.apartMs)) best = { close, fromMs, shared, apartMs };
-  }
-  return best;
-}
-
-/** Up to a bound: two closes that share so many are equal. */
-async function countOperations(queries: Queries, deviceIds: string[], afterMs: number, beforeMs: number): Promise<number> {
-  const some = sql.join(
-    deviceIds.map(
-      (
-        deviceId,
-      ) => sql`select * from (select c.id from commands c where c.device_id = ${deviceId} and c.issued_at > cast(${afterMs} as bigint)
-        and c.issued_at < cast(${beforeMs} as bigint) and ${standingConditions('c').done} and c.name in (${sql.join(inTheBooks)}) limit ${sql.lit(maxRows)}) as own`,
-    ),
-    sql` union all `,
+/** By device; only if there is a choice where to separate two days. */
+async function readOperationTimes(queries: Queries, books: ShopBooks, deviceIds: RawBuilder<unknown>): Promise<Map<string, number[]>> {
+  const { closes } = books;
+  const runs = longRuns(books).filter(({ from, to }) => to > from + 1);
+  const [first, last] = [closes[runs[0]?.from ?? closes.length], closes[(runs.at(-1)?.to ?? 0) - 1]];
+  if (!first || !last) return new Map();
+  const { rows } = await sql<{ device_id: string; issued_at: number }>`
+    select c.device_id, c.issued_at from commands c where c.device_id in (${deviceIds})
+    and c.issued_at > cast(${first.atMs - longestDayMs} as bigint) and c.issued_at < cast(${last.atMs} as bigint)
+    and ${standingConditions('c').done} and c.name in (${sql.join(inTheBooks)}) order by c.issued_at limit ${sql.lit(maxTimes)}`.execute(
+    queries,
   );
-  const { rows } = await sql<{ count: number }>`select cast(count(*) as bigint) as count from (${some}) as shared`.execute(queries);
-  return rows[0]?.count ?? 0;
+  const times = new Map<string, number[]>();
+  for (const { device_id, issued_at } of rows) {
+    const own = times.get(device_id);
+    if (own) own.push(issued_at);
+    else times.set(device_id, [issued_at]);
+  }
+  return times;
 }
 
 /** When the close before it was made; 0: it is the first. */
