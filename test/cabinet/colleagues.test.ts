@@ -52,6 +52,30 @@ describe.each(engines)('a merchant’s user on %s', (engine) => {
     expect(await olga.post(`/users/${ana.id}/link`)).toMatchObject({ errorCode: 0 });
   });
 
+  it.each([
+    ['from another merchant', (other: string) => [{ merchantId: other }, { merchantId }]],
+    ['away and back', () => [{ allMerchants: true }, { role: 'viewer', merchantId }]],
+    ['before it has a password', () => [{ merchantId }]],
+  ])('gets no link for a user whom an operator moved %s: not by a new one, nor by raising the role', async (how, moves) => {
+    const other = String((await cabinet.post('/merchants', { name: 'Bakery' })).id);
+    const wanted = { role: 'viewer', email: 'ana@shop.md', name: 'Ana', merchantId: how === 'away and back' ? merchantId : other };
+    const { id } =
+      how === 'before it has a password' ? ((await olga.post('/users', wanted))['user'] as { id: string }) : await settle(wanted);
+    for (const move of moves(other)) expect(await olga.patch(`/users/${id}`, move)).toMatchObject({ errorCode: 0 });
+    for (const refused of [await eve.post(`/users/${id}/link`), await eve.patch(`/users/${id}`, { role: 'merchant' })]) {
+      expect(refused).toMatchObject({ status: 403, errorCode: 11 });
+      expect(refused).not.toHaveProperty('link');
+    }
+    expect(await olga.post(`/users/${id}/link`)).toMatchObject({ errorCode: 0, link: expect.any(String) });
+  });
+
+  it('gets no link by raising a colleague whose password an operator ended', async () => {
+    const ana = await settle({ role: 'viewer', email: 'ana@shop.md', merchantId });
+    expect(await olga.patch(`/users/${ana.id}`, { role: 'merchant' })).toMatchObject({ errorCode: 0, link: expect.any(String) });
+    expect(await eve.patch(`/users/${ana.id}`, { role: 'viewer' })).toMatchObject({ errorCode: 0 });
+    expect(await eve.patch(`/users/${ana.id}`, { role: 'merchant' })).toMatchObject({ status: 403, errorCode: 11 });
+  });
+
   it('may raise a user who has no password yet, and renew the invitation', async () => {
     const invited = (await eve.post('/users', { email: 'new@shop.md', name: 'New', role: 'viewer' }))['user'] as { id: string };
     expect(await eve.patch(`/users/${invited.id}`, { role: 'merchant' })).toMatchObject({ errorCode: 0, link: expect.any(String) });

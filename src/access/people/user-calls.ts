@@ -6,6 +6,7 @@ import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Random } from '../../kernel/random.ts';
 import { writeAudit } from '../audit.ts';
 import { requireDailyRoom } from './daily-bound.ts';
+import { mayHaveHadPassword } from './had-password.ts';
 import { checkUse, firstOperatorLinkMs, insertLink, type LinkUse, linkMs, type NewLink, readLink, useLink } from './links.ts';
 import { checkPassword, hashPassword } from './passwords.ts';
 import type { PeopleDeps } from './people-deps.ts';
@@ -136,18 +137,6 @@ function createLinkCalls({ database, random, tries, baseUrl, maxUsers }: Deps, c
   };
 }
 
-/** Also before an operator gave the account more rights, which ended its password: the new link is for its owner. */
-async function hadPassword(queries: Queries, { id, merchantId }: ListedUser): Promise<boolean> {
-  const entry = await queries
-    .selectFrom('audit_log')
-    .select('id')
-    .where('merchant_id', '=', merchantId ?? '')
-    .where('subject', '=', id)
-    .where('action', '=', 'user.password-by-link')
-    .executeTakeFirst();
-  return entry !== undefined;
-}
-
 /**
  * Only an operator may reset a password; an invitation may be renewed by any user who could have created it. Checked under the user's lock:
  * if the invited user has used the link or was promoted in the meantime, the link would grant more than its creator may grant.
@@ -163,7 +152,7 @@ async function renewLink(engine: Database['engine'], queries: Queries, random: R
   if (user.state === 'disabled') throw new GatewayError('The_status_cannot_be_applied', 'The user is disabled; enable them first.');
   await requireDailyRoom({ engine, queries, viewer }, user.merchantId);
   const isInvited = user.state === 'invited';
-  if (viewer.role !== 'operator' && (!isInvited || (await hadPassword(queries, user)))) {
+  if (viewer.role !== 'operator' && (!isInvited || (await mayHaveHadPassword(queries, user.id, user.merchantId ?? null)))) {
     throw new GatewayError('API_Key_Wrong_Product', 'Only an operator can reset a password.', { httpStatus: 403 });
   }
   const isFirst = user.role === 'operator' && operators.length === 0;

@@ -11,6 +11,7 @@ import type { Random } from '../../kernel/random.ts';
 import { writeAudit } from '../audit.ts';
 import { checkName, lockMerchant } from '../merchants.ts';
 import { requireDailyRoom } from './daily-bound.ts';
+import { mayHaveHadPassword, movedDetail } from './had-password.ts';
 import { requireRank, type Standing, standingOf, type WantedStanding } from './ranks.ts';
 import { endSessionsOf } from './sessions.ts';
 
@@ -259,7 +260,7 @@ async function requireFreeEmail(queries: Queries, user: UserRow, { merchantId }:
 /**
  * A change of role or merchant, or disabling, ends all sessions and an open link in the same transaction. A user who gains rights also loses
  * password and one-time codes and needs a new link (`needsLink`): the person who has set them up may have been invited by a user who could not
- * grant these rights [D166]. Only an operator can do that to an account that has a password: the link opens it.
+ * grant these rights [D166]. Only an operator can do that to an account that has or had a password: the link opens it.
  */
 export async function changeUser(deps: UserDeps, id: string, change: UserChange): Promise<{ needsLink: boolean }> {
   const { engine, queries, viewer } = deps;
@@ -276,8 +277,9 @@ export async function changeUser(deps: UserDeps, id: string, change: UserChange)
   const isMoved = standing.role !== user.role || isElsewhere;
   const isRaised = isMoved && !isWithin(standing, user);
   if (isElsewhere) await requireFreeEmail(queries, user, standing);
-  if (isRaised && user.password_hash !== null && viewer.role !== 'operator') {
-    const sentence = 'Only an operator can give more rights to a user who has a password: it ends the password and makes a link.';
+  const isWithLink = isRaised && viewer.role !== 'operator';
+  if (isWithLink && (user.password_hash !== null || (await mayHaveHadPassword(queries, id, user.merchant_id)))) {
+    const sentence = 'Only an operator can give more rights to a user who has or had a password: it ends the password and makes a link.';
     throw new GatewayError('API_Key_Wrong_Product', sentence, { httpStatus: 403 });
   }
   if (change.totp === false && viewer.role !== 'operator') {
@@ -314,6 +316,7 @@ export async function changeUser(deps: UserDeps, id: string, change: UserChange)
       ...standing,
       isActive,
       ...(change.totp === false ? { totp: false } : {}),
+      ...(isElsewhere ? movedDetail : {}),
     },
   });
   return { needsLink: isRaised && isActive };

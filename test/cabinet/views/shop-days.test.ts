@@ -1,9 +1,9 @@
 // Every close of a shop is in exactly one day, the same whichever of its closes is read [D297].
 import { describe, expect, it } from 'vitest';
 import {
+  type CloseKind,
   closesAfterMs,
   closesBeforeMs,
-  type CloseKind,
   type DeviceClose,
   daysOf,
   longestDayMs,
