@@ -12,6 +12,7 @@ import { type Bani, parseAmount } from '../kernel/money.ts';
 import { isPlainText } from '../kernel/receipt.ts';
 import { restrainLogger } from '../kernel/restrained-logger.ts';
 import type { JsonObject, Outcome } from '../link/protocol.ts';
+import { isQuestionId } from '../link/question-ids.ts';
 
 /** Without a note; more are only logged. */
 export const maxUnmatchedPerDevice = 100;
@@ -68,7 +69,7 @@ export function createUnmatchedReports({ database, clock, logger }: Deps): Unmat
   return {
     keep,
     async keepAnswer({ id, deviceId, outcome, report = {} }, amountBani) {
-      if ((outcome !== 'done' && outcome !== 'unknown') || isOfQuestion(report)) return;
+      if ((outcome !== 'done' && outcome !== 'unknown') || isQuestionId(id) || isOfQuestion(report)) return;
       const numbers = {
         rrn: numberIn(report, ['rrn']),
         operationId: numberIn(report, operationFields),
@@ -82,7 +83,7 @@ export function createUnmatchedReports({ database, clock, logger }: Deps): Unmat
 const operationFields = ['operationId', 'receiptId', 'documentNumber', 'number'] as const;
 
 /**
- * Answers to questions of an earlier process of the gateway, which no row records: Recall and Status report no numbers of their own,
+ * Answers to questions of gateways of 0.2.3 and before, whose ids do not show it: Recall and Status report no numbers of their own,
  * LastTransaction those of the command that it names.
  */
 function isOfQuestion(report: JsonObject): boolean {

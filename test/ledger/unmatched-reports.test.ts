@@ -150,6 +150,34 @@ describe('a settlement that finds no row of its command', () => {
     await world.database.queries.updateTable('device_locks').set({ command_id: null }).execute();
   }
 
+  it('does not keep late answers to an Abort and a LastTransaction of an earlier process', async () => {
+    const answers: AnswerMessage[] = [];
+    terminal = await world.terminal({ timing: { customerMs: 5_000 } });
+    world.onAnswer = (answer) => {
+      answers.push(answer);
+      return answer;
+    };
+    const paying = world.pay(terminal.id, 10, 'A-1');
+    await world.clock.advance(500);
+    const named = { documentNr: 'A-1', operationId: 'none', token: 'none', amountBani: 1_000 };
+    const call = { merchantId: world.merchantId, deviceId: terminal.id };
+    expect((await world.run(world.cards.cancelTransaction({ ...call, ...named }))).code).toBe(0);
+    await paying.catch(() => undefined);
+    await world.run(world.cards.lastTransaction(call));
+    const { id } = await world.lastCommand();
+    const questions = answers.filter((answer) => answer.id !== id && answer.outcome === 'done');
+    expect(
+      questions.map(({ report }) => report),
+      'the Abort has no report',
+    ).toContain(undefined);
+    const unmatched = createUnmatchedReports(world);
+    const lateAnswers = createLateAnswers({ ...world, settlements: {} as never, unmatched });
+    for (const answer of questions) await lateAnswers.settle(terminal.id, answer);
+    expect(await rowsOf(world.database)).toEqual([]);
+    await lateAnswers.settle(terminal.id, { v: 1, id: world.random.uuid(), device: terminal.id, clock: '', outcome: 'done' });
+    expect(await rowsOf(world.database)).toHaveLength(1);
+  });
+
   it.each(['answer', 'recall'] as const)('keeps what the device said (%s), and the caller is answered 3', async (how) => {
     let id = '';
     world.onAnswer = (answer) => {

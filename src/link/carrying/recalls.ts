@@ -1,4 +1,5 @@
 // Recalls of one command: they ask the device for its outcome. Recall starts nothing, so it may be repeated freely.
+
 import type { Cancel, Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import type { Random } from '../../kernel/random.ts';
@@ -6,6 +7,7 @@ import type { Timers } from '../../kernel/timers.ts';
 import type { Channel, ChannelName } from '../channel.ts';
 import { readRecallReport } from '../messages.ts';
 import type { PresenceBook } from '../presence.ts';
+import { newQuestionId } from '../question-ids.ts';
 import type { WaitingRoom } from '../waiting.ts';
 import type { AnswerMessage, RecallReport } from '../wire-schemas.ts';
 import { writeCommand } from './command.ts';
@@ -85,7 +87,7 @@ export class Recalls {
     const live = connected.filter((channel) => book.isLive(deviceId, channel.name));
     const targets = isRepeat || live.length === 0 ? connected : live;
     if (targets.length === 0) return;
-    const id = random.uuid();
+    const id = newQuestionId(random);
     this.#ids.push(id);
     // A device in a reboot loop must not fill the list of waiting calls: only the newest Recalls are kept.
     if (this.#ids.length > maxRecalls) waiting.forget(this.#ids.shift() ?? '');

@@ -1,8 +1,10 @@
 // One plain command under one id, from its first copy to its answer. It ends once: by the answer, its time-out, or `end`.
 // If a copy cannot be sent or is not answered soon, another is sent on the next channel; the first answer counts.
+
 import type { Cancel } from '../../kernel/clock.ts';
 import type { Channel } from '../channel.ts';
 import type { JsonObject, PlainCommandName } from '../protocol.ts';
+import { newQuestionId } from '../question-ids.ts';
 import type { AnswerMessage } from '../wire-schemas.ts';
 import type { CarryDeps } from './carry.ts';
 import { writeCommand } from './command.ts';
@@ -37,7 +39,7 @@ export class SentPlainCommand {
     this.answer = promise;
     this.#resolve = resolve;
     this.#deps = deps;
-    this.#id = deps.random.uuid();
+    this.#id = newQuestionId(deps.random);
     this.#deviceId = deviceId;
     this.#command = command;
     this.#untried = [...untried];
