@@ -7,7 +7,10 @@ export const simulateOptions = {
     'string',
     'pairing code from the cabinet or `tillgate device create`; needed once. Without one, a new device is\nregistered with the sandbox that runs in TILLGATE_DATA_DIR',
   ],
-  url: ['string', 'base URL of the gateway (the sandbox in TILLGATE_DATA_DIR, or http://127.0.0.1:8080/tillgate)'],
+  url: [
+    'string',
+    'base URL of the gateway (without --pair the sandbox in TILLGATE_DATA_DIR; otherwise the address in the settings, or\nhttp://127.0.0.1:8080/tillgate)',
+  ],
   'state-dir': [
     'string',
     'where the device keeps its journal, bank and fiscal memory, and pictures of what it printed in paper/\n(TILLGATE_DATA_DIR/simulate/KIND); one process at a time',

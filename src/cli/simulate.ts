@@ -14,6 +14,7 @@ import { scanInvoice } from '../virtual/scan.ts';
 import { holdStateDir } from '../virtual/state-hold.ts';
 import { whyNoAnswer } from './cabinet-commands.ts';
 import { addressOf, helpLines, parseOptions } from './options.ts';
+import { configuredAddress } from './running-gateway.ts';
 import { readSandboxFile } from './sandbox-file.ts';
 import { simulateOptions } from './simulate-options.ts';
 import { UsageError } from './usage-error.ts';
@@ -80,7 +81,7 @@ export async function simulate(args: string[], io: Io): Promise<number> {
   const stateDir = resolve(values['state-dir'] ?? join(config.dataDir, 'simulate', kind));
   const release = holdStateDir(stateDir);
   try {
-    const identity = await identify(kind, stateDir, config.dataDir, values);
+    const identity = await identify(kind, stateDir, config, values);
     const device = await startVirtualDevice({
       ...io.world,
       ...identity,
@@ -122,16 +123,23 @@ function readFaultScript(path: string): FaultStep[] {
 const wrong = (sentence: string) => new UsageError(`${sentence}\n${usage}`);
 
 /** The identity from the state directory, by the pairing code, or by registering with the local sandbox. */
-async function identify(kind: DeviceKind, stateDir: string, dataDir: string, values: { pair?: string; url?: string }): Promise<Identity> {
+async function identify(
+  kind: DeviceKind,
+  stateDir: string,
+  config: ReturnType<typeof readConfig>,
+  values: { pair?: string; url?: string },
+): Promise<Identity> {
   const path = join(stateDir, 'device.json');
-  const sandbox = readSandboxFile(join(dataDir, 'sandbox.json'));
+  const sandbox = readSandboxFile(join(config.dataDir, 'sandbox.json'));
   if (values.pair === undefined && existsSync(path)) {
     const known = JSON.parse(readFileSync(path, 'utf8')) as Identity;
     if (known.kind !== kind) throw new StartRefused(`The device in ${stateDir} is a ${known.kind}; use another --state-dir.`);
     const { baseUrl, mqttUrl, queueUrl } = (known.isOfSandbox && sandbox) || known;
     return { ...known, baseUrl: values.url?.replace(/\/+$/, '') ?? baseUrl, mqttUrl, queueUrl };
   }
-  const baseUrl = (values.url ?? sandbox?.baseUrl ?? 'http://127.0.0.1:8080/tillgate').replace(/\/+$/, '');
+  // A pairing code is of the gateway that made it, which sandbox.json does not know.
+  const ofSandbox = values.pair === undefined ? sandbox?.baseUrl : undefined;
+  const baseUrl = (values.url ?? ofSandbox ?? configuredAddress(config)).replace(/\/+$/, '');
   const code = values.pair ?? (await registerWithSandbox(kind, baseUrl, sandbox));
   const paired = await post(`${baseUrl}/pairing`, { code });
   const identity: Identity = {

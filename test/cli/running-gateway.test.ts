@@ -53,6 +53,23 @@ it('never sends the token of the environment to the address in sandbox.json', { 
   await stranger.stop();
 });
 
+it('never sends a pairing code to the address in sandbox.json', { timeout: 2 * patienceMs }, async () => {
+  const heard: string[] = [];
+  const stranger = await serveOnLoopback(
+    createServer((request, response) => {
+      request.on('data', (bytes: Buffer) => heard.push(bytes.toString()));
+      response.end('{"errorCode":0,"pairingCode":"CCCC-DDDD"}');
+    }),
+    0,
+  );
+  const baseUrl = `http://127.0.0.1:${stranger.port}/tillgate`;
+  const settings = { TILLGATE_DATA_DIR: directoryWith({ ...sandbox, baseUrl }), TILLGATE_PORT: '9' };
+  const answer = await runProgram(['simulate', '--kind', 'terminal', '--pair', 'AAAA-BBBB'], settings);
+  expect(heard).toEqual([]);
+  expect(answer).toMatchObject({ code: 1, err: expect.stringContaining('No gateway answers at http://127.0.0.1:9/tillgate/pairing.') });
+  await stranger.stop();
+});
+
 it.each([['merchant list'], ['doctor'], ['simulate --kind terminal --pair AAAA-BBBB']])(
   '%s repeats no login of --url',
   { timeout: 2 * patienceMs },
