@@ -8,6 +8,7 @@ import { networkOf } from '../kernel/network-of.ts';
 import type { World } from '../kernel/world.ts';
 import { type AnonymousSlot, createAnonymousSlots } from './anonymous-slots.ts';
 import { type Access, type AccessOptions, createAccessJudge, ownerOf } from './authentication.ts';
+import { beginInTurn } from './begins.ts';
 import { createCredentialChecks, type Next } from './credential-checks.ts';
 import { noSuchPath } from './envelope.ts';
 import { readErpFields } from './erp-fields.ts';
@@ -99,14 +100,13 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   }
 
   /** The headers have arrived. */
-  function onRequest(request: FastifyRequest, reply: FastifyReply, next: () => void): void {
+  function onRequest(request: FastifyRequest, reply: FastifyReply): void {
     if (request.routeOptions.config.isLongLived !== true) begin(request, reply);
     const refusal = whyNot();
     if (refusal !== undefined && !isProbe(request)) throw refusal;
     checkQuery(request.query);
     // No stored name holds such a text. The answer is that of an unknown path, so that hidden paths stay hidden.
     if (Object.values(request.params ?? {}).some((text) => textFault(String(text)) !== undefined)) throw noSuchPath();
-    next();
   }
 
   /** The body has arrived. */
@@ -132,7 +132,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
 
   return {
     attach(app) {
-      app.addHook('onRequest', onRequest);
+      app.addHook('onRequest', beginInTurn(unauthenticated, onRequest));
       app.addHook('preValidation', preValidation);
       app.addHook('onSend', onSend);
     },

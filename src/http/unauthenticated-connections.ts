@@ -102,6 +102,13 @@ export function createUnauthenticatedConnections({ perAddress, inAll, trustedPro
       loggedIn.delete(connection);
       loggedIn.add(caller, connection);
     },
+    /** Whose requests come on the connection; undefined: those of many, behind a trusted proxy. */
+    ownerOf(socket: Duplex): { name: string; isLoggedIn: boolean } | undefined {
+      const connection = byName.get(nameOf(socket));
+      if (connection === undefined) return undefined;
+      const caller = loggedIn.ownerOf(connection);
+      return { name: caller ?? byNetwork.ownerOf(connection) ?? '', isLoggedIn: caller !== undefined };
+    },
     /** The handling of a complete request has begun or ended. */
     busy(socket: Duplex, isBusy: boolean): void {
       const connection = byName.get(nameOf(socket));

@@ -23,6 +23,10 @@ export class ByOwner<Thing> {
     return this.#things.get(owner) ?? none;
   }
 
+  ownerOf(thing: Thing): string | undefined {
+    return this.#ownerOf.get(thing);
+  }
+
   /** The things of the owner that has the most. */
   ofLargest(): ReadonlySet<Thing> {
     return this.#things.values().reduce<ReadonlySet<Thing>>((largest, things) => (things.size > largest.size ? things : largest), none);

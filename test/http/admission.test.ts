@@ -15,7 +15,7 @@ const base = '/tillgate';
 const keys = { one: '11111111-1111-4111-8111-111111111111', other: '22222222-2222-4222-8222-222222222222' };
 
 type Hooks = {
-  onRequest(request: FastifyRequest, reply: FastifyReply, next: () => void): void;
+  onRequest(request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void): void;
   preValidation(request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void): void;
   onSend(request: FastifyRequest, reply: FastifyReply, payload: unknown, next: (error?: Error, changed?: unknown) => void): void;
 };
@@ -55,7 +55,7 @@ function create(limits: Partial<AdmissionDeps['limits']> = {}, findCaller = find
     metrics: { observeRequest: (...args: unknown[]) => void observed.push(args) } as unknown as AdmissionDeps['metrics'],
     limits: { ...defaultLimits, ...limits },
     unauthenticated: {
-      ...{ attach: () => {}, count: 0, loggedIn: (socket) => void told.push(['logged in', socket]) },
+      ...{ attach: () => {}, count: 0, loggedIn: (socket) => void told.push(['logged in', socket]), ownerOf: () => undefined },
       busy: (socket, isBusy) => void told.push([isBusy ? 'busy' : 'idle', socket]),
     },
     whyNot: () => refusal,
@@ -88,7 +88,8 @@ function call(given: Given = {}) {
   const reply = { raw } as unknown as FastifyReply;
   const begin = () => {
     let hasGoneOn = false;
-    hooks.onRequest(request, reply, () => {
+    hooks.onRequest(request, reply, (error) => {
+      if (error !== undefined) throw error;
       hasGoneOn = true;
     });
     return hasGoneOn;
