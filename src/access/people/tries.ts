@@ -13,6 +13,8 @@ import { createNetworkLimit } from '../../kernel/network-limit.ts';
 import { createRateLimiter } from '../../kernel/rate-limiter.ts';
 
 const perNetwork = { burst: 20, perS: 1 / 10 };
+/** Of right attempts that missed other accounts of their e-mail, which no other bound of the network counts. */
+const missesPerNetwork = { burst: 100, perS: 1 };
 const perAccount = { burst: 10, perS: 1 / 60 };
 const perKnown = { burst: 10, perS: 1 / 60 };
 const inAll = { burst: 100, perS: 1 };
@@ -50,6 +52,7 @@ export function createTries({ clock, onWrong }: { clock: Clock; onWrong?: ((wron
   const gate = createGate(1, { alternates: true });
   const waiting = { known: 0, unknown: 0, byName: new Map<string, number>() };
   const networks = createNetworkLimit(clock, perNetwork);
+  const misses = createNetworkLimit(clock, missesPerNetwork);
   const limits = {
     account: createRateLimiter({ clock, ...perAccount }),
     known: createRateLimiter({ clock, ...perKnown }),
@@ -61,7 +64,12 @@ export function createTries({ clock, onWrong }: { clock: Clock; onWrong?: ((wron
 
   /** Seconds until this account, or the e-mail if it has none, may be tried by a caller who is not known. */
   function waitOf({ address }: Trier, account: string): number {
-    const waits = [networks.peek(address), limits.account.peek(account), networks.isFresh(address) ? undefined : limits.all.peek('')];
+    const waits = [
+      networks.peek(address),
+      misses.peek(address),
+      limits.account.peek(account),
+      networks.isFresh(address) ? undefined : limits.all.peek(''),
+    ];
     return Math.max(...waits.map((wait) => wait ?? 0));
   }
 
@@ -80,6 +88,7 @@ export function createTries({ clock, onWrong }: { clock: Clock; onWrong?: ((wron
     // As if there were one more account: otherwise, after the own one was removed, the refusals would show whether there is another.
     if (accounts === undefined ? isWrong && knownBy === undefined : waitOf(trier, email) === 0) limits.account.take(email);
     if (knownBy !== undefined && (verdict.missedKnown ?? isWrong)) limits.known.take(knownBy);
+    if (!isWrong && missed.length > 0) misses.take(address);
     if (isWrong && knownBy === undefined) {
       networks.take(address);
       limits.all.take('');

@@ -53,6 +53,28 @@ describe('guessing', () => {
     expect(await outcome(tries.attempt({ address: '10.1.1.1', email: 'ana' }, known))).toBe('in');
   });
 
+  it('by right sign-ins to accounts of one’s own is slowed per address, whichever other accounts of their e-mails are guessed', async () => {
+    const clock = createVirtualClock();
+    const tries = createTries({ clock });
+    const guessed = async (address: string, count: number) => {
+      let compared = 0;
+      for (let n = 0; n < count; n += 1) {
+        const trier = { address, email: `user${n}`, knownBy: `browser own${n}`, accounts: [`account of user${n}`] };
+        await tries.attempt(trier, async (tried) => {
+          compared += tried.length;
+          return { is: 'right', result: 'in', missed: tried };
+        });
+      }
+      return compared;
+    };
+    expect(await guessed('10.0.0.1', 150)).toBe(100);
+    expect(await guessed('10.0.0.1', 50)).toBe(0);
+    expect(await guessed('10.0.0.2', 10)).toBe(10);
+    expect(await outcome(tries.attempt({ address: '10.0.0.1', email: 'ana' }, known))).toBe('Too_Many_Requests');
+    await clock.advance(5_000);
+    expect(await guessed('10.0.0.1', 50)).toBe(5);
+  });
+
   it('is slowed per /64, /56 and /48 of IPv6', async () => {
     const tries = createTries({ clock: createVirtualClock() });
     const of = (name: (n: number) => string) => guess(tries, 150, (n) => ({ address: name(n), email: `user${n} ${name(n)}` }));
