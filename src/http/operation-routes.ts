@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { GatewayError } from '../kernel/error-codes.ts';
 import { metricsOnly, open } from './authentication.ts';
 import type { Metrics } from './metrics.ts';
-import { adminAnswers, openAnswers } from './schemas.ts';
+import { adminAnswers, healthAnswers, openAnswers } from './schemas.ts';
 
 export interface OperationOptions {
   metrics: Metrics;
@@ -55,12 +55,12 @@ export function registerOperationRoutes(app: FastifyInstance, { metrics, readine
     {
       config: { access: open, logsSuccessAtDebug: true },
       schema: {
-        tags: ['Operation'],
+        tags: ['Monitoring'],
         operationId: 'healthAccepting',
         summary: 'The gateway accepts calls',
         description:
           'For whatever sends calls to instances. HTTP 503 only while the gateway is stopping: without its database it answers calls with errorCode 2, which a proxy without an instance could not.',
-        response: openAnswers({ description: 'Calls are accepted.', example: {} }),
+        response: healthAnswers({ description: 'Calls are accepted.', example: {} }, 'Too_Many_Requests'),
       },
     },
     () => {
@@ -80,11 +80,16 @@ export function registerOperationRoutes(app: FastifyInstance, { metrics, readine
         description:
           'HTTP 503 while the database cannot be reached or written, or the gateway is stopping. Without its brokers, only QR Mode works: the answer has the state of each mode, and ?mode= checks one.',
         querystring: readyQuery,
-        response: openAnswers({
-          description: 'Ready, at least for QR Mode.',
-          fields: readyFields,
-          example: { modes: { POS: 'partly', QR: 'up', Fiscal: 'partly' }, channels: { mqtt: true, queue: false } },
-        }),
+        response: healthAnswers(
+          {
+            description: 'Ready, at least for QR Mode.',
+            fields: readyFields,
+            example: { modes: { POS: 'partly', QR: 'up', Fiscal: 'partly' }, channels: { mqtt: true, queue: false } },
+          },
+          'Internal_error',
+          'Error_Connection_Database',
+          'Too_Many_Requests',
+        ),
       },
     },
     async (request) => {

@@ -228,6 +228,13 @@ export function openAnswers(success: SuccessAnswer, ...names: ErrorName[]): Answ
   return describeAnswers(success, names, statusInCatalogue, certainOf(success));
 }
 
+/** The same for a health check, which answers the given errors with HTTP 503. */
+export function healthAnswers(success: SuccessAnswer, ...names: ErrorName[]): Answers {
+  const result = openAnswers(success);
+  addErrors(result, names, failure, () => 503);
+  return result;
+}
+
 /** `schema.response` of a route of the cabinet: 401 without a session, 403 for a role without the right. */
 export function adminAnswers(success: SuccessAnswer, ...names: ErrorName[]): Answers {
   const statuses: Partial<Record<ErrorName, number>> = { Invalid_API_Key: 401, API_Key_Wrong_Product: 403 };

@@ -115,8 +115,10 @@ export function createLedger(deps: Deps): Ledger {
     findByKey: keyedCalls.findByKey,
     keepKey: keyedCalls.keepKey,
     async askDevice(command, actor) {
+      // Its call waits for the device's answer, and asks by itself if contact is lost.
+      if (inFlight.has(command.id)) return command;
       timeline.add({ commandId: command.id, step: 'asked by person', detail: `${actor}: asked` });
-      return inFlight.has(command.id) ? command : recall.recheck(command);
+      return recall.recheck(command);
     },
     declareLost: (lost, alongside) => declareHardwareLost({ ...deps, timeline }, lost, alongside),
     moduleOf: ({ name }) => operationOf(name).mode,

@@ -77,6 +77,25 @@ describe('openapi/v1.json', () => {
     }
   });
 
+  it('declares each tag that it uses, and no two that a generator turns into nearly one name', () => {
+    const { tags, paths } = JSON.parse(committed('openapi/v1.json')) as {
+      tags: { name: string }[];
+      paths: Record<string, Record<string, Operation>>;
+    };
+    const declared = tags.map(({ name }) => name);
+    const used = Object.values(paths).flatMap((methods) => Object.values(methods).flatMap((operation) => operation.tags));
+    expect([...new Set(used)].sort()).toEqual([...declared].sort());
+    expect(new Set(declared.map((name) => name.toLowerCase().replace(/s$/, ''))).size).toBe(declared.length);
+  });
+
+  it('describes the 503 of the health addresses that can answer so', () => {
+    const { paths } = JSON.parse(committed('openapi/v1.json')) as { paths: Record<string, Record<string, Operation>> };
+    const errors = (path: string) => Object.keys(paths[path]?.['get']?.responses['503']?.content['application/json']?.examples ?? {});
+    expect(errors('/health/live')).toEqual([]);
+    expect(errors('/health/accepting')).toEqual(['Too_Many_Requests']);
+    expect(errors('/health/ready')).toEqual(['Internal_error', 'Error_Connection_Database', 'Too_Many_Requests']);
+  });
+
   it('writes everything once: small, with names, and none that nothing refers to', () => {
     const text = committed('openapi/v1.json');
     const { paths, components } = JSON.parse(text) as Record<'paths' | 'components', Record<string, Record<string, object>>>;

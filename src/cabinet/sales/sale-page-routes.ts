@@ -76,7 +76,12 @@ export const pageParts = {
   receipt: optional(Type.Object(receiptFields)),
   timeline: Type.Array(named('Step', Type.Object(stepFields))),
   unclear: listOf(unclearFields),
-  raw: Type.Object({ request: optional(unknownValue), report: optional(unknownValue), answer: optional(unknownValue) }),
+  raw: Type.Object({
+    request: optional(unknownValue),
+    report: optional(unknownValue),
+    decision: optional(unknownValue),
+    answer: optional(unknownValue),
+  }),
   steps: Type.Array(
     named(
       'NextStep',

@@ -7,6 +7,7 @@ import { amountField, deviceErrors, idempotencyHeaders, operationFields, readAmo
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf, viewerOf } from '../../http/viewer.ts';
 import { invalidRequest } from '../../kernel/error-codes.ts';
+import { isInReview, isOpen } from '../../ledger/command.ts';
 import { addRoute } from '../add-route.ts';
 import { exampleIds } from '../shared-schemas.ts';
 import { createMoneySteps, type MoneyStepsDeps, type PersonalCall } from './money-steps.ts';
@@ -55,14 +56,14 @@ export function registerMoneyStepRoutes(app: RouteApp, deps: MoneyStepsDeps & { 
     summary: 'Ask the device again for the outcome of a command',
     description: 'Reads the device’s journal. It starts nothing; it settles an open outcome.',
     answer: {
-      description: 'The current state of the command, and whether the device has answered.',
-      fields: { state: Type.String(), isAnswered: Type.Boolean() },
-      example: { state: 'done', isAnswered: true },
+      description: 'The current state of the command, whether the device has answered, and whether it contradicts what was settled.',
+      fields: { state: Type.String(), isAnswered: Type.Boolean(), isContradicted: Type.Boolean() },
+      example: { state: 'done', isAnswered: true, isContradicted: false },
     },
     errors: ['Record_not_exist'],
     handle: async (request) => {
       const { command, isAnswered } = await bounded(request, () => steps.ask(request.params.id, actorOf(request)));
-      return { state: command.state, isAnswered };
+      return { state: command.state, isAnswered, isContradicted: isInReview(command) && !isOpen(command) };
     },
   });
 }

@@ -19,6 +19,7 @@ interface Page extends Answered {
     action: string;
     isAllowed: boolean;
     consequence: Said;
+    whyNot?: Said;
     closesReview?: boolean;
     keepsSettlement?: boolean;
     contradiction?: string;
@@ -99,6 +100,55 @@ describe('the sentences of the cabinet', () => {
     ).toMatchObject({ errorCode: 3 });
     expect(marks.map(({ key }) => key)).not.toContain('mark.erpNotified');
     expect((await listed('Pay')).find((row) => row['id'] === id)).not.toHaveProperty('erp');
+  });
+
+  it('keep the answer that the ERP got, when its device contradicts it and when a person resolves the dispute', async () => {
+    const answers = async (id: string) => (await page(id)).timeline.filter(({ kind }) => kind === 'callerAnswered');
+    const id = await disputed();
+    const given = await answers(id);
+    expect(given).toMatchObject([{ text: { params: { errorCode: 50 } } }]);
+    await world.clock.advance(60_000);
+    const { contradiction } = (await page(id)).steps.find(({ action }) => action === 'decide') ?? expect.fail();
+    await world.act(`/commands/${id}/decide`, { state: 'done', reason: 'At the bank.', closesReview: true, contradiction });
+    expect(sentence((await page(id)).outcome)).toMatch(/decided that it was charged/);
+    expect(await answers(id)).toEqual(given);
+  });
+
+  it('show what a person decided as that, not as a report of the device', async () => {
+    world.onAnswer = (answer) => (answer.outcome === 'accepted' ? answer : undefined);
+    const id = String((await pay(30))['OID']);
+    await world.clock.advance(11 * 60_000);
+    expect(await world.act(`/commands/${id}/decide`, { state: 'done', reason: 'At the bank.' })).toMatchObject({ errorCode: 0 });
+    const { raw } = await page(id);
+    expect(raw).toMatchObject({ decision: { amount: 30, source: 'person' } });
+    expect(raw).not.toHaveProperty('report');
+  });
+
+  it('say that a void is left after the bank day was closed, and it is', async () => {
+    const paid = await closed(30);
+    await world.act(`/devices/${terminal.id}/closeDay`, {}, { 'idempotency-key': 'day' });
+    const { steps } = await page(String(paid['OID']));
+    expect(sentence(steps.find(({ action }) => action === 'refund')?.whyNot ?? expect.fail())).toMatch(/void/);
+    expect(await step(String(paid['OID']), 'void')).toMatchObject({ errorCode: 0 });
+  });
+
+  it('do not say that a device was asked, or did not answer, while its call still waits for it', async () => {
+    world.onAnswer = (answer) => (answer.outcome === 'accepted' ? answer : undefined);
+    const payload = { APIKey: world.key, DeviceID: terminal.id, amount: 30 };
+    const paying = world.server.app.inject({ method: 'POST', url: '/Device/payment/Pay', payload });
+    await world.clock.runUntil(() => world.ledger.stats().inFlight === 1, 1_000);
+    const id = String((await listed('Pay'))[0]?.['id']);
+    expect(await world.act(`/commands/${id}/ask`)).toMatchObject({ state: 'sent', isAnswered: false });
+    expect((await page(id)).timeline.map(({ kind }) => kind)).not.toContain('askedAgain');
+    await world.clock.advance(6 * 60_000);
+    expect((await paying).json()).toMatchObject({ errorCode: 3 });
+  });
+
+  it('say that a device contradicts what stays settled, when it is asked', async () => {
+    const id = String((await closed(20))['OID']);
+    world.onAnswer = (answer) =>
+      answer.report?.['state'] === 'final' ? { ...answer, report: { state: 'final', outcome: 'refused', reason: 'No.' } } : answer;
+    expect(await world.act(`/commands/${id}/ask`)).toMatchObject({ state: 'done', isAnswered: true, isContradicted: true });
   });
 
   it('do not say that a dispute stays done, because it becomes what is decided', async () => {

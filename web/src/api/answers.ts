@@ -368,7 +368,7 @@ export interface Answers {
     };
     timeline: Step[];
     unclear: { fromMs: number; toMs?: number }[];
-    raw: { request?: unknown; report?: unknown; answer?: unknown };
+    raw: { request?: unknown; report?: unknown; decision?: unknown; answer?: unknown };
     steps: NextStep[];
     related: {
       payment?: CommandRow;
@@ -391,7 +391,7 @@ export interface Answers {
   refundCommand: { OID: string; Repeated?: boolean; State?: OperationState; Remainder?: number };
   voidCommand: { OID: string; Repeated?: boolean; State?: OperationState; Remainder?: number };
   closeCommand: { OID: string; Repeated?: boolean; State?: OperationState; Remainder?: number };
-  askCommand: { state: string; isAnswered: boolean };
+  askCommand: { state: string; isAnswered: boolean; isContradicted: boolean };
   listInvoices: {
     invoices: {
       oid: string;
@@ -445,7 +445,7 @@ export interface Answers {
     };
     timeline: Step[];
     unclear: { fromMs: number; toMs?: number }[];
-    raw: { request?: unknown; report?: unknown; answer?: unknown };
+    raw: { request?: unknown; report?: unknown; decision?: unknown; answer?: unknown };
     steps: NextStep[];
     related: {
       payments: CommandRow[];

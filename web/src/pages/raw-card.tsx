@@ -3,8 +3,8 @@ import { Fragment, type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { RawTexts } from '../api/sale.ts';
 
-type Part = 'request' | 'report' | 'answer';
-const parts: Part[] = ['request', 'report', 'answer'];
+type Part = 'request' | 'report' | 'decision' | 'answer';
+const parts: Part[] = ['request', 'report', 'decision', 'answer'];
 
 export function RawCard({ raw }: { raw: RawTexts }) {
   const { t } = useTranslation();

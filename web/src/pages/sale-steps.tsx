@@ -124,8 +124,8 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
   if (asked) {
     return (
       <Dialog title={t('act.ask.title')} onClose={onClose}>
-        <p className={`note tone-${asked.isAnswered ? 'ok' : 'warn'}`} role="status">
-          {t(`act.ask.result.${asked.isAnswered ? asked.state : 'noAnswer'}`)}
+        <p className={`note tone-${asked.isAnswered && !asked.isContradicted ? 'ok' : 'warn'}`} role="status">
+          {t(`act.ask.result.${resultOf(asked)}`)}
         </p>
       </Dialog>
     );
@@ -226,4 +226,9 @@ function NumberFields({ numbers, onChange }: { numbers: BankNumbers; onChange: (
 export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return `cabinet-${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}
+
+function resultOf({ state, isAnswered, isContradicted }: Answers['askCommand']): string {
+  if (!isAnswered) return state === 'sent' ? 'waiting' : 'noAnswer';
+  return isContradicted ? 'disputed' : state;
 }

@@ -219,17 +219,22 @@ function answersToCaller(command: StoryCommand, noted: readonly StoryEvent[]): S
     : [];
   const { settledAtMs, outcomeReceivedAtMs, outcomeMissedAtMs } = command;
   if (settledAtMs === null) return steps;
-  // The step of the settlement has the time after its commit, the row the time before: a caller is answered after the commit.
-  const answeredAtMs = Math.max(settledAtMs, ...noted.filter(({ step }) => step === 'settled').map(({ atMs }) => atMs));
+  // The step of the first settlement has the time after its commit: a caller is answered after the commit. A dispute changes the row later,
+  // not what the caller got.
+  const first = noted.find(({ step }) => step === 'settled');
+  const answeredAtMs = first?.atMs ?? settledAtMs;
+  const firstState = (first?.detail?.split(' ')[0] ?? command.state) as StoryCommand['state'];
+  const codeAt = (atMs: number) =>
+    errorCodeOf(command.state === 'disputed' || atMs < settledAtMs ? { ...command, state: firstState } : command);
   if (unknown === undefined && outcomeMissedAtMs !== null && outcomeMissedAtMs <= settledAtMs)
     steps.push(toErp(outcomeMissedAtMs, 'callerGone', {}));
   else if (unknown === undefined) {
-    steps.push(toErp(answeredAtMs, 'callerAnswered', { errorCode: errorCodeOf(command), waitedMs: answeredAtMs - command.issuedAtMs }));
+    steps.push(toErp(answeredAtMs, 'callerAnswered', { errorCode: codeAt(answeredAtMs), waitedMs: answeredAtMs - command.issuedAtMs }));
   }
   // A repeated call has its own step in the timeline.
   const isListed = noted.some(({ step, atMs }) => step === 'asked again' && atMs >= settledAtMs);
   if ((unknown || outcomeMissedAtMs !== null) && outcomeReceivedAtMs !== null && outcomeReceivedAtMs > settledAtMs && !isListed) {
-    steps.push(toErp(Math.max(outcomeReceivedAtMs, answeredAtMs), 'callerAnsweredLater', { errorCode: errorCodeOf(command) }));
+    steps.push(toErp(Math.max(outcomeReceivedAtMs, answeredAtMs), 'callerAnsweredLater', { errorCode: codeAt(outcomeReceivedAtMs) }));
   }
   return steps;
 }

@@ -10,9 +10,13 @@ import { starred } from './starred.ts';
 
 export function rawOf(sale: Pick<Sale, 'command' | 'followers'>) {
   const { command } = sale;
+  const report = command.report === null ? undefined : starred(JSON.parse(command.report) as Record<string, unknown>);
+  const isDecision = report?.['source'] === 'person';
   return {
     request: requestOf(command),
-    report: command.report === null ? undefined : starred(JSON.parse(command.report) as Record<string, unknown>),
+    report: isDecision ? undefined : report,
+    // The ledger stores it in the place of a report.
+    decision: isDecision ? report : undefined,
     answer: isOpen(command) && command.outcomeMissedAtMs === null ? undefined : answerToCaller(sale),
   };
 }
