@@ -125,7 +125,7 @@ export function StepDialog({ path, step, onClose }: { path: string; step: NextSt
     return (
       <Dialog title={t('act.ask.title')} onClose={onClose}>
         <p className={`note tone-${asked.isAnswered && !asked.isContradicted ? 'ok' : 'warn'}`} role="status">
-          {t(`act.ask.result.${resultOf(asked)}`)}
+          {t(`act.ask.result.${resultOf(asked)}`, { context: asked.state })}
         </p>
       </Dialog>
     );
@@ -229,6 +229,6 @@ export function newKey(): string {
 }
 
 function resultOf({ state, isAnswered, isContradicted }: Answers['askCommand']): string {
-  if (!isAnswered) return state === 'sent' ? 'waiting' : 'noAnswer';
+  if (!isAnswered) return 'noAnswer';
   return isContradicted ? 'disputed' : state;
 }

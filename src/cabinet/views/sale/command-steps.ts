@@ -225,7 +225,7 @@ function answersToCaller(command: StoryCommand, noted: readonly StoryEvent[]): S
   const answeredAtMs = first?.atMs ?? settledAtMs;
   const firstState = (first?.detail?.split(' ')[0] ?? command.state) as StoryCommand['state'];
   const codeAt = (atMs: number) =>
-    errorCodeOf(command.state === 'disputed' || atMs < settledAtMs ? { ...command, state: firstState } : command);
+    errorCodeOf(standingOf(command) === 'disputed' || atMs < settledAtMs ? { ...command, state: firstState } : command);
   if (unknown === undefined && outcomeMissedAtMs !== null && outcomeMissedAtMs <= settledAtMs)
     steps.push(toErp(outcomeMissedAtMs, 'callerGone', {}));
   else if (unknown === undefined) {
