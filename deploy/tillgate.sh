@@ -1,5 +1,5 @@
 #!/bin/sh
-# The command line with the account, the settings and the data directory of the service (tillgate.service). To install, as root:
+# The command line with the account and its groups, the settings and the data directory of the service (tillgate.service). To install, as root:
 #   install -m 755 tillgate.sh /usr/local/sbin/tillgate
 # then for example
 #   tillgate doctor
@@ -11,6 +11,7 @@ exec systemd-run --quiet --pipe --wait --collect \
   --property="StateDirectory=tillgate tillgate-backup" \
   --property=StateDirectoryMode=0700 \
   --property=UMask=0077 \
+  --property="SupplementaryGroups=$(systemctl show --property=SupplementaryGroups --value tillgate.service)" \
   --property=Environment=TILLGATE_DATA_DIR=/var/lib/tillgate \
   --property=EnvironmentFile=/etc/tillgate.env \
   --property=WorkingDirectory=/var/lib/tillgate-backup \

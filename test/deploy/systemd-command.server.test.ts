@@ -19,10 +19,13 @@ const run = promisify(execFile);
 const deploy = fileURLToPath(new URL('../../deploy/', import.meta.url));
 const script = readFileSync(`${deploy}tillgate.sh`, 'utf8');
 const unit = readFileSync(`${deploy}tillgate.service`, 'utf8');
-const properties = [...script.matchAll(/--property="?([A-Za-z]+)=([^"\n]*?)"? \\$/gm)].map(([, name = '', value = '']) => ({
-  name,
-  value,
-}));
+// Without groups: those of the service are asked for when it runs.
+const properties = [...script.replace(/\$\(systemctl [^)]*\)/, '').matchAll(/--property="?([A-Za-z]+)=([^"\n]*?)"? \\$/gm)].map(
+  ([, name = '', value = '']) => ({
+    name,
+    value,
+  }),
+);
 
 /** Every line of `name` in a unit. */
 const ofUnit = (name: string) => [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value]) => value);
@@ -49,6 +52,15 @@ it('has the account, the data and the settings of the service, by properties tha
   expect(stderr.split('\n').filter((line) => line.includes('command.service:'))).toEqual([expect.stringContaining("'Propperty'")]);
 });
 
+it('has the groups that a drop-in gives the service, so that doctor reads the same certificate', async () => {
+  const bin = temporaryDirectory();
+  const groups = '[ "$*" = "show --property=SupplementaryGroups --value tillgate.service" ] && echo ssl-cert tls';
+  writeFileSync(join(bin, 'systemctl'), `#!/bin/sh\n${groups}\n`, { mode: 0o755 });
+  writeFileSync(join(bin, 'systemd-run'), '#!/bin/sh\nprintf "%s\\n" "$@"\n', { mode: 0o755 });
+  const { stdout } = await run('sh', [`${deploy}tillgate.sh`, 'doctor'], { env: { PATH: `${bin}:${process.env['PATH']}` } });
+  expect(stdout.split('\n')).toContain('--property=SupplementaryGroups=ssl-cert tls');
+});
+
 /** What systemd-run does with the properties of the script, without an account. */
 const standIn = `#!/bin/sh
 while [ $# -gt 0 ]; do
@@ -70,6 +82,7 @@ function serviceIn(directory: string, settings: Record<string, string>) {
   const [state, bin, file] = [join(directory, 'state'), join(directory, 'bin'), join(directory, 'tillgate.env')];
   mkdirSync(bin);
   mkdirSync(join(state, 'tillgate'), { recursive: true, mode: 0o700 });
+  writeFileSync(join(bin, 'systemctl'), '#!/bin/sh\n', { mode: 0o755 });
   writeFileSync(join(bin, 'systemd-run'), standIn.replaceAll('STATE', state), { mode: 0o755 });
   writeFileSync(
     file,
