@@ -152,7 +152,7 @@ export const definitions: readonly Definition[] = [
     subject: 'DEVICE_ID',
     options: { 'reason!': 'reason, stored in the audit log' },
     call: ({ reason }, id) => post(`/devices/${part(id)}/hardware-lost`, { reason }),
-    show: fields('released'),
+    show: fields('released', 'isConnected', 'lastSeenAt'),
   },
   {
     name: 'device enable',

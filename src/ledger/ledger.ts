@@ -34,7 +34,7 @@ import { createInsertGroup } from './insert-batch.ts';
 import { createSettleGroup } from './settle-batch.ts';
 import { createLateAnswers } from './settling/late-answers.ts';
 import { createLateCommits } from './settling/late-commits.ts';
-import { declareHardwareLost, type LostHardware } from './settling/lost-hardware.ts';
+import { declareHardwareLost, type LostHardware, type Released } from './settling/lost-hardware.ts';
 import { createRecall } from './settling/recall.ts';
 import { Recovery } from './settling/recovery.ts';
 import { createReview, type Review } from './settling/review.ts';
@@ -58,8 +58,8 @@ export interface Ledger extends RunOrJoin, Review, Pick<KeyedCalls, 'findByKey' 
   findHolder(command: Command): Promise<Command | undefined>;
   /** An operator asks the device about a command. The answer settles an open command, or confirms or contradicts a settled one. */
   askDevice(command: Command, actor: string): Promise<Command>;
-  /** An operator declares hardware lost that was connected as this device; returns how many decisions waited for it [D304]. */
-  declareLost(lost: LostHardware, alongside: (queries: Queries) => Promise<void>): Promise<number>;
+  /** An operator declares hardware lost that was connected as this device [D304]. */
+  declareLost(lost: LostHardware, alongside: (queries: Queries) => Promise<void>): Promise<Released>;
   /** The module that an API key must open to query the command. */
   moduleOf(command: Command): Operation['mode'];
   timelineOf(commandId: string): Promise<CommandEvent[]>;

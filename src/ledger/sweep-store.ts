@@ -102,9 +102,9 @@ const decidedOfDevice = keptStatement(
       .selectFrom('commands')
       .select(commandColumns)
       .where('id', 'in', (from) => from.selectFrom('decisions').select('command_id').where('device_id', '=', deviceId))
-      .where('journal_id', 'is not', null)
       .where('removed_at', 'is', null)
-      .where(sql<SqlBool>`(journal_id = ${journalId} or settled_at > now_ms() - cast(${sinceMs} as bigint))`)
+      .where(sql<SqlBool>`(journal_id = ${journalId} or (journal_id is not null and settled_at > now_ms() - cast(${sinceMs} as bigint))
+        or (journal_id is null and ${journalId} = '' and id in (select command_id from decisions where lost_at is not null)))`)
       .where(ownOrOrphaned(instanceId, deadAfterMs))
       .orderBy(sql`case when journal_id = ${journalId} then 0 else 1 end`)
       .limit(20)
@@ -113,7 +113,8 @@ const decidedOfDevice = keptStatement(
 
 /**
  * Unconfirmed decisions, a few at a time: first about commands that were sent to this journal, however old, because its hardware may have
- * been away [D304]; then those of the last `sinceMs`, because any journal may report that it executed them.
+ * been away [D304]; then those of the last `sinceMs`, because any journal may report that it executed them. Without a journal it is asked about
+ * hardware that was declared lost: before another attempt it is asked anyway [D129].
  */
 export async function decisionsToConfirm(
   queries: Queries,

@@ -126,7 +126,7 @@ describe('an operator', () => {
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
     const { spare, id } = await replaced(terminal, () => world.pay(terminal.id, 50.61, documentNr));
-    expect(await lose(terminal.id)).toBe(1);
+    expect(await lose(terminal.id)).toEqual({ released: 1, isConnected: true });
     expect(await world.steps(id)).toContain('hardware lost');
     expect((await world.run(world.pay(terminal.id, 50, documentNr))).code).toBe(0);
     expect(spare.bank.charges()).toHaveLength(1);
@@ -145,6 +145,26 @@ describe('an operator', () => {
     expect(await world.ledger.find(id)).toMatchObject({ state: 'disputed' });
     expect((await world.ledger.listReview(10))[0]?.reviewReason).toContain('it may be done twice');
     expect(await world.database.queries.selectFrom('decisions').selectAll().execute()).toEqual([]);
+  });
+
+  it('learns it, too, if hardware without a journal comes back', async () => {
+    const terminal = await world.terminal({ faults: { noJournal: true } });
+    const documentNr = world.random.uuid();
+    const { spare, id } = await replaced(terminal, () => world.pay(terminal.id, 50, documentNr));
+    await lose(terminal.id);
+    await spare.stop();
+    await world.terminal({ id: terminal.id, stores: terminal.stores, faults: { noJournal: true } });
+    await world.clock.advance(5_000);
+    expect(await world.ledger.find(id)).toMatchObject({ state: 'disputed' });
+  });
+
+  it('is told that no hardware is connected: then that which was connected last is lost, too', async () => {
+    const terminal = await world.terminal();
+    const documentNr = world.random.uuid();
+    const { spare } = await replaced(terminal, () => world.pay(terminal.id, 50.61, documentNr));
+    await spare.stop();
+    await world.clock.advance(20 * 60_000);
+    expect(await lose(terminal.id)).toEqual({ released: 1, isConnected: false });
   });
 
   it('cannot declare the connected hardware lost: it can answer for itself', async () => {

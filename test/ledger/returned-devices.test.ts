@@ -46,6 +46,7 @@ describe.each(engines)('devices that are back, on %s', (engine) => {
           rechecked.push(command.id);
           return command;
         },
+        confirm: async () => true,
       },
       lateAnswers: { settle: async () => {} },
       inFlight: { has: () => false, count: 0 },

@@ -94,6 +94,12 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: CabinetD
               description: 'The connected hardware is another one: so many decisions wait for the hardware that got their commands.',
             }),
           ),
+          releasedIfLost: Type.Optional(
+            Type.Integer({
+              description:
+                'So many decisions wait for hardware that can be declared lost: other hardware than the connected one, or any if none is connected.',
+            }),
+          ),
           createdAt: moment,
           lastSeenAt: Type.Optional(moment),
           pairingExpiresAt: Type.Optional(moment),
@@ -134,7 +140,7 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: CabinetD
             ...shownRow(device),
             liveOn: snapshot?.liveOn ?? [],
             ...facts,
-            waitingForOther: countOfOther(waiting, device.id, snapshot),
+            ...countsOfOther(waiting, device.id, snapshot),
             dropped: dropped.map(shownRow),
             channels: channels.map(({ sinceMs, ...channel }) => ({ ...channel, since: isoTime(sinceMs) })),
             lastCommand: last && shownCommand(last),
@@ -147,18 +153,20 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: CabinetD
   });
 }
 
-/** Decisions that wait for other hardware than the one that is connected as this device [D304]; undefined: none. */
-function countOfOther(
+/** Decisions that wait for other hardware than the one that is connected as this device [D304]; absent: none. */
+function countsOfOther(
   waiting: Awaited<ReturnType<typeof waitingDecisions>>,
   deviceId: string,
   snapshot: DeviceSnapshot | undefined,
-): number | undefined {
-  if (snapshot === undefined || snapshot.liveOn.length === 0) return undefined;
-  const ofOthers = waiting.filter((one) => one.deviceId === deviceId && one.journalId !== (snapshot.journalId ?? null));
-  return ofOthers.length || undefined;
+): { waitingForOther?: number; releasedIfLost?: number } {
+  const isConnected = snapshot !== undefined && snapshot.liveOn.length > 0;
+  const ofDevice = waiting.filter((one) => one.deviceId === deviceId);
+  const { length } = isConnected ? ofDevice.filter((one) => one.journalId !== (snapshot.journalId ?? null)) : ofDevice;
+  if (length === 0) return {};
+  return isConnected ? { waitingForOther: length, releasedIfLost: length } : { releasedIfLost: length };
 }
 
-function registerDeviceChanges(app: RouteApp, { devices, ledger, database }: CabinetDeps): void {
+function registerDeviceChanges(app: RouteApp, { devices, ledger, link, database }: CabinetDeps): void {
   addRoute(app, 'POST /devices/:id/rename', 'renameDevice', {
     summary: 'Rename a device',
     body: nameBody,
@@ -178,21 +186,33 @@ function registerDeviceChanges(app: RouteApp, { devices, ledger, database }: Cab
   addRoute(app, 'POST /devices/:id/hardware-lost', 'declareHardwareLost', {
     summary: 'Declare the earlier hardware of a device lost',
     description:
-      'After a decision “not done”, the same is sent to this device only when the hardware that got the first attempt has confirmed the decision. If that hardware never comes back, this ends the wait for it. Hardware that is connected now is not meant. 22: no decision waits.',
+      'After a decision “not done”, the same is sent to this device only when the hardware that got the first attempt has confirmed the decision. If that hardware never comes back, this ends the wait for it. Hardware that is connected now is not meant; if none is connected, also right after a start of the gateway, the wait for all hardware ends. 22: no decision waits.',
     body: Type.Object({ reason: textField('Reason; stored in the audit log.', 500) }),
-    answer: { description: 'How many decisions waited for it.', fields: { released: Type.Integer() }, example: { released: 1 } },
+    answer: {
+      description: 'How many decisions waited for it.',
+      fields: {
+        released: Type.Integer(),
+        isConnected: Type.Boolean({
+          description: 'False: no hardware was connected, so the wait for that which was connected last has ended, too.',
+        }),
+        lastSeenAt: Type.Optional(moment),
+      },
+      example: { released: 1, isConnected: true, lastSeenAt: exampleTime },
+    },
     errors: ['Record_not_exist', 'The_status_cannot_be_applied'],
     handle: async (request) => {
       const { id: deviceId } = request.params;
       const { reason } = request.body;
       const actor = actorOf(request);
-      const { merchant_id: merchantId } = await database.queries
+      const { merchantId, storedAtMs } = await database.queries
         .selectFrom('devices')
-        .select('merchant_id')
+        .select(['merchant_id as merchantId', 'last_seen_at as storedAtMs'])
         .where('id', '=', deviceId)
         .executeTakeFirstOrThrow(noSuchDevice);
       const audit = { actor, action: 'device.hardware-lost', subject: deviceId, merchantId, detail: { reason } };
-      return { released: await ledger.declareLost({ deviceId, actor, reason }, (queries) => writeAudit(queries, audit)) };
+      const lastSeenAtMs = link.presence.of(deviceId)?.lastSeenAtMs || storedAtMs;
+      const declared = await ledger.declareLost({ deviceId, actor, reason }, (queries) => writeAudit(queries, audit));
+      return { ...declared, lastSeenAt: isoTime(lastSeenAtMs) };
     },
   });
 

@@ -22,12 +22,18 @@ interface Deps {
   timeline: Pick<Timeline, 'addWithin'>;
 }
 
-/** Returns how many decisions waited for it. */
+export interface Released {
+  /** Decisions that waited for it. */
+  released: number;
+  /** False: no hardware is connected, so that which was connected last is lost, too. */
+  isConnected: boolean;
+}
+
 export function declareHardwareLost(
   { database, link, timeline }: Deps,
   { deviceId, actor, reason }: LostHardware,
   alongside: (queries: Queries) => Promise<void>,
-): Promise<number> {
+): Promise<Released> {
   const { presence } = link;
   const journalNow = presence.isLiveAnywhere(deviceId) ? (presence.journalOf(deviceId, undefined) ?? '') : undefined;
   return database.transaction(async (queries) => {
@@ -45,7 +51,7 @@ export function declareHardwareLost(
     for (const row of released)
       await timeline.addWithin(queries, { commandId: row.command_id, step: 'hardware lost', detail: `${actor}: ${reason}` });
     await alongside(queries);
-    return released.length;
+    return { released: released.length, isConnected: journalNow !== undefined };
   });
 }
 

@@ -38,7 +38,7 @@ interface Deps {
   instanceId: string;
   settlements: Pick<Settlements, 'becomeUnknown'>;
   timeline: Timeline;
-  recall: Pick<Recall, 'ask' | 'recheck'>;
+  recall: Pick<Recall, 'ask' | 'recheck' | 'confirm'>;
   lateAnswers: LateAnswers;
   /** Commands that a call on this instance is executing: no Recall for them. */
   inFlight: { has(commandId: string): boolean; readonly count: number };
@@ -215,11 +215,10 @@ export class Recovery {
     const { recall, logger } = this.#deps;
     for (const command of decided) {
       if (this.#isStopped) return;
-      await recall
-        .recheck(command)
-        .catch((error: unknown) =>
-          logger.warn({ err: error, ...namesOf(command) }, 'a device could not be asked about a decision of an operator'),
-        );
+      const asked = command.journalId === null ? recall.confirm(command) : recall.recheck(command);
+      await asked.catch((error: unknown) =>
+        logger.warn({ err: error, ...namesOf(command) }, 'a device could not be asked about a decision of an operator'),
+      );
     }
   }
 

@@ -119,13 +119,14 @@ export interface Answers {
       lastCommand?: CommandRow;
       dropped: { reason: string; count: number; lastAt: string }[];
       waitingForOther?: number;
+      releasedIfLost?: number;
       createdAt: string;
       lastSeenAt?: string;
       pairingExpiresAt?: string;
     }[];
     banks: { code: string; name: string }[];
   };
-  declareHardwareLost: { released: number };
+  declareHardwareLost: { released: number; isConnected: boolean; lastSeenAt?: string };
   replaceDeviceSecret: { secret: string };
   issuePairingCode: { pairingCode: string; pairingExpiresAt: string };
   listDeviceMessages: {

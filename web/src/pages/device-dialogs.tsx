@@ -61,11 +61,11 @@ function SimpleTask({ task, onClose, onPairing, onSecret }: SimpleTaskProps) {
   return (
     <AskDialog
       title={t(`devices.${kind}.title`, { name: device.name })}
-      consequence={t(`devices.${kind}.consequence`)}
+      consequence={isLost ? <LostConsequence device={device} /> : t(`devices.${kind}.consequence`)}
       action={t(`devices.${kind}.do`)}
       isDanger={kind === 'disable' || isLost}
       isRunning={change.isPending}
-      isBlocked={(kind === 'rename' && name.trim() === '') || (isLost && reason.trim() === '')}
+      isBlocked={(kind === 'rename' && name.trim() === '') || (isLost && (reason.trim() === '' || device.releasedIfLost === undefined))}
       error={change.error}
       onClose={onClose}
       onConfirm={() =>
@@ -83,6 +83,18 @@ function SimpleTask({ task, onClose, onPairing, onSecret }: SimpleTaskProps) {
         </Field>
       )}
     </AskDialog>
+  );
+}
+
+/** What is released, and that an absent device counts as lost as a whole. */
+function LostConsequence({ device: { liveOn, lastSeenAt, releasedIfLost } }: { device: Device }) {
+  const { t } = useTranslation();
+  if (releasedIfLost === undefined) return t('devices.hardware-lost.none');
+  return (
+    <>
+      {t('devices.hardware-lost.consequence')} <b>{t('devices.hardware-lost.releases', { count: releasedIfLost })}</b>{' '}
+      {liveOn.length === 0 && lastSeenAt !== undefined && t('devices.hardware-lost.offline', { since: lastSeenAt })}
+    </>
   );
 }
 
