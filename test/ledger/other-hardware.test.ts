@@ -158,7 +158,7 @@ describe('an operator', () => {
     expect(await world.ledger.find(id)).toMatchObject({ state: 'disputed' });
   });
 
-  it('is told that no hardware is connected: then that which was connected last is lost, too', async () => {
+  it('gets as answer that no hardware is connected: then that which was connected last is lost, too', async () => {
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
     const { spare } = await replaced(terminal, () => world.pay(terminal.id, 50.61, documentNr));
