@@ -5,7 +5,8 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Access } from './authentication.ts';
 import { type Demo, withDemo } from './examples.ts';
 import { sendInPieces } from './in-pieces.ts';
-import { type ApiDocument, isForCabinet, isForErp, partOf } from './openapi-parts.ts';
+import { type ApiDocument, joined } from './openapi-parts.ts';
+import type { DocumentFile } from './packaged-document.ts';
 
 const assets: Record<string, string> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
@@ -16,8 +17,8 @@ const assets: Record<string, string> = {
 const reference = new URL('../../web/reference/', import.meta.url);
 
 const pages = [
-  ['/docs', 'openapi.json', isForErp],
-  ['/docs/cabinet', 'cabinet.json', isForCabinet],
+  ['/docs', 'openapi.json', 'v1.json'],
+  ['/docs/cabinet', 'cabinet.json', 'cabinet.json'],
 ] as const;
 
 // Swagger UI has its icons as data: URLs in its style sheet; everything else is loaded from this origin.
@@ -84,14 +85,14 @@ const startScript = `const reference = SwaggerUIBundle({
 
 export interface DocsPageDeps {
   basePath: string;
-  describe: () => Promise<ApiDocument>;
+  read: (file: DocumentFile) => Promise<ApiDocument>;
   /** Called at each visit, because a sandbox has its key only after the server listens. Returns the same object while it is unchanged. */
   demo: () => Demo;
   /** Access to the pages and to the document. */
   access: Access;
 }
 
-export function registerDocsPage(app: FastifyInstance, { basePath, describe, demo, access }: DocsPageDeps): void {
+export function registerDocsPage(app: FastifyInstance, { basePath, read, demo, access }: DocsPageDeps): void {
   const hidden = { config: { access, isForBrowsers: true }, schema: { hide: true } };
   const send = (reply: FastifyReply, contentType: string, body: Buffer) =>
     sendInPieces(reply.type(contentType).header('content-security-policy', policy), body);
@@ -109,23 +110,22 @@ export function registerDocsPage(app: FastifyInstance, { basePath, describe, dem
     });
   }
 
-  for (const [path, file, isWanted] of pages) {
+  for (const [path, file, source] of pages) {
     const html = Buffer.from(page(basePath, file));
     app.get(path, hidden, (_request, reply) => send(reply, 'text/html; charset=utf-8', html));
     let kept: { demo: Demo; text: Buffer } | undefined;
     // It may hold the key of a sandbox. Pages of other sites cannot read it: no CORS header allows them, and the Host header must be ours.
     app.get(`/docs/${file}`, hidden, async (_request, reply) => {
-      const whole = await describe();
       const given = demo();
-      // Built once; again when a sandbox gets its key.
-      if (kept?.demo !== given) kept = { demo: given, text: Buffer.from(withDemo(partOf(whole, isWanted), given)) };
+      // Made once; again when a sandbox gets its key.
+      if (kept?.demo !== given) kept = { demo: given, text: Buffer.from(withDemo(await read(source), given)) };
       return send(reply.header('cache-control', 'no-store'), 'application/json; charset=utf-8', kept.text);
     });
   }
 
   let document: Buffer | undefined;
   app.get('/openapi.json', { ...hidden, config: { access } }, async (_request, reply) => {
-    document ??= Buffer.from(JSON.stringify(await describe()));
+    document ??= Buffer.from(JSON.stringify(joined(await read('v1.json'), await read('cabinet.json'))));
     return sendInPieces(reply.type('application/json; charset=utf-8'), document);
   });
 }

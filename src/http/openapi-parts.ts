@@ -90,6 +90,17 @@ export function partOf(document: ApiDocument, isWanted: (tags: readonly string[]
   return { ...document, tags, components: { securitySchemes: schemes, ...Object.fromEntries(kept) }, paths: paths ?? {} };
 }
 
+/** The whole document, of its two halves: they share components, but no path. */
+export function joined(one: ApiDocument, other: ApiDocument): ApiDocument {
+  const both = (name: 'components' | 'paths') => ({ ...one[name], ...other[name] });
+  const components = Object.keys(both('components')).map((kind) => [
+    kind,
+    { ...(one.components?.[kind] as Json), ...(other.components?.[kind] as Json) },
+  ]);
+  const tags = [...(one['tags'] as Json[]), ...(other['tags'] as Json[])];
+  return { ...one, tags, components: Object.fromEntries(components) as Json, paths: both('paths') as NonNullable<ApiDocument['paths']> };
+}
+
 /** All references from here, transitively. */
 function referencesOf(from: unknown, parts: Record<string, Json | undefined>, found = new Set<string>()): Set<string> {
   for (const [, reference = ''] of JSON.stringify(from).matchAll(/"\$ref":"([^"]+)"/g)) {

@@ -33,6 +33,7 @@ import type { Metrics } from './metrics.ts';
 import { noteRoutes } from './openapi.ts';
 import type { ApiDocument } from './openapi-parts.ts';
 import { type Readiness, registerOperationRoutes } from './operation-routes.ts';
+import { type DocumentFile, packagedDocument } from './packaged-document.ts';
 import { factsOf } from './request-facts.ts';
 import { logRequest } from './request-log.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
@@ -323,7 +324,8 @@ function registerOwnRoutes(
   app.register(
     async (scope) => {
       registerOperationRoutes(scope, { metrics, readiness, refuseStopping });
-      registerDocsPage(scope, { basePath, describe, demo, access: apiReference === 'public' ? open : signedIn });
+      const read = (file: DocumentFile) => packagedDocument(file, basePath);
+      registerDocsPage(scope, { basePath, read, demo, access: apiReference === 'public' ? open : signedIn });
       registerCabinetFiles(scope, { basePath, logger, refuseUnknown, directory });
     },
     { prefix: basePath },

@@ -24,7 +24,7 @@ function create(): void {
       return {};
     },
   };
-  registerDocsPage(app, { basePath: '', describe: async () => document, demo: () => demo, access: open });
+  registerDocsPage(app, { basePath: '', read: async () => document, demo: () => demo, access: open });
 }
 
 it.each(['/docs/openapi.json', '/docs/cabinet.json', '/openapi.json'])('%s is built once, however often it is requested', async (url) => {

@@ -36,22 +36,19 @@ function resolved<Value>(value: Value): Value {
 }
 
 let sample: Sample;
-let url: string;
 let document: Document;
 beforeAll(async () => {
   sample = createSample();
-  url = (await sample.server.listen()).url;
   document = (await describeApi(sample.server)) as Document;
 });
 afterAll(() => sample.server.stop(0));
 
 describe('the document', () => {
-  it('is OpenAPI 3.0.3 with paths relative to the base path, and is served unchanged', async () => {
+  it('is OpenAPI 3.0.3 with paths relative to the base path', async () => {
     expect(document.openapi).toBe('3.0.3');
     expect(document.servers).toEqual([{ url: base }]);
     expect(Object.keys(document.paths)).toContain('/Device/sample/Pay');
     expect(Object.keys(document.paths).filter((path) => path.startsWith(base) || path.includes('docs'))).toEqual([]);
-    expect(await (await fetch(`${url}/openapi.json`)).json()).toEqual(document);
   });
 
   it('has an example of the request and of every outcome, under its HTTP status', () => {

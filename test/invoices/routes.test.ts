@@ -1,6 +1,7 @@
 import jsQR from 'jsqr';
 import { PNG } from 'pngjs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describeApi } from '../../src/http/openapi.ts';
 import type { HttpServer } from '../../src/http/server.ts';
 import { registerInvoiceRoutes } from '../../src/invoices/routes.ts';
 import type { Caller } from '../../src/kernel/callers.ts';
@@ -297,13 +298,12 @@ describe.each(engines)('QR Mode over HTTP on %s', (engine) => {
 
   it('describes each call with an example for each error', async () => {
     const { server } = serve();
-    await server.app.ready();
     type Response = { $ref?: string; content?: Record<string, { examples?: object }> };
     type Document = {
       components: { responses: Record<string, Response> };
       paths: Record<string, Record<string, { responses: Record<string, Response> }>>;
     };
-    const { components, paths } = (await server.app.inject({ url: `${base}/openapi.json` })).json<Document>();
+    const { components, paths } = (await describeApi(server)) as Document;
     const examples = (path: string, method: string) => {
       const all = Object.values(paths[path]?.[method]?.responses ?? {}).flatMap(({ $ref, content }) => {
         const { content: shared } = components.responses[$ref?.split('/').at(-1) ?? ''] ?? {};
