@@ -92,13 +92,10 @@ export function partOf(document: ApiDocument, isWanted: (tags: readonly string[]
 
 /** The whole document, of its two halves: they share components, but no path. */
 export function joined(one: ApiDocument, other: ApiDocument): ApiDocument {
-  const both = (name: 'components' | 'paths') => ({ ...one[name], ...other[name] });
-  const components = Object.keys(both('components')).map((kind) => [
-    kind,
-    { ...(one.components?.[kind] as Json), ...(other.components?.[kind] as Json) },
-  ]);
+  const kinds = Object.keys({ ...one.components, ...other.components });
+  const components = kinds.map((kind) => [kind, { ...(one.components?.[kind] as Json), ...(other.components?.[kind] as Json) }]);
   const tags = [...(one['tags'] as Json[]), ...(other['tags'] as Json[])];
-  return { ...one, tags, components: Object.fromEntries(components) as Json, paths: both('paths') as NonNullable<ApiDocument['paths']> };
+  return { ...one, tags, components: Object.fromEntries(components) as Json, paths: { ...one.paths, ...other.paths } };
 }
 
 /** All references from here, transitively. */

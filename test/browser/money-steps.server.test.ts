@@ -30,6 +30,7 @@ afterAll(async () => {
 });
 
 const dialog = () => page.getByRole('dialog');
+const focused = () => page.evaluate('document.activeElement.textContent');
 const step = (name: string) => page.getByRole('button', { name });
 
 async function openStep(path: string, name: string, consequence: string): Promise<void> {
@@ -108,8 +109,9 @@ describe('the other steps', () => {
     await dialog().getByRole('button', { name: 'Ask device' }).click();
     await dialog().getByText('The device answered. The operation is settled: it was executed.').waitFor();
     expect(await seriousFindings(page)).toEqual([]);
-    await dialog().getByRole('button', { name: 'Close' }).click();
+    await page.keyboard.press('Escape');
     await page.getByRole('listitem').filter({ hasText: 'Olga Operator' }).first().waitFor();
+    expect(await focused()).toBe('Ask the device again');
   });
 
   it('close of the bank day links to the open document that refuses it, and then shows a report, not JSON', async () => {
@@ -120,6 +122,8 @@ describe('the other steps', () => {
       await dialog().getByRole('button', { name: 'Close the bank day' }).click();
     };
     await run();
+    await dialog().getByRole('alert').waitFor();
+    expect(await focused()).toBe('Close the bank day');
     await dialog()
       .getByRole('link', { name: /^Card payment/ })
       .click();

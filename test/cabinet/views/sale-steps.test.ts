@@ -216,10 +216,10 @@ describe('the next steps', () => {
     expect(why(story, 'refund')).toBe('whyNot.nothingLeft');
     expect(why(story, 'void')).toBe('whyNot.refunded');
   });
-  it('exclude a refund after the bank day was closed, and a void of a voided payment or without a token', () => {
+  it('exclude a refund after the bank day was closed, and a void of a voided payment', () => {
     expect(why(sale({ bankDayClosedAtMs: 1 }), 'refund')).toBe('whyNot.bankDayClosed');
     expect(why(sale({ documentState: 'voided' }), 'void')).toBe('whyNot.voided');
-    expect(why(sale({ report: '{}' }), 'void')).toBe('whyNot.noToken');
+    expect(allowed(sale({ report: '{}' }))).toContain('void');
   });
   it('of an open document include closing it, by the terminal or by hand', () => {
     expect(allowed(sale({ documentState: 'open' }))).toEqual(['void', 'close', 'closeByHand', 'ask']);

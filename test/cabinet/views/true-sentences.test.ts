@@ -144,6 +144,44 @@ describe('the sentences of the cabinet', () => {
     expect((await paying).json()).toMatchObject({ errorCode: 3 });
   });
 
+  it('say who asked the device again, without a word of the database', async () => {
+    const id = String((await closed(20))['OID']);
+    await world.act(`/commands/${id}/ask`);
+    const asked = (await page(id)).timeline.find(({ kind }) => kind === 'askedAgain');
+    expect(asked?.text).toEqual({ key: 'step.askedAgain', params: { actor: 'admin token' } });
+  });
+
+  it('show a decision before the settlement that it caused', async () => {
+    world.onAnswer = (answer) => (answer.outcome === 'accepted' ? answer : undefined);
+    const payload = { APIKey: world.key, DeviceID: terminal.id, amount: 30 };
+    const paying = world.server.app.inject({ method: 'POST', url: '/Device/payment/Pay', payload });
+    await world.clock.runUntil(() => world.ledger.stats().inFlight === 1, 1_000);
+    await world.clock.advance(20 * 60_000);
+    await paying;
+    const id = String((await listed('Pay'))[0]?.['id']);
+    expect(await world.act(`/commands/${id}/decide`, { state: 'refused', reason: 'No slip.' })).toMatchObject({ errorCode: 0 });
+    const kinds = (await page(id)).timeline.map(({ kind }) => kind);
+    expect(kinds.filter((kind) => ['decided', 'settled'].includes(kind))).toEqual(['decided', 'settled']);
+  });
+
+  it('do not exclude a void of a payment without a token: the terminal judges it', async () => {
+    world.onAnswer = ({ report, ...answer }) => ({ ...answer, ...(report && { report: { ...report, token: undefined } }) });
+    const id = String((await closed(20))['OID']);
+    expect((await page(id)).steps.find(({ action }) => action === 'void')).toMatchObject({ isAllowed: true });
+    // The terminal's bank knows a token.
+    expect(await step(id, 'void')).toMatchObject({ errorCode: 50, errorMessage: expect.stringContaining('token') });
+  });
+
+  it('of the audit log do not say that a refused operation was carried out', async () => {
+    await pay(20);
+    const close = () => world.act(`/devices/${terminal.id}/closeDay`, {}, { 'idempotency-key': world.random.uuid() });
+    expect(await close()).toMatchObject({ errorCode: 31 });
+    const { audit } = (await world.look('/audit')) as unknown as { audit: { action: string }[] };
+    expect(audit.map(({ action }) => action)).toContain('device.close-day');
+    for (const action of ['device-close-day', 'device-x-report', 'device-z-report', 'command-refund', 'command-void', 'command-close'])
+      expect(sentence({ key: `audit.action.${action}`, params: {} })).toMatch(/^Requested /);
+  });
+
   it('say that a device contradicts what stays settled, when it is asked', async () => {
     const id = String((await closed(20))['OID']);
     world.onAnswer = (answer) =>

@@ -1,6 +1,6 @@
 // Dialogs: a question, its consequence, and one button. Focus stays inside and returns to its element at the end.
 import { Modal } from '@mantine/core';
-import type { FormEvent, ReactNode } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Library } from './library.tsx';
 
@@ -15,6 +15,7 @@ export interface DialogProps {
 
 export function Dialog({ title, onClose, children, size = 480, isHeld = false }: DialogProps) {
   const { t } = useTranslation();
+  useFocusBack();
   return (
     <Library>
       <Modal
@@ -33,6 +34,28 @@ export function Dialog({ title, onClose, children, size = 480, isHeld = false }:
       </Modal>
     </Library>
   );
+}
+
+/** The last focused element of the page itself. */
+let onPage: Element | null = null;
+
+/** Gives the focus back to the element that had it. The library does so only for a dialog that stays mounted. */
+function useFocusBack(): void {
+  const [before] = useState(() => {
+    const { activeElement } = document;
+    // The item of a menu is hidden with its menu.
+    const menu = activeElement?.closest('[role="menu"]');
+    return menu ? document.querySelector(`[popovertarget="${menu.id}"]`) : activeElement;
+  });
+  useEffect(() => {
+    if (!before?.closest('[role="dialog"]')) onPage = before;
+    return () => {
+      if (document.activeElement !== null && document.activeElement !== document.body) return;
+      // A dialog that shows a result replaces the one that asked.
+      const target = before?.isConnected ? before : onPage;
+      if (target instanceof HTMLElement) target.focus({ preventScroll: true });
+    };
+  }, [before]);
 }
 
 export interface AskProps extends DialogProps {
@@ -81,7 +104,13 @@ export function AskDialog({
           <button type="button" className="btn" onClick={dialog.onClose}>
             {t('dialog.cancel')}
           </button>
-          <button type="submit" className={`btn primary${isDanger ? ' danger' : ''}`} disabled={isRunning || isBlocked}>
+          {/* While it runs it keeps the focus, which a disabled button loses. */}
+          <button
+            type="submit"
+            className={`btn primary${isDanger ? ' danger' : ''}`}
+            disabled={isBlocked && !isRunning}
+            aria-disabled={isRunning}
+          >
             {isRunning ? t('dialog.running') : action}
           </button>
         </div>

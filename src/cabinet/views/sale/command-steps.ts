@@ -10,13 +10,24 @@ import { starredJson } from './starred.ts';
 import { stepFrom } from './step.ts';
 
 export function commandSteps(command: StoryCommand, events: readonly StoryEvent[], keyName: string | undefined): Step[] {
-  const noted = events.filter(({ commandId }) => commandId === command.id);
+  const noted = decisionsFirst(events.filter(({ commandId }) => commandId === command.id));
   return [
     ...beginning(command, keyName),
     ...folded(noted).map((event) => stepOf(command, event)),
     ...learned(command, noted),
     ...answersToCaller(command, noted),
   ];
+}
+
+/** A decision is noted after the settlement that it caused. */
+function decisionsFirst(events: readonly StoryEvent[]): StoryEvent[] {
+  const ordered = [...events];
+  for (const [index, event] of ordered.entries()) {
+    const cause = ordered[index + 1];
+    if (event.step === 'settled' && (cause?.step === 'decided' || cause?.step === 'review closed'))
+      ordered.splice(index, 2, { ...cause, atMs: event.atMs }, event);
+  }
+  return ordered;
 }
 
 function beginning(command: StoryCommand, keyName: string | undefined): Step[] {
@@ -116,7 +127,7 @@ function stepOf(command: StoryCommand, event: Folded): Step {
     case 'review closed':
       return person('reviewClosed');
     case 'asked by person':
-      return person('askedAgain');
+      return stepFrom('person', 'gateway', 'askedAgain', { actor: readDecision(event.detail ?? '').actor }, base);
     case 'hardware lost':
       return person('hardwareLost');
     case 'closed by hand':

@@ -122,8 +122,7 @@ function whyNoRefund(sale: Sale, leftBani: Bani): string | undefined {
 function whyNoVoid(sale: Sale): string | undefined {
   const why = whyNoPayment(sale);
   if (why !== undefined) return why;
-  if (mayBeRefunded(sale.followers)) return 'whyNot.refunded';
-  return typeof readReport(sale.command.report)['token'] === 'string' ? undefined : 'whyNot.noToken';
+  return mayBeRefunded(sale.followers) ? 'whyNot.refunded' : undefined;
 }
 
 function whyNotOpen({ command, followers }: Sale): string | undefined {
