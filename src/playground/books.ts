@@ -7,7 +7,7 @@ import { isoTime } from '../kernel/moments.ts';
 import { type Bani, baniToLei } from '../kernel/money.ts';
 import { operationNamed } from '../kernel/operations.ts';
 import type { VirtualDevice } from '../virtual/devices/virtual-device.ts';
-import { namesOf, refundedBani, type Sale } from './erp/sale.ts';
+import { namesOf, type Sale } from './erp/sale.ts';
 
 type BookName = 'bank' | 'ledger' | 'fiscal' | 'erp';
 
@@ -139,10 +139,9 @@ async function ledgerEntries(
 function erpEntries(sale: Sale): Entry[] {
   if (sale.paidBani === 0) return [];
   const entry = { name: sale.id, text: sale.number, atMs: sale.paidAtMs ?? 0 };
-  const refunded = refundedBani(sale);
   return [
     { ...entry, amountBani: sale.paidBani, isRefund: false },
-    ...(refunded === 0 ? [] : [{ ...entry, amountBani: refunded, isRefund: true }]),
+    ...[...sale.refunds.values()].map((amountBani) => ({ ...entry, amountBani, isRefund: true })),
   ];
 }
 

@@ -159,6 +159,8 @@ describe('the other steps', () => {
     await dialog().waitFor({ state: 'detached' });
     await page.getByRole('listitem').filter({ hasText: 'Olga Operator' }).first().waitFor();
     expect((await served.commandsOf(documentNr)).map(({ name, state }) => `${name} ${state}`)).toEqual(['Pay refused']);
+    await open(page, served.cabinet, `/audit?q=${id}`);
+    await page.getByText('state: it was not executed').waitFor();
     shop.device.setFaults({ mqtt: true, queue: true });
     decided = { id, documentNr };
   });

@@ -61,6 +61,7 @@ export const outsideSources: readonly { place: string; target: string }[] = [
   { place: 'database', target: 'migrations/' },
   { place: 'http', target: 'web/dist/' },
   { place: 'http', target: 'web/reference/' },
+  { place: 'http', target: 'openapi/' },
   { place: 'wiring', target: 'simulation/' },
   { place: 'wiring', target: 'package.json' },
 ];

@@ -100,8 +100,11 @@ export function Audit() {
   );
 }
 
-/** The merchant has the list's own filter; the id of a session carries no information. */
-const leftOut = new Set(['merchantId', 'sessionId']);
+/** The merchant has the list's own filter; the id of a session carries no information; the sale's page says whether it was disputed. */
+const leftOut = new Set(['merchantId', 'sessionId', 'closesReview']);
+
+/** Values that the catalogues have words for, by their fields. */
+const wordsOf: Record<string, string> = { state: 'decided', role: 'role', kind: 'deviceKind' };
 
 /** Each value with its name in words; moments as moments, amounts as lei. */
 function Detail({ detail }: { detail: Record<string, unknown> }) {
@@ -113,6 +116,8 @@ function Detail({ detail }: { detail: Record<string, unknown> }) {
       const word = t(`audit.field.${field}`, { defaultValue: field });
       if (name.endsWith('AtMs')) return `${word} ${exactTime(new Date(Number(value)).toISOString(), i18n.language)}`;
       if (name.endsWith('Bani')) return `${word} ${lei(Number(value) / 100)} MDL`;
+      if (typeof value === 'string' && wordsOf[name] !== undefined)
+        return `${word}: ${t(`${wordsOf[name]}.${value}`, { defaultValue: value })}`;
       const text = typeof value === 'string' ? value : Array.isArray(value) ? value.join(', ') : JSON.stringify(value);
       return `${word}: ${isId.test(text) ? shortId(text) : text}`;
     });
