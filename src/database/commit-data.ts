@@ -29,6 +29,10 @@ export interface Write {
   key: readonly string[];
   /** The version that was loaded, or the values that were assumed. */
   guard: number | Values;
+  /** Beside the version: columns that are written without raising it. */
+  also?: Values;
+  /** What others rely on is not changed by it, so the version stays. */
+  isLate?: true;
   set: Values;
 }
 

@@ -129,7 +129,7 @@ function beginning(engine: Engine): Bind<{ lockWait: string }> {
   );
 }
 
-const isTouch = ({ guard, set }: Write) => typeof guard === 'number' && Object.keys(set).length === 0;
+const isTouch = ({ guard, also, set }: Write) => typeof guard === 'number' && also === undefined && Object.keys(set).length === 0;
 
 const keyColumns = ({ key, columns }: CommitTable): BatchColumns => Object.fromEntries(key.map((name) => [name, columns[name] ?? 'text']));
 
@@ -138,7 +138,7 @@ function writeColumns(table: CommitTable): BatchColumns {
   const { columns, settable = [], guardable = [] } = table;
   const prefixed = (prefix: string, names: readonly string[]) =>
     names.map((name) => [`${prefix}-${name}`, columns[name] ?? 'text'] as const);
-  const masks = { 'is-version': 'int8', guards: 'int8', sets: 'int8' } as const;
+  const masks = { 'is-version': 'int8', raises: 'int8', guards: 'int8', sets: 'int8' } as const;
   return { ...keyColumns(table), ...masks, ...Object.fromEntries([...prefixed('old', guardable), ...prefixed('set', settable)]) };
 }
 
@@ -148,17 +148,16 @@ function toKeyRow({ key }: CommitTable, values: readonly Value[]): Record<string
   return row;
 }
 
-function toWriteRow(table: CommitTable, { table: name, key, guard, set }: Write): Values {
+function toWriteRow(table: CommitTable, { table: name, key, guard, also = {}, set, isLate }: Write): Values {
   const { settable = [], guardable = [] } = table;
   const row = toKeyRow(table, key);
+  row['raises'] = isLate ? 0 : 1;
   row['sets'] = maskOf(name, settable, set);
   for (const column in set) row[`set-${column}`] = set[column] ?? null;
-  row['guards'] = 0;
   if (typeof guard === 'number') row['is-version'] = guard;
-  else {
-    row['guards'] = maskOf(name, guardable, guard);
-    for (const column in guard) row[`old-${column}`] = guard[column] ?? null;
-  }
+  const compared = typeof guard === 'number' ? also : guard;
+  row['guards'] = maskOf(name, guardable, compared);
+  for (const column in compared) row[`old-${column}`] = compared[column] ?? null;
   return row;
 }
 
@@ -207,7 +206,7 @@ function writing(engine: Engine, name: string, table: CommitTable, isTouched: bo
     const value = `"new"."set-${column}"`;
     return columns[column] === 'int8' ? `case ${value} when ${atCommit} then now_ms() else ${value} end` : value;
   };
-  const sets = [`"${version}" = "row"."${version}" + 1`];
+  const sets = [`"${version}" = "row"."${version}" + ${isTouched ? '1' : '"new"."raises"'}`];
   const conditions = key.map((column) => `"row"."${column}" = "new"."${column}"`);
   if (isTouched) conditions.push(`"row"."${version}" = "new"."is-version"`);
   else {

@@ -1,0 +1,37 @@
+// The loop of a gateway on a ledger in memory: facts, decision, commit if the facts still hold.
+import type { Unit } from '../src/database/commit-data.ts';
+import type { Case } from '../src/money/case.ts';
+import type { Answer, Effect, Event } from '../src/money/event.ts';
+import { decide } from '../src/money/rules/decide.ts';
+import { unitOf } from '../src/money/unit.ts';
+import { assume, load, type Surroundings } from './memory-load.ts';
+import { commitTo, type Ledger } from './memory-store.ts';
+
+export interface Ran {
+  ledger: Ledger;
+  answer: Answer | undefined;
+  effects: readonly Effect[];
+  /** Undefined: nothing was written. */
+  unit: Unit | undefined;
+  steps: readonly { operationId: string; step: string; detail: string }[];
+}
+
+/** What would be written, and the answer. A need is taken as met without news: the device did not answer, the note did not come. */
+export function plan(facts: Case, event: Event): Omit<Ran, 'ledger'> {
+  const decided = decide(facts, event);
+  if (decided.needs) return plan(facts, { ...event, hasWaited: true } as Event);
+  const { answer, effects, next, added } = decided;
+  return { answer, effects, unit: next && unitOf(facts, decided), steps: added?.steps ?? [] };
+}
+
+export function run(ledger: Ledger, event: Event, around: Surroundings): Ran {
+  const assumed = assume(event, around);
+  for (const facts of [...(assumed ? [assumed] : []), load(ledger, event, around)]) {
+    const planned = plan(facts, event);
+    // An answer from assumed facts is only given after a commit.
+    if (!planned.unit && facts.isAssumed) continue;
+    const next = planned.unit ? commitTo(ledger, planned.unit, around.now) : ledger;
+    if (next) return { ...planned, ledger: next };
+  }
+  throw new Error(`A unit that was decided from the present state does not commit: ${JSON.stringify(event)}`);
+}

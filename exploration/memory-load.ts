@@ -1,0 +1,98 @@
+// Loads the case of an event from a ledger in memory, as the databases' load does: by ids and names only, in rounds until nothing is missing.
+import type { Values } from '../src/database/commit-data.ts';
+import type { Case, Name, Op, Orphan, Presence, TableName, TableRows } from '../src/money/case.ts';
+import { nameKey } from '../src/money/case.ts';
+import type { Event } from '../src/money/event.ts';
+import { stored } from '../src/money/tables.ts';
+import { freeDevice } from '../src/money/unit.ts';
+import { type Ref, refKey, wanted } from '../src/money/wanted.ts';
+import { type Ledger, rowOf } from './memory-store.ts';
+
+export interface Surroundings {
+  now: number;
+  presence: Readonly<Record<string, Presence>>;
+  waitedFor?: ReadonlySet<string>;
+}
+
+const maxRounds = 10;
+
+const empty = ({ now, presence, waitedFor = new Set() }: Surroundings): Writable<Case> => ({
+  ...{ now, scanGraceMs: 0, isAssumed: false, ops: {}, devices: {}, names: {}, keys: {}, invoices: {}, orphans: {} },
+  ...{ presence, sales: new Set<string>(), waitedFor, roots: [] },
+});
+type Writable<Given> = { -readonly [Field in keyof Given]: Given[Field] };
+
+export function load(ledger: Ledger, event: Event, around: Surroundings): Case {
+  const c = empty(around);
+  const looked = new Set<string>();
+  for (let round = 0; round < maxRounds; round += 1) {
+    const refs = wanted(event, c, looked);
+    if (refs.length === 0) return c;
+    for (const ref of refs) {
+      looked.add(refKey(ref));
+      fetch(ledger, c, ref);
+    }
+  }
+  throw new Error(`The case of ${event.type} is never complete.`);
+}
+
+function fetch(ledger: Ledger, c: Writable<Case>, ref: Ref): void {
+  switch (ref.what) {
+    case 'op':
+      return add(ledger, c, 'ops', ref.id);
+    case 'sale':
+      (c.sales as Set<string>).add(ref.id);
+      for (const op of allOps(ledger)) if (isOfSale(op, ref.id)) add(ledger, c, 'ops', op.id);
+      return;
+    case 'operations':
+      for (const op of allOps(ledger)) if (op.deviceId === ref.deviceId && op.operationId === ref.operationId) add(ledger, c, 'ops', op.id);
+      return;
+    case 'device':
+      return add(ledger, c, 'devices', ref.id);
+    case 'name':
+      return add(ledger, c, 'names', nameKey(ref.merchantId, ref.value), {
+        merchantId: ref.merchantId,
+        value: ref.value,
+        version: 0,
+        attempts: 0,
+        ops: [],
+      });
+    case 'key':
+      return add(ledger, c, 'keys', nameKey(ref.merchantId, ref.key));
+    case 'invoice':
+      add(ledger, c, 'invoices', ref.oid);
+      for (const orphan of Object.values(ledger['orphan_payments'] ?? {})) if (orphan['oid'] === ref.oid) addOrphan(c, orphan);
+      return;
+  }
+}
+
+const isOfSale = (op: Op, id: string) => op.id === id || op.targetId === id || op.paid.some(({ paymentId }) => paymentId === id);
+
+function add<Table extends TableName>(ledger: Ledger, c: Case, table: Table, key: string, absent?: TableRows[Table]): void {
+  const row = ledger[stored[table].table]?.[key];
+  const found = row ? rowOf(table, row) : absent;
+  if (found) (c[table] as Record<string, TableRows[Table]>)[key] = found;
+}
+
+function addOrphan(c: Case, row: Values): void {
+  const orphan = { oid: row['oid'], receiptId: row['receipt_id'], deviceId: row['device_id'], reason: row['reason'] } as Orphan;
+  (c.orphans as Record<string, Orphan>)[`${orphan.oid} ${orphan.receiptId} ${orphan.deviceId}`] = orphan;
+}
+
+const allOps = (ledger: Ledger): Op[] => Object.values(ledger['commands'] ?? {}).map((row) => rowOf('ops', row));
+
+/** Without a query: the device is free, the number and the key are unused, and the number is no invoice's. Undefined: this event loads. */
+export function assume(event: Event, around: Surroundings): Case | undefined {
+  if (event.type !== 'Pay' && event.type !== 'Print') return undefined;
+  const value = event.type === 'Pay' ? event.documentNr : event.receipt['Uid'];
+  // A receipt that names other numbers depends on their payments.
+  if (typeof value !== 'string' || (event.type === 'Print' && JSON.stringify(event.receipt).includes('documentNr'))) return undefined;
+  const { merchantId, deviceId } = event;
+  const name: Name = { merchantId, value, version: 0, attempts: 0, ops: [] };
+  return {
+    ...empty(around),
+    isAssumed: true,
+    devices: { [deviceId]: freeDevice(deviceId) },
+    names: { [nameKey(merchantId, value)]: name },
+  };
+}

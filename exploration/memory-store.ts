@@ -1,0 +1,81 @@
+// A ledger in memory that evaluates the same units as the databases do (src/database/commit.ts): guards and changes as data. A ledger is never
+// changed: each commit makes another one, so that a search can go on from both.
+import { atCommit, type CommitTable, type Unit, type Value, type Values, type Write } from '../src/database/commit-data.ts';
+import type { TableName, TableRows } from '../src/money/case.ts';
+import { commitTables, stored } from '../src/money/tables.ts';
+
+/** Rows by table, then by key: their columns. */
+export type Ledger = Readonly<Record<string, Readonly<Record<string, Values>>>>;
+
+/** Tables to which rows are only added. */
+const addedTables = ['orphan_payments', 'callbacks', 'money_corrections'];
+
+export const emptyLedger: Ledger = Object.fromEntries([...Object.keys(commitTables), ...addedTables].map((name) => [name, {}]));
+
+export const keyText = (key: readonly Value[]) => key.join(' ');
+
+/** Undefined: a guard does not hold, or a name is taken. `now`: what the database fills in. */
+export function commitTo(ledger: Ledger, unit: Unit, now: number): Ledger | undefined {
+  if (!unit.writes.every((write) => holds(ledger, write))) return undefined;
+  if (unit.absent?.some(({ table, key }) => ledger[table]?.[keyText(key)])) return undefined;
+  const next: Record<string, Record<string, Values>> = { ...(ledger as Record<string, Record<string, Values>>) };
+  const put = (table: string, key: string, row: Values) => {
+    if (next[table] === ledger[table]) next[table] = { ...ledger[table] };
+    (next[table] as Record<string, Values>)[key] = row;
+  };
+  for (const { table, key, set, isLate } of unit.writes) {
+    const row = ledger[table]?.[keyText(key)] as Values;
+    const { version } = commitTables[table] as CommitTable;
+    const raised = version === undefined || isLate ? {} : { [version]: ((row[version] as number) ?? 0) + 1 };
+    put(table, keyText(key), { ...row, ...filled(set, now), ...raised });
+  }
+  for (const { table, row } of unit.inserts) {
+    const known = commitTables[table];
+    const key = known ? keyText(known.key.map((column) => row[column] ?? null)) : String(Object.keys(next[table] ?? {}).length);
+    if (known && ledger[table]?.[key]) return undefined;
+    put(table, key, { ...row, ...assigned(next, table, row) });
+  }
+  return next;
+}
+
+export function holds(ledger: Ledger, { table, key, guard, also = {} }: Pick<Write, 'table' | 'key' | 'guard' | 'also'>): boolean {
+  const row = ledger[table]?.[keyText(key)];
+  if (!row) return false;
+  const { version = '' } = commitTables[table] as CommitTable;
+  const values = typeof guard === 'number' ? { ...also, [version]: guard } : guard;
+  return Object.entries(values).every(([column, value]) => (row[column] ?? null) === value);
+}
+
+const filled = (set: Values, now: number): Values =>
+  Object.fromEntries(Object.entries(set).map(([column, value]) => [column, value === atCommit ? now : value]));
+
+/** An operation takes the counter of its device, after that was raised. */
+function assigned(ledger: Ledger, table: string, row: Values): Values {
+  if (table !== 'commands' || row['sequence'] !== null) return {};
+  return { sequence: ledger['device_locks']?.[String(row['device_id'])]?.['sequence'] ?? null };
+}
+
+/** The row as the rules see it. Rows are shared between ledgers, so each is read once. */
+const read = new WeakMap<Values, object>();
+
+export function rowOf<Table extends TableName>(table: Table, row: Values): TableRows[Table] {
+  let found = read.get(row);
+  if (!found) {
+    const { columns, json = [], numbers } = stored[table];
+    found = Object.fromEntries(
+      Object.entries(columns).map(([field, column]) => [
+        field,
+        fieldOf(row[column as string] ?? null, json.includes(field), numbers.includes(field) && isFlag(field)),
+      ]),
+    );
+    read.set(row, found);
+  }
+  return found as TableRows[Table];
+}
+
+const isFlag = (field: string) => field.startsWith('is');
+
+function fieldOf(value: Value, isJson: boolean, isYesNo: boolean): unknown {
+  if (isJson) return JSON.parse((value as string | null) ?? 'null') as unknown;
+  return isYesNo ? value === 1 : value;
+}

@@ -1,0 +1,163 @@
+// What the core decides about, and what it answers [D300].
+import type { ErrorName } from '../kernel/error-codes.ts';
+import type { Bani } from '../kernel/money.ts';
+import type { OperationState } from '../kernel/operation-states.ts';
+import type { OperationName } from '../kernel/operations.ts';
+import type { Receipt } from '../kernel/receipt.ts';
+import type { Added, Case, Ending, Id, Report, Source } from './case.ts';
+
+/** Of every call of an ERP or of a person in the cabinet. */
+interface Call {
+  merchantId: Id;
+  /** Of the operation that the call may begin. */
+  newId: Id;
+  key?: { key: string; requestHash: string } | undefined;
+  /** Hash of the request, for a call that is known by its content [D58]. */
+  requestHash?: string | undefined;
+  isByPerson?: boolean | undefined;
+  /** The shell has waited as the decision before asked: for a note about delivery, or for the answer of a device. */
+  hasWaited?: boolean | undefined;
+}
+
+interface DeviceCall extends Call {
+  deviceId: Id;
+  callbackUri?: string | undefined;
+}
+
+/** Of a call about a payment. `paymentId`: the payment itself, chosen by a person; then the numbers are not compared. */
+interface PaymentCall extends DeviceCall {
+  documentNr: string;
+  operationId: string;
+  paymentId?: Id | undefined;
+}
+
+export type CallEvent =
+  | ({ type: 'Pay'; amountBani: Bani; documentNr?: string | undefined } & DeviceCall)
+  | ({ type: 'CloseDoc' } & PaymentCall)
+  | ({ type: 'Refund'; amountBani: Bani; rrn: string } & PaymentCall)
+  /** Voids an approved payment, stops one that runs, or withdraws an invoice [D18]. `isForInvoices`: the key opens QR Mode alone. */
+  | ({ type: 'CancelTransaction'; amountBani: Bani; token: string; isForInvoices?: boolean | undefined } & PaymentCall)
+  | ({ type: 'Print'; receipt: Receipt; contentHashes: readonly string[] } & DeviceCall)
+  /** An operation that concerns no payment and no receipt: closeDay, a report, cash. */
+  | ({ type: 'Plain'; kind: OperationName; args: Report; amountBani?: Bani | undefined } & DeviceCall);
+
+export type StatusEvent = {
+  type: 'Status';
+  merchantId: Id;
+  oid?: Id | undefined;
+  documentNr?: string | undefined;
+  receiptUid?: string | undefined;
+  idempotencyKey?: string | undefined;
+  /** What the caller's key opens; undefined: everything. */
+  modules?: ReadonlySet<string> | undefined;
+};
+
+/** What a device says about a command, from whatever source. */
+export interface ReportEvent {
+  type: 'Report';
+  id: Id;
+  outcome: Ending;
+  source: Source;
+  report?: Report | undefined;
+  reason?: string | undefined;
+  /** The journal that says it; undefined: the device keeps none. */
+  journalId?: Id | undefined;
+  /** This gateway has received the acceptance, and has perhaps not written it. */
+  wasAccepted?: boolean | undefined;
+}
+
+export type DeviceEvent =
+  | ReportEvent
+  /** The device has accepted the command; `isRunning`: it was asked, and says that it is executing it. */
+  | { type: 'Accepted'; id: Id; isRunning?: boolean | undefined }
+  /** The gateway knows that no copy of the command left. */
+  | { type: 'NotSent'; id: Id; reason: string }
+  /** Its device keeps no journal, was asked, and shows another last transaction. */
+  | { type: 'LastIsAnother'; id: Id }
+  | { type: 'AbortRefused'; id: Id };
+
+export type DeadlineEvent =
+  /** answerBy has passed. */
+  { type: 'Deadline'; id: Id };
+
+/** A step of a person, with the journal of the hardware that is connected. */
+export type PersonEvent =
+  | {
+      type: 'Decide';
+      id: Id;
+      isDone: boolean;
+      reason: string;
+      operationId?: string | undefined;
+      rrn?: string | undefined;
+      contradiction?: string | null | undefined;
+    }
+  | { type: 'CloseByHand'; id: Id; reason: string }
+  | { type: 'HardwareLost'; deviceId: Id; reason: string };
+
+/** Late: written in the background, and never moved back. */
+export type DeliveryEvent = { type: 'Delivery'; id: Id; was: 'received' | 'missed' };
+
+export type RemovalEvent = { type: 'Remove'; id: Id };
+
+interface Asker {
+  merchantId: Id;
+  oid: Id;
+  /** The caller is this device. */
+  asDevice?: Id | undefined;
+  /** The caller has the ERP's key. */
+  hasKey?: boolean | undefined;
+}
+
+export type InvoiceEvent =
+  | ({ type: 'Get' } & Asker)
+  | ({ type: 'InvoiceStatus' } & Asker)
+  | ({ type: 'Payd'; receiptId: string; deviceId: string } & Asker)
+  | { type: 'Expire'; oid: Id }
+  /** By its merchant in the cabinet. */
+  | { type: 'CancelInvoice'; merchantId: Id; oid: Id };
+
+export type Event = CallEvent | StatusEvent | DeviceEvent | DeadlineEvent | PersonEvent | DeliveryEvent | RemovalEvent | InvoiceEvent;
+
+export interface AnswerFields {
+  OID?: Id;
+  State?: OperationState;
+  Operation?: string;
+  Remainder?: number;
+  Repeated?: true;
+  /** Other operations under the number whose money the shop may have [D305]. */
+  AlsoUnderThisNumber?: readonly { OID: Id; State: OperationState }[];
+  /** Of an invoice. */
+  Status?: number;
+  ReceiptID?: string;
+  PreviousStatus?: number;
+}
+
+export interface Answer {
+  code: ErrorName | 'NoError';
+  sentence: string;
+  fields: AnswerFields;
+  report?: Report | undefined;
+  /** An event by which the caller can do what the sentence advises: it is accepted in this state. */
+  advice?: Event | undefined;
+}
+
+export type Effect =
+  | { type: 'send'; id: Id }
+  | { type: 'sendAbort'; id: Id; targetId: Id; deviceId: Id }
+  /** The answer is about an open operation: wait for its end; ask its device if that is not executing it here. */
+  | { type: 'wait'; id: Id }
+  | { type: 'delivered'; id: Id }
+  /** Money was reported for which no row counts it. */
+  | { type: 'unmatched'; oid: Id; receiptId: string; deviceId: Id };
+
+/** What the shell must do before it runs the event again with `hasWaited`. */
+export type Need = { type: 'confirmation'; ids: readonly Id[] } | { type: 'delivery'; id: Id };
+
+export interface Decision {
+  needs?: Need;
+  /** Undefined: nothing changes. */
+  next?: Case;
+  added?: Added;
+  answer?: Answer;
+  effects: readonly Effect[];
+}

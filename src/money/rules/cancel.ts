@@ -1,0 +1,121 @@
+// CancelTransaction [D18]: voids the payment with the operationId; otherwise stops the payment that is still on the terminal under the
+// documentNr; without any payment, withdraws the unpaid invoice whose OID is the documentNr [D142]. An abort is answered by the state of the
+// payment, and a repeat is not told apart [D302].
+import type { Draft, Invoice, Op } from '../case.ts';
+import type { AnswerFields, CallEvent } from '../event.ts';
+import { answerAbout, cannotApply, done, error, fieldsOf, stopped, unclear } from './answers.ts';
+import { byKey, otherRequestUnderKey, repeatByKey } from './earlier.ts';
+import { followersOf, invoiceOf, isAbort, isOpen, isPayment, isUnexecuted, opsUnder, stands } from './facts.ts';
+import { cannotCancel, invoiceStatus } from './invoice-rules.ts';
+import { findPayment, howToReturn, noSuchOperation, paymentsWith } from './named-payment.ts';
+import { chargesUnder, fold } from './numbers.ts';
+import { voidPayment } from './payments.ts';
+import { begin, changed, type Ruled, relyOn, say, takeKey, wrongDevice } from './ruled.ts';
+
+type Cancel = Extract<CallEvent, { type: 'CancelTransaction' }>;
+
+export function cancelTransaction(c: Draft, event: Cancel): Ruled {
+  if (event.isForInvoices) return withdrawOnly(c, event);
+  const earlier = repeatByKey(c, event);
+  if (earlier) return earlier;
+  const payment = findPayment(c, event);
+  if (payment) return voidPayment(c, event, payment);
+  const found = byKey(c, event);
+  if (found && 'op' in found) return say(answerAbout(c, found.op));
+  // An operationId of another payment is a mistake of a caller that means that payment.
+  if (paymentsWith(c, event).length > 0) return say(wrongDevice(c, event, 'terminal') ?? noSuchOperation);
+  return withdraw(c, event) ?? stopHere(c, event);
+}
+
+function stopHere(c: Draft, event: Cancel): Ruled {
+  const wrong = wrongDevice(c, event, 'terminal');
+  return wrong ? say(wrong) : stop(c, event);
+}
+
+/** Stops the payment under the number, or says what became of it. */
+function stop(c: Draft, event: Cancel): Ruled {
+  const { merchantId, deviceId, documentNr } = event;
+  const payments = opsUnder(c, merchantId, documentNr, isPayment);
+  const { about: payment } = fold(payments, deviceId);
+  const charges = chargesUnder(c, merchantId, documentNr);
+  if (!payment) {
+    const print = fold(charges, deviceId).about;
+    if (!print || isUnexecuted(print)) return say(noSuchOperation);
+    return say(
+      cannotApply(
+        'A register has charged a card for the receipt of this number, or is about to; it is not charged again.',
+        fieldsOf(print),
+      ),
+    );
+  }
+  const also = charges.filter((op) => op !== payment && stands(op));
+  if (!isOpen(payment)) return say(withAdvice(c, payment, stopped(payment, { also })));
+  if (payment.deviceId !== deviceId)
+    return say(cannotApply('The payment under this documentNr is open on another terminal: stop it there.', fieldsOf(payment, also)));
+  const running = followersOf(c, payment.id).find((op) => isAbort(op) && !op.isStopRefused);
+  if (running) return { ...keyOf(c, event, running), answer: stopped(payment, { also }), effects: [{ type: 'wait', id: running.id }] };
+  // Its settlement must not miss this row.
+  relyOn(c, 'ops', payment.id);
+  return begin(c, event, { kind: 'Abort', documentNr, targetId: payment.id, args: { target: payment.id } });
+}
+
+const keyOf = (c: Draft, event: Cancel, op: Op): Ruled => (takeKey(c, event, op.id) ? changed() : {});
+
+function withAdvice(c: Draft, payment: Op, answer: ReturnType<typeof stopped>): ReturnType<typeof stopped> {
+  if (payment.standing !== 'Done' && payment.standing !== 'Closed') return answer;
+  return { ...answer, sentence: `${answer.sentence} ${howToReturn(c, payment)}` };
+}
+
+/** Undefined: it is no invoice, or the answer is about its payment. */
+function withdraw(c: Draft, event: Cancel): Ruled | undefined {
+  const { merchantId, documentNr, deviceId } = event;
+  const invoice = invoiceOf(c, merchantId, documentNr);
+  if (!invoice) return undefined;
+  const { about } = fold(chargesUnder(c, merchantId, documentNr), deviceId);
+  if (about && stands(about)) return paidElsewhere(c, event, about);
+  const found = byKey(c, event);
+  if (found && 'other' in found) return say(otherRequestUnderKey);
+  const fields: AnswerFields = about ? fieldsOf(about) : {};
+  if (invoice.state === 'Cancelled') return withKey(c, event, invoice, { ...fields, PreviousStatus: invoice.scannedAt === null ? 0 : 1 });
+  const refusal = cannotCancel(c, invoice);
+  if (refusal) return about ? undefined : say(refusal);
+  const previous = invoiceStatus[invoice.state];
+  invoice.state = 'Cancelled';
+  invoice.endedAt = c.now;
+  relyOn(c, 'invoices', invoice.oid);
+  takeKey(c, event, invoice.oid, 'invoice');
+  return { ...changed(), answer: done({ ...fields, PreviousStatus: previous }) };
+}
+
+function withKey(c: Draft, event: Cancel, invoice: Invoice, fields: AnswerFields): Ruled {
+  return takeKey(c, event, invoice.oid, 'invoice') ? { ...changed(), answer: done(fields) } : say(done(fields));
+}
+
+/** If the payment is on another terminal, 20 would be wrong: a till would take cash for a charged invoice [D245]. */
+function paidElsewhere(c: Draft, { deviceId }: Cancel, about: Op): Ruled | undefined {
+  if (about.deviceId === deviceId || !isPayment(about)) return undefined;
+  if (about.standing === 'Disputed') return say(unclear(about, fieldsOf(about)));
+  const advice = isOpen(about) ? 'Stop it there.' : howToReturn(c, about);
+  const sentence = `A card payment for this invoice is open or was made on another terminal, so the invoice cannot be cancelled; a call about the payment must name that terminal. ${advice}`;
+  return say(cannotApply(sentence, fieldsOf(about)));
+}
+
+function withdrawOnly(c: Draft, event: Cancel): Ruled {
+  const found = byKey(c, event);
+  if (found && 'other' in found) return say(otherRequestUnderKey);
+  const invoice = invoiceOf(c, event.merchantId, event.documentNr);
+  if (!invoice || (found && 'op' in found) || paymentsWith(c, event).length > 0)
+    return say(
+      error(
+        'API_Key_Wrong_Product',
+        'APIKey does not open the module POS, and documentNr is not the OID of an invoice that can be cancelled.',
+      ),
+    );
+  if (chargesUnder(c, event.merchantId, event.documentNr).some(stands))
+    return say(
+      cannotApply(
+        'A card payment for this invoice is open or was made, so the invoice cannot be cancelled; to stop or void the payment, use a key that opens POS.',
+      ),
+    );
+  return withdraw(c, event) ?? say(cannotCancel(c, invoice) ?? noSuchOperation);
+}

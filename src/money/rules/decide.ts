@@ -1,0 +1,69 @@
+// The one decision about money [D300]: the facts and an event give the next case, the answer and what has to be sent. Pure and total: no
+// clock, no database, no connection. Without a next case nothing changes.
+import { type Case, type Draft, draftOf } from '../case.ts';
+import type { Decision, Event } from '../event.ts';
+import { answerAbout } from './answers.ts';
+import { cancelTransaction } from './cancel.ts';
+import { derive } from './derive.ts';
+import { isOpen } from './facts.ts';
+import { cancelInvoice, expire, get, invoiceStatusOf, listPaidTwice, payd } from './invoices.ts';
+import { addNotices } from './notices.ts';
+import { othersBeside } from './numbers.ts';
+import { closeDoc, pay, refund } from './payments.ts';
+import { closeByHand, decideByPerson, hardwareLost, remove } from './people.ts';
+import { plain, print } from './prints.ts';
+import { abortRefused, accepted, lastIsAnother, notSent, report } from './reports.ts';
+import { relyOnRoots } from './roots.ts';
+import { changed, nothing, type Ruled } from './ruled.ts';
+import { delivery, status } from './status.ts';
+
+type Rules = { readonly [Type in Event['type']]: (c: Draft, event: Extract<Event, { type: Type }>) => Ruled };
+
+const rules: Rules = {
+  Pay: pay,
+  CloseDoc: closeDoc,
+  Refund: refund,
+  CancelTransaction: cancelTransaction,
+  Print: print,
+  Plain: plain,
+  Status: status,
+  Report: report,
+  Accepted: accepted,
+  NotSent: notSent,
+  LastIsAnother: lastIsAnother,
+  AbortRefused: abortRefused,
+  Deadline: deadline,
+  Decide: decideByPerson,
+  CloseByHand: closeByHand,
+  HardwareLost: hardwareLost,
+  Delivery: delivery,
+  Remove: remove,
+  Get: get,
+  InvoiceStatus: invoiceStatusOf,
+  Payd: payd,
+  Expire: expire,
+  CancelInvoice: cancelInvoice,
+};
+
+export function decide(facts: Case, event: Event): Decision {
+  const c = draftOf(facts);
+  const rule = rules[event.type] as (c: Draft, event: Event) => Ruled;
+  const { needs, changes, answer, about, effects = [] } = rule(c, event);
+  if (needs) return { needs, effects: [] };
+  if (!changes) return { effects, added: c.added, ...(answer ? { answer } : {}) };
+  derive(c);
+  listPaidTwice(c);
+  addNotices(facts, c);
+  relyOnRoots(facts, c);
+  const op = about === undefined ? undefined : c.ops[about];
+  const said = answer ?? (op && answerAbout(c, op, { also: othersBeside(c, op) }));
+  return { next: c, effects, added: c.added, ...(said ? { answer: said } : {}) };
+}
+
+/** answerBy has passed: the outcome is not known from now on, and its device is asked. */
+function deadline(c: Draft, { id }: Extract<Event, { type: 'Deadline' }>): Ruled {
+  const op = c.ops[id];
+  if (!op || op.state !== 'sent' || !isOpen(op) || c.now < op.answerBy) return nothing;
+  op.state = 'unknown';
+  return changed(id);
+}

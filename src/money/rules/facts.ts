@@ -1,0 +1,86 @@
+// What single facts mean. Every rule about money starts from these predicates, and no other place evaluates the columns behind them.
+import { parseUuid } from '../../kernel/ids.ts';
+import { type Operation, operationOf } from '../../kernel/operations.ts';
+import type { Case, Device, Draft, Id, Invoice, Key, Name, Op, Presence } from '../case.ts';
+import { nameKey } from '../case.ts';
+
+type Facts = Case | Draft;
+
+export const isOpen = ({ state }: Pick<Op, 'state'>): boolean => state === 'sent' || state === 'unknown';
+export const isUnexecuted = ({ state }: Pick<Op, 'state'>): boolean => state === 'refused' || state === 'never';
+/** Open, done or disputed; also what a person decided as not executed, until its journal has answered [D304]. */
+export const mayBeExecuted = (op: Op): boolean => !isUnexecuted(op) || op.isUnconfirmed;
+
+export const catalogued = ({ kind }: Pick<Op, 'kind'>): Partial<Operation> => (kind === 'Abort' ? {} : operationOf(kind));
+export const isPayment = (op: Pick<Op, 'kind'>): boolean => catalogued(op).isPayment === true;
+export const isPrint = (op: Pick<Op, 'kind'>): boolean => catalogued(op).prints === true;
+export const isRefund = (op: Pick<Op, 'kind'>): boolean => catalogued(op).effect === 'refund';
+export const isVoid = (op: Pick<Op, 'kind'>): boolean => catalogued(op).effect === 'void';
+export const isCloseDoc = (op: Pick<Op, 'kind'>): boolean => catalogued(op).effect === 'close';
+export const returnsMoney = (op: Pick<Op, 'kind'>): boolean => isRefund(op) || isVoid(op);
+export const isAbort = (op: Pick<Op, 'kind'>): boolean => op.kind === 'Abort';
+/** It charges a card itself: a payment, or a print for which the register asks for a card [D146]. */
+export const isCharge = (op: Pick<Op, 'kind' | 'cardBani'>): boolean => isPayment(op) || op.cardBani > 0;
+/** A Report is a Z: an X report changes nothing and is never compared by its content. */
+export const closesDay = (op: Pick<Op, 'kind'>): boolean => catalogued(op).closesDay === true;
+
+/** The shop may have its money [D305]. */
+export const stands = ({ standing }: Pick<Op, 'standing'>): boolean =>
+  standing === 'Open' || standing === 'Disputed' || standing === 'Done' || standing === 'Closed';
+
+/** An operation that is being begun has no number yet: it is the newest. */
+export const sequenceOf = ({ sequence }: Pick<Op, 'sequence'>): number => sequence ?? Number.POSITIVE_INFINITY;
+
+/** The operations in their order of begin on a device, or under a name. */
+export const inOrder = (ops: readonly Op[]): Op[] => ops.toSorted((one, other) => sequenceOf(one) - sequenceOf(other));
+
+export const allOps = (c: Facts): Op[] => Object.values(c.ops);
+
+/** Refunds, voids, closes and aborts of a payment, and the prints on which it stands. */
+export function followersOf(c: Facts, paymentId: Id): Op[] {
+  return inOrder(allOps(c).filter((op) => op.targetId === paymentId || op.paid.some((element) => element.paymentId === paymentId)));
+}
+
+/** The payments that an operation is about: of a refund one, of a print those on its receipt. */
+export const paymentsOf = (c: Facts, op: Op): Op[] =>
+  [op.targetId, ...op.paid.map(({ paymentId }) => paymentId)].flatMap((id) => (id === null ? [] : (c.ops[id] ?? [])));
+
+/**
+ * The name under which the operation happens only once: a payment's documentNr, a print's Receipt.Uid; otherwise its content, which is no
+ * text that an ERP could send as a number.
+ */
+export function nameOf(op: Pick<Op, 'kind' | 'documentNr' | 'receiptUid' | 'deviceId' | 'requestHash'>): string | undefined {
+  const number = isPayment(op) ? op.documentNr : isPrint(op) ? op.receiptUid : null;
+  return number ?? (op.requestHash === null ? undefined : contentName(op.deviceId, op.requestHash));
+}
+
+const contentMark = '\u0001';
+export const contentName = (deviceId: Id, requestHash: string) => `${contentMark}${deviceId} ${requestHash}`;
+export const isContentName = (value: string) => value.startsWith(contentMark);
+
+/** The operations under a name, in the order in which they began. */
+export const opsUnder = (c: Facts, merchantId: Id, value: string, isMeant: (op: Op) => boolean): Op[] =>
+  (c.names[nameKey(merchantId, value)]?.ops ?? []).flatMap((id) => c.ops[id] ?? []).filter(isMeant);
+
+export const deviceOf = (c: Facts, id: Id): Device | undefined => c.devices[id];
+export const presenceOf = (c: Facts, merchantId: Id, deviceId: Id): Presence | undefined => c.presence[nameKey(merchantId, deviceId)];
+export const keyRowOf = (c: Facts, merchantId: Id, key: string): Key | undefined => c.keys[nameKey(merchantId, key)];
+export const nameRowOf = (c: Facts, merchantId: Id, value: string): Name | undefined => c.names[nameKey(merchantId, value)];
+
+/** An invoice of this merchant: its OID may be the documentNr of a payment. */
+export function invoiceOf(c: Facts, merchantId: Id, number: string | null): Invoice | undefined {
+  const invoice = c.invoices[parseUuid(number) ?? ''];
+  return invoice?.merchantId === merchantId ? invoice : undefined;
+}
+
+/** The day of the device was closed after this operation [D307]. */
+export const isDayClosed = (c: Facts, op: Op): boolean =>
+  (c.devices[op.deviceId]?.closes ?? []).some(({ sequence }) => sequence > sequenceOf(op));
+
+export const refundsOf = (followers: readonly Op[]): Op[] => followers.filter(isRefund);
+export const sumOf = (ops: readonly Op[]): number => ops.reduce((sum, { amountBani }) => sum + (amountBani ?? 0), 0);
+/** Refunds that were or may be made: parallel ones never exceed the payment [D17]. */
+export const committedRefunds = (followers: readonly Op[]): Op[] => refundsOf(followers).filter(mayBeExecuted);
+
+/** Of a payment: what was not refunded. */
+export const remainderOf = (payment: Op): number => (payment.amountBani ?? 0) - payment.refundedBani;

@@ -1,0 +1,37 @@
+// What a number stands for [D305]: one fold over the operations under it. There is no holder of a number.
+import type { Case, Draft, Id, Op } from '../case.ts';
+import { type Asked, answerAbout } from './answers.ts';
+import { isCharge, opsUnder, stands } from './facts.ts';
+
+export interface Folded {
+  /** What an answer that names only the number is about; undefined: nothing was tried under it. */
+  about: Op | undefined;
+  /** The others whose money the shop may have. */
+  also: readonly Op[];
+}
+
+/**
+ * The newest whose money the shop may have, on the terminal that the call names if there is one there; otherwise the newest that was
+ * executed and returned; otherwise the newest attempt.
+ */
+export function fold(ops: readonly Op[], deviceId?: Id): Folded {
+  const money = ops.filter(stands);
+  const about =
+    money.findLast((op) => op.deviceId === deviceId) ?? money.at(-1) ?? ops.findLast(({ state }) => state === 'done') ?? ops.at(-1);
+  return { about, also: money.filter((op) => op !== about) };
+}
+
+export const chargesUnder = (c: Case | Draft, merchantId: Id, number: string) => opsUnder(c, merchantId, number, isCharge);
+
+/** Of a charge, the others under its number: every answer that may be taken for "nothing is charged" names them. */
+export function othersBeside(c: Case | Draft, op: Op): readonly Op[] {
+  if (!isCharge(op)) return [];
+  const number = op.documentNr ?? op.receiptUid;
+  return number === null ? [] : chargesUnder(c, op.merchantId, number).filter((one) => stands(one) && one.id !== op.id);
+}
+
+export const answerByNumber = (c: Case | Draft, { about, also }: Folded, asked: Omit<Asked, 'also'> = {}) =>
+  about && answerAbout(c, about, { ...asked, also });
+
+/** D304: until the journal has answered, nothing is sent to the device about what a person decided as not executed. */
+export const unconfirmedAt = (ops: readonly Op[], deviceId: Id): Op[] => ops.filter((op) => op.isUnconfirmed && op.deviceId === deviceId);

@@ -1,0 +1,129 @@
+// Steps of people: decisions about what no device can report [D15], disputes [D143], documents that a terminal cannot close, lost hardware.
+import { baniToLei } from '../../kernel/money.ts';
+import type { Draft, Op, Report } from '../case.ts';
+import { nameKey } from '../case.ts';
+import type { Answer, PersonEvent, RemovalEvent } from '../event.ts';
+import { cannotApply, done, fieldsOf, invalid, unknownRecord } from './answers.ts';
+import { allOps, followersOf, isAbort, isOpen, isPayment, paymentsOf, returnsMoney } from './facts.ts';
+import { settle } from './reports.ts';
+import { changed, nothing, type Ruled, relyOn, say } from './ruled.ts';
+
+type Of<Type extends PersonEvent['type']> = Extract<PersonEvent, { type: Type }>;
+
+/** No device begins a command after answerBy; this long after it, none is still busy with it, even with a clock slightly off [D63]. */
+const personDecidesAfterMs = 2 * 60_000;
+
+export function decideByPerson(c: Draft, event: Of<'Decide'>): Ruled {
+  const op = c.ops[event.id];
+  if (!op || isAbort(op)) return say(unknownRecord('There is no such command.'));
+  const isChecked = event.contradiction !== undefined && event.contradiction === op.contradiction;
+  if (isOpen(op)) return decideOpen(c, op, event);
+  if (!isChecked || !op.review || op.review.isClosed) return say(alreadySettled(op));
+  if (op.state === 'disputed') return resolve(c, op, event);
+  op.review = { ...op.review, isClosed: true };
+  return { ...changed(op.id), answer: done(fieldsOf(op)) };
+}
+
+function decideOpen(c: Draft, op: Op, event: Of<'Decide'>): Ruled {
+  const from = op.answerBy + personDecidesAfterMs;
+  if (!op.isEndedUnknown && c.now < from) {
+    const sentence = `The device may still carry the command out and report the outcome. Otherwise you can decide it from ${new Date(from).toISOString()} on.`;
+    return say(cannotApply(sentence));
+  }
+  settle(c, op, event.isDone ? 'done' : 'refused', 'person', undefined);
+  op.reason = event.reason;
+  if (event.isDone) takeEntered(op, event);
+  return changedBy(op);
+}
+
+/** The consequences are part of the same change, so the answer is only that it was taken. */
+const changedBy = (op: Op): Ruled => ({ ...changed(op.id), answer: done({ OID: op.id }) });
+
+/** Without the bank's number no call could close the document or return the money: the decision ends the document [D308]. */
+function takeEntered(op: Op, { operationId, rrn }: Of<'Decide'>): void {
+  if (!isPayment(op)) return;
+  op.operationId = operationId ?? op.operationId;
+  op.rrn = rrn ?? op.rrn;
+  if (op.operationId === null) op.isEndedByHand = true;
+  if (op.outcome !== 'done') op.report = enteredReport(op);
+}
+
+function enteredReport({ operationId, rrn, amountBani }: Op): Report {
+  const known = { ...(operationId === null ? {} : { operationId }), ...(rrn === null ? {} : { rrn }) };
+  return { ...known, amount: baniToLei(amountBani ?? 0), source: 'person' };
+}
+
+/** The state that it would have had at first; its money is corrected now, and its entry stays where it is [D303]. */
+function resolve(c: Draft, op: Op, event: Of<'Decide'>): Ruled {
+  const wrong = event.isDone ? otherNumbers(op, event) : undefined;
+  if (wrong) return say(wrong);
+  const before = op.disputedFrom === 'done' ? 1 : 0;
+  op.state = event.isDone ? 'done' : 'refused';
+  op.settledBy = 'person';
+  op.reason = event.reason;
+  op.outcome ??= 'unknown';
+  if (op.review) op.review = { ...op.review, isClosed: true };
+  if (event.isDone) takeEntered(op, event);
+  const change = (event.isDone ? 1 : 0) - before;
+  const amountBani = change * (returnsMoney(op) ? -1 : 1) * (op.amountBani ?? 0);
+  if (amountBani !== 0) c.added.corrections.push({ operationId: op.id, amountBani, at: c.now });
+  return changedBy(op);
+}
+
+/** The device knows the bank's numbers; other ones would make a later refund or void find nothing, or another payment. */
+function otherNumbers(op: Op, event: Of<'Decide'>): Answer | undefined {
+  if (op.outcome !== 'done') return undefined;
+  for (const name of ['operationId', 'rrn'] as const) {
+    const [reported, entered] = [op[name], event[name]];
+    if (reported !== null && entered !== undefined && entered !== reported)
+      return invalid(`The device reported ${name} ${reported}; leave it out, or correct it.`);
+  }
+  return undefined;
+}
+
+function alreadySettled(op: Op): Answer {
+  const isContradicted = op.review !== null && !op.review.isClosed;
+  const further = isContradicted ? ' The device has contradicted it since: check the command again, then close the review.' : '';
+  const sentence = op.state === 'disputed' ? 'The command is disputed.' : `The command is settled already: ${op.state} by ${op.settledBy}.`;
+  return cannotApply(sentence + further);
+}
+
+/** It delivers nothing to the till [D309]. */
+export function closeByHand(c: Draft, { id }: Of<'CloseByHand'>): Ruled {
+  const payment = c.ops[id];
+  if (payment?.document !== 'open') return say(cannotApply('The document of this payment is not open.'));
+  payment.isEndedByHand = true;
+  return changedBy(payment);
+}
+
+/** Decisions about commands that went to other hardware than the connected one wait for nobody [D304]. */
+export function hardwareLost(c: Draft, { deviceId }: Of<'HardwareLost'>): Ruled {
+  const waiting = allOps(c).filter((op) => op.deviceId === deviceId && op.isUnconfirmed);
+  const lost = waiting.filter((op) => {
+    const live = c.presence[nameKey(op.merchantId, deviceId)];
+    return !live?.isOnline || live.journalId !== op.journalId;
+  });
+  if (lost.length === 0)
+    return say(
+      cannotApply('No decision about this device waits for other hardware than the connected one: there is nothing to declare lost.'),
+    );
+  for (const op of lost) op.isHardwareLost = true;
+  return { ...changed(), answer: done({}) };
+}
+
+/**
+ * After the retention time a tombstone stays, so that a repeat is never executed [D66]. What may still change, or what a person has to do
+ * something about, is kept.
+ */
+export function remove(c: Draft, { id }: RemovalEvent): Ruled {
+  const op = c.ops[id];
+  if (!op || op.removedAt !== null || !isAtRest(op)) return nothing;
+  if (op.document === 'open' || followersOf(c, id).some((one) => !isAtRest(one))) return nothing;
+  if (paymentsOf(c, op).some((payment) => !isAtRest(payment))) return nothing;
+  relyOn(c, 'ops', id);
+  op.removedAt = c.now;
+  return changed(id);
+}
+
+const isAtRest = (op: Op): boolean =>
+  !isOpen(op) && op.state !== 'disputed' && !op.isUnconfirmed && (op.review === null || op.review.isClosed);

@@ -1,0 +1,69 @@
+// Which rows a change relies on. What a decision reads of rows that it does not write is guarded by their root, and every guarded row is
+// written: a guard without a write does not exclude another unit.
+//
+//   operation ..... its own row, and its device's, whose counter orders everything on it
+//   follower ...... the payment that it is about: of a CloseDoc only at its end, because until then its device stands for it
+//   name .......... written by whatever changes what it stands for: begin, end without execution, dispute, decision, resolution, removal, and
+//                   the end of what returns the money of a payment under it
+//   invoice ....... by each begin and change of a payment under its OID
+import { type Case, type Draft, nameKey, type Op } from '../case.ts';
+import { isAbort, isCharge, isCloseDoc, isOpen, nameOf, paymentsOf, returnsMoney } from './facts.ts';
+import { relyOn } from './ruled.ts';
+
+/** Written without the version, on a condition of their own: acceptance and delivery. */
+const lateFields: ReadonlySet<string> = new Set(['acceptedAt', 'missedAt', 'receivedAt']);
+
+export const differs = (before: object, after: object): string[] =>
+  Object.keys(after).filter((field) => !isSame((before as Fields)[field], (after as Fields)[field]));
+type Fields = Record<string, unknown>;
+const isSame = (one: unknown, other: unknown): boolean =>
+  one === other || (typeof one === 'object' && one !== null && JSON.stringify(one) === JSON.stringify(other));
+
+/** The event only notes an acceptance or a delivery. */
+export function isLate(facts: Case, c: Draft): boolean {
+  const fields = Object.values(c.ops).flatMap((op) => differs(facts.ops[op.id] ?? {}, op));
+  return fields.length > 0 && fields.every((field) => lateFields.has(field));
+}
+
+export function relyOnRoots(facts: Case, c: Draft): void {
+  if (isLate(facts, c)) return;
+  for (const op of Object.values(c.ops)) {
+    const before = facts.ops[op.id];
+    if (!before || differs(before, op).length > 0) relyOnRootsOf(c, before, op);
+  }
+}
+
+function relyOnRootsOf(c: Draft, before: Op | undefined, op: Op): void {
+  if (before) relyOn(c, 'ops', op.id);
+  if (!isAbort(op) && c.devices[op.deviceId]) relyOn(c, 'devices', op.deviceId);
+  const hasEnded = before !== undefined && isOpen(before) !== isOpen(op);
+  for (const payment of paymentsOf(c, op)) {
+    if (isCloseDoc(op) && !before) continue;
+    relyOn(c, 'ops', payment.id);
+    if (returnsMoney(op) && hasChangedFold(before, op)) relyOnName(c, payment);
+    if (returnsMoney(op) && hasEnded) relyOnInvoice(c, payment);
+  }
+  if (hasChangedFold(before, op)) relyOnName(c, op);
+  if (isCharge(op)) relyOnInvoice(c, op);
+}
+
+/** A plain "done" changes nothing of what the number stands for. */
+function hasChangedFold(before: Op | undefined, op: Op): boolean {
+  if (!before) return false;
+  const isPlainDone = isOpen(before) && op.state === 'done';
+  if (returnsMoney(op)) return before.state !== op.state;
+  return (
+    (before.state !== op.state && !isPlainDone && !(isOpen(before) && isOpen(op))) ||
+    before.isUnconfirmed !== op.isUnconfirmed ||
+    before.removedAt !== op.removedAt
+  );
+}
+
+function relyOnName(c: Draft, op: Op): void {
+  const value = nameOf(op);
+  if (value !== undefined && c.names[nameKey(op.merchantId, value)]) relyOn(c, 'names', nameKey(op.merchantId, value));
+}
+
+function relyOnInvoice(c: Draft, { documentNr }: Op): void {
+  if (documentNr !== null && c.invoices[documentNr]) relyOn(c, 'invoices', documentNr);
+}

@@ -1,0 +1,76 @@
+// Device/Operation/Status [D64]: the answer about an operation, without starting anything; and the notes of connections about delivery.
+import type { Draft, Op } from '../case.ts';
+import { nameKey } from '../case.ts';
+import type { CallEvent, DeliveryEvent, StatusEvent } from '../event.ts';
+import { answerAbout, error, invalid, unknownRecord } from './answers.ts';
+import { byKey } from './earlier.ts';
+import { catalogued, isAbort, isOpen, isPayment, isPrint, isUnexecuted, opsUnder } from './facts.ts';
+import { chargesUnder, type Folded, fold, othersBeside } from './numbers.ts';
+import { payByNumber } from './payments.ts';
+import { changed, nothing, type Ruled, say } from './ruled.ts';
+
+const unknownName = unknownRecord('No operation of this merchant is known by that name; nothing was begun under it.');
+/** Keys expire, so the absence of one proves nothing about an old call. */
+const unknownKey = unknownRecord(
+  'No operation of this merchant is known by that Idempotency-Key. A key expires 24 hours after its operation has ended, so this proves nothing about an older call: ask by its OID, documentNr or ReceiptUid.',
+);
+
+export function status(c: Draft, event: StatusEvent): Ruled {
+  const { merchantId, oid, documentNr, receiptUid, idempotencyKey, modules } = event;
+  if ([oid, documentNr, receiptUid, idempotencyKey].filter((name) => name !== undefined).length !== 1)
+    return say(invalid('Exactly one of OID, documentNr, ReceiptUid and IdempotencyKey must be given.'));
+  const { about, also, answer } = found(c, event);
+  if (!about) return say(idempotencyKey === undefined ? unknownName : unknownKey);
+  const module = catalogued(about).mode ?? 'POS';
+  if (about.merchantId !== merchantId) return say(unknownName);
+  if (modules && !modules.has(module)) return say(error('API_Key_Wrong_Product', `APIKey does not open the module ${module}.`));
+  const further = { Operation: isAbort(about) ? 'CancelTransaction' : about.kind };
+  const said = answer ?? answerAbout(c, about, { also, further });
+  return say({ ...said, fields: { ...said.fields, ...further } }, isOpen(about) ? [{ type: 'wait', id: about.id }] : []);
+}
+
+interface Found extends Folded {
+  answer?: ReturnType<typeof answerAbout> | undefined;
+}
+
+function found(c: Draft, event: StatusEvent): Found {
+  const { merchantId, oid, documentNr, receiptUid, idempotencyKey } = event;
+  // About that operation alone, whatever else happened under its number [D305].
+  if (oid !== undefined) return { about: c.ops[oid], also: c.ops[oid] ? othersBeside(c, c.ops[oid]) : [] };
+  if (documentNr !== undefined) return fold(chargesUnder(c, merchantId, documentNr));
+  if (receiptUid !== undefined) return newestPrint(c, merchantId, receiptUid);
+  const key = { key: idempotencyKey ?? '', requestHash: c.keys[nameKey(merchantId, idempotencyKey ?? '')]?.requestHash ?? '' };
+  const named = byKey(c, { merchantId, key } as CallEvent);
+  const op = named && 'op' in named ? named.op : undefined;
+  return op ? tried(c, op) : { about: undefined, also: [] };
+}
+
+function newestPrint(c: Draft, merchantId: string, receiptUid: string): Folded {
+  const prints = opsUnder(c, merchantId, receiptUid, isPrint);
+  return { about: prints.findLast((op) => !isUnexecuted(op)) ?? prints.at(-1), also: [] };
+}
+
+/** A try that was not made: another call may have been made under its number since, and "refused" would let a till take cash [D251]. */
+function tried(c: Draft, op: Op): Found {
+  const also = othersBeside(c, op);
+  if (!isUnexecuted(op) || isAbort(op)) return { about: op, also };
+  if (isPrint(op) && op.receiptUid !== null) {
+    const holder = newestPrint(c, op.merchantId, op.receiptUid);
+    return holder.about && !isUnexecuted(holder.about) ? holder : { about: op, also };
+  }
+  if (!isPayment(op) || op.documentNr === null) return { about: op, also };
+  const { merchantId, deviceId, documentNr, amountBani } = op;
+  const again = payByNumber(c, { type: 'Pay', merchantId, deviceId, documentNr, amountBani: amountBani ?? 0, newId: '' });
+  const holder = fold(chargesUnder(c, merchantId, documentNr), deviceId);
+  return again?.answer && holder.about ? { ...holder, answer: again.answer } : { about: op, also };
+}
+
+/** Written late, in batches; it moves forward only. Each answer 3 renews the time; what was received stays received. */
+export function delivery(c: Draft, { id, was }: DeliveryEvent): Ruled {
+  const op = c.ops[id];
+  if (!op || op.requestHash === null || op.receivedAt !== null) return nothing;
+  if (was === 'missed') op.missedAt = c.now;
+  else if (op.state === 'disputed' || isOpen(op)) return nothing;
+  else op.receivedAt = c.now;
+  return changed(op.id);
+}

@@ -1,0 +1,104 @@
+// What a decision writes: the difference of two cases, and the guards of what it relied on. Generic: no rule is decided here.
+// What was loaded is guarded by its version; what was assumed, by exactly the values assumed.
+import { atCommit, type Insert, type Unit, type Values, type Write } from '../database/commit-data.ts';
+import type { Case, Device, Draft, Root, TableName } from './case.ts';
+import type { Decision } from './event.ts';
+import { differs, isLate } from './rules/roots.ts';
+import { stored, toColumns } from './tables.ts';
+
+type Row = Record<string, unknown>;
+const tables = ['invoices', 'devices', 'ops', 'names', 'keys'] as const satisfies readonly TableName[];
+
+/** The device of an assumed case: any change of these fails the unit. Of one from memory: `held`. */
+export const freeDevice = (id: string): Device => ({
+  ...{ id, sequence: 0, commandId: null, documentId: null, unconfirmed: [], closes: [] },
+  ...{ lastPaymentId: null, lastSaleId: null, headId: null },
+});
+
+export function unitOf(facts: Case, { next, added }: Pick<Decision, 'next' | 'added'>): Unit {
+  if (!next) return { writes: [], inserts: [] };
+  if (isLate(facts, next as Draft)) return lateUnit(facts, next);
+  const parts = tables.map((table) => partOf(facts, next, table));
+  return {
+    writes: parts.flatMap(({ writes }) => writes),
+    inserts: [...parts.flatMap(({ inserts }) => inserts), ...addedRows(added)],
+    // An OID is unknown until its invoice is stored, and invoices are never deleted: so nothing is locked for this.
+    absent: facts.isAssumed ? assumedNumbers(facts).map((value) => ({ table: 'invoices', key: [value] })) : [],
+  };
+}
+
+function partOf(facts: Case, next: Case, table: TableName): { writes: Write[]; inserts: Insert[] } {
+  const writes: Write[] = [];
+  const inserts: Insert[] = [];
+  const isRoot = rootsOf(next.roots, table);
+  for (const [key, row] of Object.entries<object>(next[table])) {
+    const before = (facts[table] as Record<string, object>)[key] as Row | undefined;
+    const fields = before ? differs(before, row) : [];
+    if (!before || isUnused(before)) {
+      if (!before || fields.length > 0 || isRoot.has(key)) inserts.push(insertOf(table, row as Row));
+    } else if (fields.length > 0 || isRoot.has(key)) writes.push(writeOf(facts, table, before, row as Row, fields));
+  }
+  return { writes, inserts };
+}
+
+const rootsOf = (roots: readonly Root[], table: TableName) => new Set(roots.filter(([name]) => name === table).map(([, key]) => key));
+
+/** A name that nobody has used: the insert itself is the guard. */
+const isUnused = (row: Row) => row['version'] === 0;
+
+function insertOf(table: TableName, row: Row): Insert {
+  const { version } = stored[table];
+  return { table: stored[table].table, row: toColumns(table, version === undefined ? row : { ...row, [version]: 1 }) };
+}
+
+function writeOf(facts: Case, table: TableName, before: Row, row: Row, fields: readonly string[]): Write {
+  const { key, version, fixed, table: name } = stored[table];
+  const set = toColumns(
+    table,
+    Object.fromEntries(fields.filter((field) => field !== version && !fixed.includes(field)).map((field) => [field, row[field]])),
+  );
+  const place = { table: name, key: key.map((field) => String(row[field])), set };
+  if (table === 'keys') return { ...place, guard: toColumns(table, { subjectId: before['subjectId'] }) };
+  if (table === 'devices' && facts.isAssumed) return { ...place, guard: heldBy(before as unknown as Device) };
+  const also: { also?: Values } = isNewlyNever(table, before, row) ? { also: toColumns(table, { acceptedAt: null }) } : {};
+  return { ...place, guard: before[version ?? ''] as number, ...also };
+}
+
+/** The lock of a device by its values: all that an assumed or remembered case knows of it. */
+export const heldBy = ({ commandId, documentId, unconfirmed }: Device): Values =>
+  toColumns('devices', { commandId, documentId, unconfirmed });
+
+/** An acceptance is written without the version, and a `never` about an accepted command would be wrong. */
+const isNewlyNever = (table: TableName, before: Row, row: Row) =>
+  table === 'ops' && row['state'] === 'never' && before['state'] !== 'never';
+
+/** Acceptance and delivery, on the condition that nothing was settled in between. */
+function lateUnit(facts: Case, next: Case): Unit {
+  const writes = Object.values(next.ops).flatMap((op): Write[] => {
+    const before = facts.ops[op.id];
+    const fields = before ? differs(before, op) : [];
+    if (!before || fields.length === 0) return [];
+    const set = toColumns('ops', Object.fromEntries(fields.map((field) => [field, atCommit])));
+    const { state, acceptedAt, receivedAt } = before;
+    const guard = fields.includes('acceptedAt') ? { state, acceptedAt } : { receivedAt };
+    return [{ table: 'commands', key: [op.id], guard: toColumns('ops', guard), set, isLate: true }];
+  });
+  return { writes, inserts: [] };
+}
+
+const assumedNumbers = (facts: Case) => Object.values(facts.names).map(({ value }) => value);
+
+function addedRows(added: Decision['added']): Insert[] {
+  if (!added) return [];
+  const rows: readonly [string, readonly object[]][] = [
+    ['orphan_payments', added.orphans],
+    ['callbacks', added.notices],
+    ['money_corrections', added.corrections],
+  ];
+  return rows.flatMap(([table, list]) => list.map((row) => ({ table, row: snake(row) })));
+}
+
+const snake = (row: object): Values =>
+  Object.fromEntries(
+    Object.entries(row).map(([field, value]) => [field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value as string]),
+  );
