@@ -65,6 +65,9 @@ const soundHouse: Record<string, string> = {
   'src/cards/pay.ts': "// Pay.\nimport { rules } from '../invoices/rules.ts';\nexport const pay = rules;\n",
   'src/virtual/devices/terminal.ts':
     "// Terminal.\nimport mqtt from 'mqtt';\nimport { v } from '../../link/protocol.ts';\nimport type { answer } from '../../link/wire-schemas.ts';\nexport const t: [unknown, number, typeof answer?] = [mqtt, v];\n",
+  'src/kernel/error-codes.ts': '// Codes.\nexport const codes = 1;\n',
+  'src/money/case.ts': '// Facts.\nexport interface Case {\n  now: number;\n}\n',
+  'src/money/rules/decide.ts': "// Decides.\nimport type { Case } from '../case.ts';\nexport const decide = (c: Case) => c.now;\n",
   'src/config.ts': '// Settings.\nexport const port = process.env.PORT;\n',
   'src/cli/main.ts':
     "#!/usr/bin/env node\n// Command line.\nimport { port } from '../config.ts';\nimport { t } from '../virtual/devices/terminal.ts';\nconsole.log(port, t);\n",
@@ -131,6 +134,17 @@ describe('the check itself', () => {
       'the room below knowing its folders',
       at('src/link/x.ts', "import './channels/mqtt.ts';"),
       'link, which may not import src/link/channels/mqtt.ts',
+    ],
+    [
+      'a rule about money that reads the database',
+      at('src/money/rules/x.ts', "import type { two } from '../../database/open.ts';"),
+      'pure and may not import src/database/open.ts',
+    ],
+    ['a rule about money with a package', at('src/money/rules/x.ts', "import 'node:crypto';"), 'pure and may not import node:crypto'],
+    [
+      'a refusal beside the rules',
+      at('src/money/x.ts', "import { codes } from '../kernel/error-codes.ts';\nexport const x = codes;"),
+      'error about money beside the rules',
     ],
     ['a folder that no table names', at('src/http/attic/x.ts', 'export const x = 1;'), 'in no room'],
     ['a missing file', at('src/http/x.ts', "import './nothing.ts';"), 'not a source file'],

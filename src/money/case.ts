@@ -195,7 +195,7 @@ export type OrphanReason =
   | 'cancelled'
   | 'paid-by-card-too';
 
-/** Rows that a decision adds and nobody changes. */
+/** Rows that a decision adds and no decision changes. */
 export interface Notice {
   subjectKind: 'operation' | 'invoice';
   subjectId: Id;

@@ -43,7 +43,7 @@ function partOf(facts: Case, next: Case, table: TableName): { writes: Write[]; i
 
 const rootsOf = (roots: readonly Root[], table: TableName) => new Set(roots.filter(([name]) => name === table).map(([, key]) => key));
 
-/** A name that nobody has used: the insert itself is the guard. */
+/** A name that no operation has used: the insert itself is the guard. */
 const isUnused = (row: Row) => row['version'] === 0;
 
 function insertOf(table: TableName, row: Row): Insert {

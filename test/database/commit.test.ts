@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Commit, createCommit } from '../../src/database/commit.ts';
-import type { Unit } from '../../src/database/commit-data.ts';
+import { atCommit, type Unit, type Values } from '../../src/database/commit-data.ts';
 import type { Database } from '../../src/database/database.ts';
 import { DatabaseBusy, databaseDown } from '../../src/database/errors.ts';
 import { all, assigned, begin, createTables, refill, settle, tables } from '../support/commit-tables.ts';
@@ -74,6 +74,26 @@ describe.each(engines)('a commit on %s', (engine) => {
     await commit.add(begin('c2', 't2'));
     await commit.add(settle('c2', 1, 't2'));
     expect((await all(database, 't_commands'))[1]?.['settled_at']).toBeCloseTo(Date.now(), -5);
+  });
+
+  it('compares columns beside the version, and leaves the version to what others do not rely on', async () => {
+    const never: Unit = {
+      writes: [{ table: 't_commands', key: ['c1'], guard: 1, also: { accepted_at: null }, set: { state: 'never' } }],
+      inserts: [],
+    };
+    const accepted = (guard: Values): Unit => ({
+      writes: [{ table: 't_commands', key: ['c1'], guard, set: { accepted_at: atCommit }, isLate: true }],
+      inserts: [],
+    });
+    await commit.add(begin('c1', 't1'));
+    expect(await commit.add(accepted({ state: 'open', accepted_at: null }))).toHaveProperty('now');
+    expect((await all(database, 't_commands'))[0]).toMatchObject({ version: 1, accepted_at: expect.closeTo(Date.now(), -5) });
+    expect(await commit.add(accepted({ state: 'open', accepted_at: null }))).toBe('conflict');
+    // The version is still the one that was loaded, and the acceptance is not.
+    expect(await commit.add(never)).toBe('conflict');
+    await sql`update t_commands set accepted_at = null`.execute(database.queries);
+    expect(await commit.add(never)).toHaveProperty('now');
+    expect((await all(database, 't_commands'))[0]).toMatchObject({ version: 2, state: 'never' });
   });
 
   it.each<[string, Unit]>([

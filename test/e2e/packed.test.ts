@@ -75,7 +75,7 @@ describe('the package', () => {
     );
     // What the gateway does not use yet, until the new money core is wired [D300].
     const unwired = ['database/commit-data.ts', 'database/commit-statements.ts', 'database/commit.ts'];
-    expect(missing.toSorted()).toEqual(unwired);
+    expect(missing.filter((path) => !path.startsWith('money/')).toSorted()).toEqual(unwired);
     expect(text).toMatch(/^async function startGateway\(/m);
   });
 

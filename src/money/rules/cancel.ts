@@ -1,6 +1,6 @@
 // CancelTransaction [D18]: voids the payment with the operationId; otherwise stops the payment that is still on the terminal under the
 // documentNr; without any payment, withdraws the unpaid invoice whose OID is the documentNr [D142]. An abort is answered by the state of the
-// payment, and a repeat is not told apart [D302].
+// payment, and a repeat is answered in the same way [D302].
 import type { Draft, Invoice, Op } from '../case.ts';
 import type { AnswerFields, CallEvent } from '../event.ts';
 import { answerAbout, cannotApply, done, error, fieldsOf, stopped, unclear } from './answers.ts';

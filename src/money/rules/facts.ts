@@ -1,7 +1,7 @@
 // What single facts mean. Every rule about money starts from these predicates, and no other place evaluates the columns behind them.
 import { parseUuid } from '../../kernel/ids.ts';
 import { type Operation, operationOf } from '../../kernel/operations.ts';
-import type { Case, Device, Draft, Id, Invoice, Key, Name, Op, Presence } from '../case.ts';
+import type { Case, Draft, Id, Invoice, Key, Op, Presence } from '../case.ts';
 import { nameKey } from '../case.ts';
 
 type Facts = Case | Draft;
@@ -62,10 +62,8 @@ export const isContentName = (value: string) => value.startsWith(contentMark);
 export const opsUnder = (c: Facts, merchantId: Id, value: string, isMeant: (op: Op) => boolean): Op[] =>
   (c.names[nameKey(merchantId, value)]?.ops ?? []).flatMap((id) => c.ops[id] ?? []).filter(isMeant);
 
-export const deviceOf = (c: Facts, id: Id): Device | undefined => c.devices[id];
 export const presenceOf = (c: Facts, merchantId: Id, deviceId: Id): Presence | undefined => c.presence[nameKey(merchantId, deviceId)];
 export const keyRowOf = (c: Facts, merchantId: Id, key: string): Key | undefined => c.keys[nameKey(merchantId, key)];
-export const nameRowOf = (c: Facts, merchantId: Id, value: string): Name | undefined => c.names[nameKey(merchantId, value)];
 
 /** An invoice of this merchant: its OID may be the documentNr of a payment. */
 export function invoiceOf(c: Facts, merchantId: Id, number: string | null): Invoice | undefined {

@@ -34,7 +34,7 @@ function move(c: Draft, invoice: Invoice, state: InvoiceState): void {
 
 const moved = (answer: Ruled['answer']): Ruled => ({ ...changed(), ...(answer ? { answer } : {}) });
 
-/** Once there is a card payment, only the device that was paid and the ERP get the receipt, and nobody while it is in doubt [D142]. */
+/** Once there is a card payment, only the device that was paid and the ERP get the receipt, and no device while it is in doubt [D142]. */
 export function get(c: Draft, event: Of<'Get'>): Ruled {
   const invoice = invoiceOf(c, event);
   if (!invoice) return say(noSuchInvoice);

@@ -27,7 +27,7 @@ export function addNotices(facts: Case, c: Draft): void {
   for (const op of Object.values(c.ops)) {
     const said = saidOf(op);
     if (op.callbackUri === null || !said || isSame(saidOf(facts.ops[op.id]), said)) continue;
-    // It was answered as never begun, unless an earlier notice said that nobody knows.
+    // It was answered as never begun, unless an earlier notice said that the outcome is not known.
     if (op.state === 'never' && op.notices === 0) continue;
     op.notices += 1;
     add(c, { subjectKind: 'operation', subjectId: op.id, sequence: op.notices, ...said, deviceId: op.deviceId, uri: op.callbackUri });

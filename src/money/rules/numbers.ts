@@ -30,8 +30,5 @@ export function othersBeside(c: Case | Draft, op: Op): readonly Op[] {
   return number === null ? [] : chargesUnder(c, op.merchantId, number).filter((one) => stands(one) && one.id !== op.id);
 }
 
-export const answerByNumber = (c: Case | Draft, { about, also }: Folded, asked: Omit<Asked, 'also'> = {}) =>
-  about && answerAbout(c, about, { ...asked, also });
-
 /** D304: until the journal has answered, nothing is sent to the device about what a person decided as not executed. */
 export const unconfirmedAt = (ops: readonly Op[], deviceId: Id): Op[] => ops.filter((op) => op.isUnconfirmed && op.deviceId === deviceId);

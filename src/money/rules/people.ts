@@ -96,7 +96,7 @@ export function closeByHand(c: Draft, { id }: Of<'CloseByHand'>): Ruled {
   return changedBy(payment);
 }
 
-/** Decisions about commands that went to other hardware than the connected one wait for nobody [D304]. */
+/** Decisions about commands that went to other hardware than the connected one are not waited for [D304]. */
 export function hardwareLost(c: Draft, { deviceId }: Of<'HardwareLost'>): Ruled {
   const waiting = allOps(c).filter((op) => op.deviceId === deviceId && op.isUnconfirmed);
   const lost = waiting.filter((op) => {

@@ -7,7 +7,7 @@ export const floors: readonly (readonly string[])[] = [
   ['database'],
   ['link', 'http'],
   ['ledger', 'callbacks', 'access'],
-  ['cards', 'invoices', 'fiscal', 'devices', 'removal'],
+  ['cards', 'invoices', 'fiscal', 'money', 'devices', 'removal'],
   ['cabinet'],
   ['playground', 'conformance'],
 ];
@@ -42,8 +42,19 @@ export const innerFloors: Readonly<Record<string, readonly (readonly string[])[]
   database: [['.'], ['sqlite', 'postgres'], ['open.ts', 'backup.ts'], ['inspection.ts']],
   link: [['.'], ['channels', 'carrying', 'brokers'], ['link.ts']],
   ledger: [['.'], ['settling'], ['calls'], ['ledger.ts'], ['run-on-device.ts', 'operation-status.ts'], ['routes.ts']],
+  money: [['case.ts'], ['event.ts'], ['rules'], ['.']],
   virtual: [['client'], ['wire', 'mishaps', 'books'], ['paper'], ['devices'], ['.']],
 };
+
+/** Folders without a clock, a database or a connection: they import only these places and files of their own, and no package [D300]. */
+export const pureFolders: Readonly<Record<string, readonly string[]>> = {
+  'src/money/rules/': ['src/kernel/', 'src/money/case.ts', 'src/money/event.ts'],
+};
+
+/** Refusals about money are made by the rules alone. Files of the room beside them that know error codes, with the reason. */
+export const mayKnowErrorCodes: readonly { path: string; why: string }[] = [
+  { path: 'src/money/event.ts', why: 'the type of the code in an answer' },
+];
 
 /** Above the rooms. `wiring` (all of src/wiring and src/cli, too) sees every room; `settings` sees only the kernel and is seen only by wiring. */
 export const topFiles: Readonly<Record<string, 'wiring' | 'settings'>> = {

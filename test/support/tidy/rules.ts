@@ -8,8 +8,10 @@ import {
   innerFloors,
   maxFileLines,
   maxFunctionLines,
+  mayKnowErrorCodes,
   outsideSources,
   packageRules,
+  pureFolders,
   topFiles,
   virtualMayImport,
   virtualMayImportTypes,
@@ -85,6 +87,17 @@ function judgeReference(path: string, place: string, reference: Reference, files
   return mayImport(path, place, resolved, reference.isTypeOnly) ? undefined : `is in ${place}, which may not import ${resolved}`;
 }
 
+/** Pure folders reach nothing outside, and error codes about money come from the rules [D300]. */
+function judgePurity(path: string, { target = '' }: Reference): string | undefined {
+  const resolved = target.startsWith('.') ? posix.join(posix.dirname(path), target) : undefined;
+  const [folder, others] = Object.entries(pureFolders).find(([start]) => path.startsWith(start)) ?? [];
+  if (folder !== undefined && !(resolved !== undefined && [folder, ...(others ?? [])].some((start) => resolved.startsWith(start))))
+    return `is in ${folder}, which is pure and may not import ${resolved ?? target}`;
+  const isInRoom = path.startsWith('src/money/') && folder === undefined;
+  const isListed = mayKnowErrorCodes.some((one) => one.path === path);
+  return isInRoom && resolved === 'src/kernel/error-codes.ts' && !isListed ? 'makes an error about money beside the rules' : undefined;
+}
+
 /** Rules for files under src. */
 export function findViolations(files: Files): string[] {
   const violations: string[] = [];
@@ -98,7 +111,7 @@ export function findViolations(files: Files): string[] {
     const facts = readFacts(path, text);
     for (const error of facts.syntaxErrors) say(`cannot be parsed: ${error}`);
     for (const reference of facts.references) {
-      const problem = judgeReference(path, place, reference, files);
+      const problem = judgePurity(path, reference) ?? judgeReference(path, place, reference, files);
       if (problem) say(problem);
     }
     if (facts.readsEnvironment && place !== 'settings') say('reads process.env, which only src/config.ts may');
