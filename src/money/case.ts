@@ -118,7 +118,7 @@ export interface Device {
   /** The newest payment that began on it, and the newest operation that a close of its day includes: an invoice that was paid by QR, too. */
   lastPaymentId: Id | null;
   lastSaleId: Id | null;
-  /** The last command whose end the device itself reported [D316]. */
+  /** The last command whose end the device itself reported. */
   headId: Id | null;
 }
 

@@ -1,6 +1,5 @@
 // What a number stands for [D305]: one fold over the operations under it. There is no holder of a number.
 import type { Case, Draft, Id, Op } from '../case.ts';
-import { type Asked, answerAbout } from './answers.ts';
 import { isCharge, opsUnder, stands } from './facts.ts';
 
 export interface Folded {
