@@ -6,7 +6,7 @@ import { nameKey } from '../src/money/case.ts';
 import type { Answer, Event } from '../src/money/event.ts';
 import { toColumns } from '../src/money/tables.ts';
 import { freeDevice } from '../src/money/unit.ts';
-import { run } from './gateway.ts';
+import { type Ran, run } from './gateway.ts';
 import type { Surroundings } from './memory-load.ts';
 import { commitTo, emptyLedger, type Ledger, rowOf } from './memory-store.ts';
 
@@ -99,11 +99,14 @@ export interface Acted {
   state: State;
   answer?: Answer | undefined;
   unit?: Unit | undefined;
+  /** Lines of timelines. */
+  steps?: Ran['steps'];
+  effects?: Ran['effects'];
 }
 
 /** Runs an event on the ledger, and does what the decision asks for. */
 export function runIn(state: State, event: Event): Acted {
-  const { ledger, answer, unit, effects } = run(state.ledger, event, aroundOf(state));
+  const { ledger, answer, unit, effects, steps } = run(state.ledger, event, aroundOf(state));
   const isBegun = unit?.inserts.some(({ table }) => table === 'commands') === true;
   let next: State = { ...state, ledger, sent: undefined, count: state.count + (isBegun ? 1 : 0) };
   for (const effect of effects) {
@@ -111,7 +114,7 @@ export function runIn(state: State, event: Event): Acted {
     else if (effect.type === 'sendAbort') next = { ...next, stops: [...next.stops, effect.targetId] };
     else if (effect.type === 'delivered') next = runIn(next, { type: 'Delivery', id: effect.id, was: 'received' }).state;
   }
-  return { state: next, answer, unit };
+  return { state: next, answer, unit, steps, effects };
 }
 
 /** A command is published only on a connection with the journal that was committed [D304]. */
