@@ -2,20 +2,18 @@
 // clock, no database, no connection. Without a next case nothing changes.
 import { type Case, type Draft, draftOf } from '../case.ts';
 import type { Decision, Event } from '../event.ts';
-import { answerAbout } from './answers.ts';
 import { cancelTransaction } from './cancel.ts';
 import { derive } from './derive.ts';
 import { isOpen } from './facts.ts';
 import { cancelInvoice, expire, get, invoiceStatusOf, listPaidTwice, payd } from './invoices.ts';
 import { addNotices } from './notices.ts';
-import { othersBeside } from './numbers.ts';
 import { closeDoc, pay, refund } from './payments.ts';
 import { closeByHand, decideByPerson, hardwareLost, remove } from './people.ts';
 import { plain, print } from './prints.ts';
 import { abortRefused, accepted, lastIsAnother, notSent, report } from './reports.ts';
 import { relyOnRoots } from './roots.ts';
 import { changed, nothing, type Ruled } from './ruled.ts';
-import { delivery, status } from './status.ts';
+import { answerOfTry, delivery, status } from './status.ts';
 
 type Rules = { readonly [Type in Event['type']]: (c: Draft, event: Extract<Event, { type: Type }>) => Ruled };
 
@@ -56,7 +54,7 @@ export function decide(facts: Case, event: Event): Decision {
   addNotices(facts, c);
   relyOnRoots(facts, c);
   const op = about === undefined ? undefined : c.ops[about];
-  const said = answer ?? (op && answerAbout(c, op, { also: othersBeside(c, op) }));
+  const said = answer ?? (op && answerOfTry(c, op));
   return { next: c, effects, added: c.added, ...(said ? { answer: said } : {}) };
 }
 

@@ -1,7 +1,7 @@
 // Device/Operation/Status [D64]: the answer about an operation, without starting anything; and the notes of connections about delivery.
 import type { Draft, Op } from '../case.ts';
 import { nameKey } from '../case.ts';
-import type { CallEvent, DeliveryEvent, StatusEvent } from '../event.ts';
+import type { Answer, CallEvent, DeliveryEvent, StatusEvent } from '../event.ts';
 import { answerAbout, error, invalid, unknownRecord } from './answers.ts';
 import { byKey } from './earlier.ts';
 import { catalogued, isAbort, isOpen, isPayment, isPrint, isUnexecuted, opsUnder } from './facts.ts';
@@ -48,6 +48,12 @@ function found(c: Draft, event: StatusEvent): Found {
 function newestPrint(c: Draft, merchantId: string, receiptUid: string): Folded {
   const prints = opsUnder(c, merchantId, receiptUid, isPrint);
   return { about: prints.findLast((op) => !isUnexecuted(op)) ?? prints.at(-1), also: [] };
+}
+
+/** The answer of a call whose operation has ended [D125]. */
+export function answerOfTry(c: Draft, op: Op): Answer {
+  const { about = op, also, answer } = tried(c, op);
+  return answer ?? answerAbout(c, about, { also });
 }
 
 /** A try that was not made: another call may have been made under its number since, and "refused" would let a till take cash [D251]. */
