@@ -2,7 +2,7 @@
 // changed: each commit makes another one, so that a search can go on from both.
 import { atCommit, type CommitTable, type Unit, type Value, type Values, type Write } from '../src/database/commit-data.ts';
 import type { TableName, TableRows } from '../src/money/case.ts';
-import { commitTables, stored } from '../src/money/tables.ts';
+import { commitTables, fromColumns } from '../src/money/tables.ts';
 
 /** Rows by table, then by key: their columns. */
 export type Ledger = Readonly<Record<string, Readonly<Record<string, Values>>>>;
@@ -33,7 +33,7 @@ export function commitTo(ledger: Ledger, unit: Unit, now: number): Ledger | unde
     const known = commitTables[table];
     const key = known ? keyText(known.key.map((column) => row[column] ?? null)) : String(Object.keys(next[table] ?? {}).length);
     if (known && ledger[table]?.[key]) return undefined;
-    put(table, key, { ...row, ...assigned(next, table, row) });
+    put(table, key, { ...filled(row, now), ...assigned(next, table, row) });
   }
   return next;
 }
@@ -59,23 +59,7 @@ function assigned(ledger: Ledger, table: string, row: Values): Values {
 const read = new WeakMap<Values, object>();
 
 export function rowOf<Table extends TableName>(table: Table, row: Values): TableRows[Table] {
-  let found = read.get(row);
-  if (!found) {
-    const { columns, json = [], numbers } = stored[table];
-    found = Object.fromEntries(
-      Object.entries(columns).map(([field, column]) => [
-        field,
-        fieldOf(row[column as string] ?? null, json.includes(field), numbers.includes(field) && isFlag(field)),
-      ]),
-    );
-    read.set(row, found);
-  }
-  return found as TableRows[Table];
-}
-
-const isFlag = (field: string) => field.startsWith('is');
-
-function fieldOf(value: Value, isJson: boolean, isYesNo: boolean): unknown {
-  if (isJson) return JSON.parse((value as string | null) ?? 'null') as unknown;
-  return isYesNo ? value === 1 : value;
+  const found = (read.get(row) as TableRows[Table] | undefined) ?? fromColumns(table, row);
+  read.set(row, found);
+  return found;
 }

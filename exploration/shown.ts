@@ -116,7 +116,7 @@ function lockOf({ commandId, documentId }: { commandId: string | null; documentI
 function invoices(before: State, after: State): string[] {
   return Object.entries(after.ledger['invoices'] ?? {}).flatMap(([oid, row]) => {
     const old = before.ledger['invoices']?.[oid];
-    return old && old['state'] === row['state'] ? [] : [`invoice ${oid}: ${String(row['state'])}`];
+    return old && old['state'] === row['state'] ? [] : [`invoice ${oid}: ${rowOf('invoices', row).state}`];
   });
 }
 

@@ -1,205 +1,250 @@
-// The tables of the core: which field of a row is which column. Lists are stored as JSON texts, yes and no as 1 and 0.
-import type { CommitTable, CommitTables, Value, Values } from '../database/commit-data.ts';
-import type { Device, Invoice, Key, Name, Op, TableName } from './case.ts';
+// The tables of the core: which field of a row is stored in which columns, and how. One table of tables for every store: the commit, the load,
+// and the memory of the exploration.
+import { atCommit, type CommitTable, type CommitTables, type Value, type Values } from '../database/commit-data.ts';
+import { kindOf } from '../kernel/operations.ts';
+import type { Device, Invoice, InvoiceState, Key, Kind, Name, Op, Review, TableName, TableRows } from './case.ts';
 
-interface Stored<Row> {
-  table: string;
-  key: readonly (keyof Row & string)[];
-  /** Columns by field. */
-  columns: { readonly [Field in keyof Row]?: string };
-  version?: keyof Row & string;
-  /** Never changed after the insert. */
-  fixed: readonly (keyof Row & string)[];
-  guardable?: readonly (keyof Row & string)[];
-  json?: readonly (keyof Row & string)[];
-  numbers: readonly (keyof Row & string)[];
+/** How a field is stored. `now`: a time that is written with this value becomes the time of the commit. */
+interface Stored {
+  columns: Readonly<Record<string, 'text' | 'int8'>>;
+  write(value: unknown, now: number | undefined): Values;
+  read(row: Values): unknown;
+  /** Never changed after the insert; compared by a guard. */
+  isFixed?: true;
+  isCompared?: true;
 }
 
-const ops: Stored<Op> = {
+type Fields<Row> = { readonly [Field in keyof Row & string]: Stored };
+
+interface StoredTable<Row> {
+  table: string;
+  key: readonly (keyof Row & string)[];
+  version?: keyof Row & string;
+  fields: Fields<Row>;
+  /** Further columns of an insert, and those that the database fills in. */
+  alsoInserted?(row: Row): Values;
+  inserted?: Readonly<Record<string, 'text' | 'int8'>>;
+  assigned?: Readonly<Record<string, string>>;
+}
+
+const one = (
+  column: string,
+  type: 'text' | 'int8',
+  write: (value: unknown, now?: number) => Value,
+  read: (value: Value) => unknown,
+): Stored => ({
+  columns: { [column]: type },
+  write: (value, now) => ({ [column]: write(value, now) }),
+  read: (row) => read(row[column] ?? null),
+});
+const plain = (value: unknown) => (value ?? null) as Value;
+const text = (column: string) => one(column, 'text', plain, plain);
+const int = (column: string) => one(column, 'int8', plain, plain);
+const sum = (column: string) => one(column, 'int8', plain, (value) => value ?? 0);
+const time = (column: string) => one(column, 'int8', (value, now) => (value === now && now !== undefined ? atCommit : plain(value)), plain);
+const yesNo = (column: string) => one(column, 'int8', Number, (value) => value === 1);
+/** Yes or no, stored as the time of the yes. */
+const since = (column: string) =>
+  one(
+    column,
+    'int8',
+    (value) => (value === true ? atCommit : null),
+    (value) => value !== null,
+  );
+const json = (column: string, empty: string) =>
+  one(
+    column,
+    'text',
+    (value) => (value === null ? null : JSON.stringify(value)),
+    (value) => JSON.parse((value as string | null) ?? empty) as unknown,
+  );
+const fixed = (stored: Stored): Stored => ({ ...stored, isFixed: true });
+const compared = (stored: Stored): Stored => ({ ...stored, isCompared: true });
+
+const review: Stored = {
+  columns: { review_since: 'int8', review_reason: 'text', reviewed_at: 'int8' },
+  write(value, now) {
+    const found = value as Review | null;
+    const from = found && (found.since === now ? atCommit : found.since);
+    return { review_since: from, review_reason: found?.reason ?? null, reviewed_at: found?.isClosed ? atCommit : null };
+  },
+  read({ review_since: from = null, review_reason: reason = null, reviewed_at: closed = null }) {
+    return from === null ? null : { since: from, reason, isClosed: closed !== null };
+  },
+};
+
+const invoiceStates: readonly InvoiceState[] = ['NewItem', 'Scanned', 'Payed', 'Expired', 'Cancelled'];
+const invoiceState = one(
+  'state',
+  'int8',
+  (value) => invoiceStates.indexOf(value as InvoiceState),
+  (value) => invoiceStates[value as number],
+);
+
+const ops: StoredTable<Op> = {
   table: 'commands',
   key: ['id'],
   version: 'version',
-  columns: {
-    ...{
-      id: 'id',
-      version: 'version',
-      kind: 'name',
-      merchantId: 'merchant_id',
-      deviceId: 'device_id',
-      sequence: 'sequence',
-      attempt: 'attempt',
-    },
-    ...{
-      state: 'state',
-      amountBani: 'amount_bani',
-      cardBani: 'card_bani',
-      cashBani: 'cash_bani',
-      documentNr: 'document_nr',
-      receiptUid: 'receipt_uid',
-    },
-    ...{ targetId: 'target_id', afterId: 'after_id', paid: 'paid', contentHash: 'content_hash', args: 'args', requestHash: 'request_hash' },
-    ...{ callbackUri: 'callback_uri', isByPerson: 'is_by_person', journalId: 'journal_id', issuedAt: 'issued_at', answerBy: 'answer_by' },
-    ...{
-      acceptedAt: 'accepted_at',
-      operationId: 'operation_id',
-      rrn: 'rrn',
-      receiptId: 'receipt_id',
-      settledAt: 'settled_at',
-      settledBy: 'settled_by',
-    },
-    ...{ outcome: 'outcome', report: 'report', reason: 'reason', isEndedUnknown: 'is_ended_unknown', disputedFrom: 'disputed_from' },
-    ...{ contradiction: 'contradiction', review: 'review', isConfirmed: 'is_confirmed', isHardwareLost: 'is_hardware_lost' },
-    ...{
-      isEndedByHand: 'is_ended_by_hand',
-      isStopRefused: 'is_stop_refused',
-      missedAt: 'outcome_missed_at',
-      receivedAt: 'outcome_received_at',
-    },
-    ...{
-      notices: 'notice_sequence',
-      removedAt: 'removed_at',
-      standing: 'standing',
-      refundedBani: 'refunded_bani',
-      document: 'document_state',
-    },
-    ...{ printId: 'print_id', isUnconfirmed: 'is_unconfirmed' },
+  fields: {
+    id: fixed(text('id')),
+    version: int('version'),
+    kind: fixed(text('name')),
+    merchantId: fixed(text('merchant_id')),
+    deviceId: fixed(text('device_id')),
+    sequence: fixed(int('sequence')),
+    attempt: fixed(int('attempt')),
+    state: compared(text('state')),
+    amountBani: fixed(int('amount_bani')),
+    cardBani: fixed(sum('card_bani')),
+    cashBani: fixed(sum('cash_bani')),
+    documentNr: fixed(text('document_nr')),
+    receiptUid: fixed(text('receipt_uid')),
+    targetId: fixed(text('target_id')),
+    afterId: fixed(text('after_id')),
+    paid: fixed(json('paid', '[]')),
+    contentHash: fixed(text('content_hash')),
+    args: fixed(json('args', 'null')),
+    requestHash: fixed(text('request_hash')),
+    callbackUri: fixed(text('callback_uri')),
+    isByPerson: fixed(yesNo('is_by_person')),
+    journalId: fixed(text('journal_id')),
+    issuedAt: fixed(int('issued_at')),
+    answerBy: fixed(int('answer_by')),
+    acceptedAt: compared(time('accepted_at')),
+    operationId: text('operation_id'),
+    rrn: text('rrn'),
+    receiptId: text('receipt_id'),
+    settledAt: time('settled_at'),
+    settledBy: text('settled_by'),
+    outcome: text('outcome'),
+    report: json('report', 'null'),
+    reason: text('reason'),
+    isEndedUnknown: since('ended_unknown_at'),
+    disputedFrom: text('disputed_from'),
+    contradiction: text('contradiction'),
+    review,
+    isConfirmed: yesNo('is_confirmed'),
+    isHardwareLost: yesNo('is_hardware_lost'),
+    isEndedByHand: yesNo('is_ended_by_hand'),
+    isStopRefused: yesNo('is_stop_refused'),
+    missedAt: time('outcome_missed_at'),
+    receivedAt: compared(time('outcome_received_at')),
+    notices: sum('notice_sequence'),
+    removedAt: time('removed_at'),
+    standing: text('standing'),
+    refundedBani: sum('refunded_bani'),
+    document: text('document_state'),
+    printId: text('print_id'),
+    isUnconfirmed: yesNo('is_unconfirmed'),
   },
-  fixed: [
-    ...([
-      'id',
-      'kind',
-      'merchantId',
-      'deviceId',
-      'sequence',
-      'attempt',
-      'amountBani',
-      'cardBani',
-      'cashBani',
-      'documentNr',
-      'receiptUid',
-    ] as const),
-    ...([
-      'targetId',
-      'afterId',
-      'paid',
-      'contentHash',
-      'args',
-      'requestHash',
-      'callbackUri',
-      'isByPerson',
-      'journalId',
-      'issuedAt',
-    ] as const),
-  ],
-  guardable: ['state', 'acceptedAt', 'receivedAt'],
-  json: ['paid', 'args', 'report', 'review'],
-  numbers: [
-    ...([
-      'version',
-      'sequence',
-      'attempt',
-      'amountBani',
-      'cardBani',
-      'cashBani',
-      'isByPerson',
-      'issuedAt',
-      'answerBy',
-      'acceptedAt',
-    ] as const),
-    ...([
-      'settledAt',
-      'isEndedUnknown',
-      'isConfirmed',
-      'isHardwareLost',
-      'isEndedByHand',
-      'isStopRefused',
-      'missedAt',
-      'receivedAt',
-    ] as const),
-    ...(['notices', 'removedAt', 'refundedBani', 'isUnconfirmed'] as const),
-  ],
+  // What indexes and statements ask for, from the catalogue.
+  inserted: { mode: 'text', is_payment: 'int8', closes_day: 'int8', recalls: 'int8' },
+  alsoInserted: ({ kind }) => ({ ...columnsOf(kind), recalls: 0 }),
+  assigned: {
+    issued_at: 'now_ms()',
+    answer_by: 'now_ms() + "new"."answer_by" - "new"."issued_at"',
+    sequence: 'coalesce("new"."sequence", (select "sequence" from "device_locks" where "device_locks"."device_id" = "new"."device_id"))',
+  },
 };
 
-const devices: Stored<Device> = {
+const columnsOf = (kind: Kind): Values => (kind === 'Abort' ? { mode: 'POS', is_payment: 0, closes_day: 0 } : kindOf(kind));
+
+const devices: StoredTable<Device> = {
   table: 'device_locks',
   key: ['id'],
   version: 'sequence',
-  columns: {
-    ...{ id: 'device_id', sequence: 'sequence', commandId: 'command_id', documentId: 'document_id', unconfirmed: 'unconfirmed' },
-    ...{ closes: 'closes', lastPaymentId: 'last_payment_id', lastSaleId: 'last_sale_id', headId: 'head_id' },
+  fields: {
+    id: fixed(text('device_id')),
+    sequence: sum('sequence'),
+    commandId: compared(text('command_id')),
+    documentId: compared(text('document_id')),
+    unconfirmed: compared(json('unconfirmed', '[]')),
+    closes: json('closes', '[]'),
+    lastPaymentId: text('last_payment_id'),
+    lastSaleId: text('last_sale_id'),
+    headId: text('head_id'),
   },
-  fixed: ['id'],
-  guardable: ['commandId', 'documentId', 'unconfirmed'],
-  json: ['unconfirmed', 'closes'],
-  numbers: ['sequence'],
 };
 
-const names: Stored<Name> = {
+const names: StoredTable<Name> = {
   table: 'names',
   key: ['merchantId', 'value'],
   version: 'version',
-  columns: { merchantId: 'merchant_id', value: 'value', version: 'version', attempts: 'attempts', ops: 'ops' },
-  fixed: ['merchantId', 'value'],
-  json: ['ops'],
-  numbers: ['version', 'attempts'],
+  fields: {
+    merchantId: fixed(text('merchant_id')),
+    value: fixed(text('value')),
+    version: int('version'),
+    attempts: int('attempts'),
+    ops: json('ops', '[]'),
+  },
 };
 
-const keys: Stored<Key> = {
+const keys: StoredTable<Key> = {
   table: 'idempotency_keys',
   key: ['merchantId', 'key'],
-  columns: {
-    ...{ merchantId: 'merchant_id', key: 'key', requestHash: 'request_hash', subjectKind: 'subject_kind', subjectId: 'subject_id' },
-    createdAt: 'created_at',
+  fields: {
+    merchantId: fixed(text('merchant_id')),
+    key: fixed(text('key')),
+    requestHash: text('request_hash'),
+    subjectKind: text('subject_kind'),
+    subjectId: compared(text('subject_id')),
+    createdAt: time('created_at'),
   },
-  fixed: ['merchantId', 'key'],
-  guardable: ['subjectId'],
-  numbers: ['createdAt'],
 };
 
-const invoices: Stored<Invoice> = {
+const invoices: StoredTable<Invoice> = {
   table: 'invoices',
   key: ['oid'],
   version: 'version',
-  columns: {
-    ...{ oid: 'oid', merchantId: 'merchant_id', version: 'version', state: 'state', amountBani: 'amount_bani', validTo: 'valid_to' },
-    ...{
-      callbackUri: 'callback_uri',
-      scannedAt: 'scanned_at',
-      endedAt: 'ended_at',
-      receiptId: 'receipt_id',
-      paidDeviceId: 'paid_device_id',
-    },
-    ...{ notices: 'callback_sequence', isChargeBegun: 'is_charge_begun' },
+  fields: {
+    oid: fixed(text('oid')),
+    merchantId: fixed(text('merchant_id')),
+    version: int('version'),
+    state: invoiceState,
+    amountBani: fixed(int('amount_bani')),
+    validTo: fixed(int('valid_to')),
+    callbackUri: fixed(text('callback_uri')),
+    scannedAt: time('scanned_at'),
+    endedAt: time('ended_at'),
+    receiptId: text('receipt_id'),
+    paidDeviceId: text('paid_device_id'),
+    notices: sum('callback_sequence'),
+    isChargeBegun: since('payment_begun_at'),
   },
-  fixed: ['oid', 'merchantId', 'amountBani', 'validTo', 'callbackUri'],
-  numbers: ['version', 'amountBani', 'validTo', 'scannedAt', 'endedAt', 'notices', 'isChargeBegun'],
 };
 
 /** In the order in which the commit locks and writes them. */
-export const stored = { invoices, devices, ops, names, keys } as unknown as Readonly<Record<TableName, Stored<Record<string, unknown>>>>;
+const stored: { readonly [Table in TableName]: StoredTable<TableRows[Table]> } = { invoices, devices, ops, names, keys };
 
-export const commitTables: CommitTables = Object.fromEntries(Object.values(stored).map((one) => [one.table, commitTable(one)]));
+export const tableNames = Object.keys(stored) as TableName[];
+/** Without the type of its rows, for what is generic. */
+export const of = (table: TableName): StoredTable<Record<string, unknown>> =>
+  stored[table] as unknown as StoredTable<Record<string, unknown>>;
 
-function commitTable({ key, columns, version, fixed, guardable = [], numbers }: (typeof stored)[TableName]): CommitTable {
-  const column = (field: string) => columns[field] ?? field;
-  const settable = Object.keys(columns).filter((field) => !fixed.includes(field) && field !== version);
+export const commitTables: CommitTables = Object.fromEntries(tableNames.map((name) => [stored[name].table, commitTable(of(name))]));
+
+function commitTable({ key, version, fields, inserted = {}, assigned }: StoredTable<Record<string, unknown>>): CommitTable {
+  const all = Object.entries(fields);
+  const columnsWhere = (isMeant: (field: string, stored: Stored) => boolean) =>
+    all.filter(([field, how]) => isMeant(field, how)).flatMap(([, { columns }]) => Object.keys(columns));
   return {
-    key: key.map(column),
-    columns: Object.fromEntries(Object.keys(columns).map((field) => [column(field), numbers.includes(field) ? 'int8' : 'text'])),
-    version: version === undefined ? 'version' : column(version),
-    settable: settable.map(column),
-    guardable: guardable.map(column),
+    key: columnsWhere((field) => key.includes(field)),
+    columns: Object.assign({}, ...all.map(([, { columns }]) => columns), inserted) as CommitTable['columns'],
+    // A key of a caller is guarded by what it leads to.
+    ...(version === undefined ? {} : { version: Object.keys(fields[version]?.columns ?? {})[0] ?? version }),
+    settable: columnsWhere((field, { isFixed }) => !isFixed && field !== version),
+    guardable: columnsWhere((_, { isCompared }) => isCompared === true),
+    ...(assigned ? { assigned } : {}),
   };
 }
 
-export function toColumns(table: TableName, fields: Readonly<Record<string, unknown>>): Values {
-  const { columns, json = [] } = stored[table];
-  return Object.fromEntries(
-    Object.entries(fields).map(([field, value]) => [
-      columns[field] ?? field,
-      json.includes(field) ? JSON.stringify(value) : toValue(value),
-    ]),
-  );
+/** Columns of some fields. */
+export function toColumns(table: TableName, fields: Readonly<Record<string, unknown>>, now?: number): Values {
+  const known = of(table).fields;
+  return Object.assign({}, ...Object.entries(fields).map(([field, value]) => known[field]?.write(value, now))) as Values;
 }
 
-const toValue = (value: unknown): Value => (typeof value === 'boolean' ? Number(value) : ((value ?? null) as Value));
+/** The row as the rules see it. */
+export function fromColumns<Table extends TableName>(table: Table, row: Values): TableRows[Table] {
+  return Object.fromEntries(Object.entries(of(table).fields).map(([field, { read }]) => [field, read(row)])) as unknown as TableRows[Table];
+}

@@ -1,13 +1,12 @@
 // What a decision writes: the difference of two cases, and the guards of what it relied on. Generic: no rule is decided here.
 // What was loaded is guarded by its version; what was assumed, by exactly the values assumed.
-import { atCommit, type Insert, type Unit, type Values, type Write } from '../database/commit-data.ts';
+import type { Insert, Unit, Values, Write } from '../database/commit-data.ts';
 import type { Case, Device, Draft, Root, TableName } from './case.ts';
 import type { Decision } from './event.ts';
 import { differs, isLate } from './rules/roots.ts';
-import { stored, toColumns } from './tables.ts';
+import { of, tableNames, toColumns } from './tables.ts';
 
 type Row = Record<string, unknown>;
-const tables = ['invoices', 'devices', 'ops', 'names', 'keys'] as const satisfies readonly TableName[];
 
 /** The device of an assumed case: any change of these fails the unit. Of one from memory: `held`. */
 export const freeDevice = (id: string): Device => ({
@@ -18,7 +17,7 @@ export const freeDevice = (id: string): Device => ({
 export function unitOf(facts: Case, { next, added }: Pick<Decision, 'next' | 'added'>): Unit {
   if (!next) return { writes: [], inserts: [] };
   if (isLate(facts, next as Draft)) return lateUnit(facts, next);
-  const parts = tables.map((table) => partOf(facts, next, table));
+  const parts = tableNames.map((table) => partOf(facts, next, table));
   return {
     writes: parts.flatMap(({ writes }) => writes),
     inserts: [...parts.flatMap(({ inserts }) => inserts), ...addedRows(added)],
@@ -35,7 +34,7 @@ function partOf(facts: Case, next: Case, table: TableName): { writes: Write[]; i
     const before = (facts[table] as Record<string, object>)[key] as Row | undefined;
     const fields = before ? differs(before, row) : [];
     if (!before || isUnused(before)) {
-      if (!before || fields.length > 0 || isRoot.has(key)) inserts.push(insertOf(table, row as Row));
+      if (!before || fields.length > 0 || isRoot.has(key)) inserts.push(insertOf(table, row as Row, facts.now));
     } else if (fields.length > 0 || isRoot.has(key)) writes.push(writeOf(facts, table, before, row as Row, fields));
   }
   return { writes, inserts };
@@ -46,22 +45,21 @@ const rootsOf = (roots: readonly Root[], table: TableName) => new Set(roots.filt
 /** A name that no operation has used: the insert itself is the guard. */
 const isUnused = (row: Row) => row['version'] === 0;
 
-function insertOf(table: TableName, row: Row): Insert {
-  const { version } = stored[table];
-  return { table: stored[table].table, row: toColumns(table, version === undefined ? row : { ...row, [version]: 1 }) };
+function insertOf(name: TableName, row: Row, now: number): Insert {
+  const { table, version, alsoInserted } = of(name);
+  const first = version === undefined ? row : { ...row, [version]: 1 };
+  return { table, row: { ...toColumns(name, first, now), ...alsoInserted?.(row) } };
 }
 
-function writeOf(facts: Case, table: TableName, before: Row, row: Row, fields: readonly string[]): Write {
-  const { key, version, fixed, table: name } = stored[table];
-  const set = toColumns(
-    table,
-    Object.fromEntries(fields.filter((field) => field !== version && !fixed.includes(field)).map((field) => [field, row[field]])),
-  );
-  const place = { table: name, key: key.map((field) => String(row[field])), set };
-  if (table === 'keys') return { ...place, guard: toColumns(table, { subjectId: before['subjectId'] }) };
-  if (table === 'devices' && facts.isAssumed) return { ...place, guard: heldBy(before as unknown as Device) };
-  const also: { also?: Values } = isNewlyNever(table, before, row) ? { also: toColumns(table, { acceptedAt: null }) } : {};
-  return { ...place, guard: before[version ?? ''] as number, ...also };
+function writeOf(facts: Case, name: TableName, before: Row, row: Row, fields: readonly string[]): Write {
+  const { table, key, version, fields: known } = of(name);
+  const changed = fields.filter((field) => field !== version && !known[field]?.isFixed);
+  const set = toColumns(name, Object.fromEntries(changed.map((field) => [field, row[field]])), facts.now);
+  const place = { table, key: key.map((field) => String(row[field])), set };
+  if (version === undefined) return { ...place, guard: toColumns(name, { subjectId: before['subjectId'] }) };
+  if (name === 'devices' && facts.isAssumed) return { ...place, guard: heldBy(before as unknown as Device) };
+  const also: { also?: Values } = isNewlyNever(name, before, row) ? { also: toColumns(name, { acceptedAt: null }) } : {};
+  return { ...place, guard: before[version] as number, ...also };
 }
 
 /** The lock of a device by its values: all that an assumed or remembered case knows of it. */
@@ -78,7 +76,7 @@ function lateUnit(facts: Case, next: Case): Unit {
     const before = facts.ops[op.id];
     const fields = before ? differs(before, op) : [];
     if (!before || fields.length === 0) return [];
-    const set = toColumns('ops', Object.fromEntries(fields.map((field) => [field, atCommit])));
+    const set = toColumns('ops', Object.fromEntries(fields.map((field) => [field, facts.now])), facts.now);
     const { state, acceptedAt, receivedAt } = before;
     const guard = fields.includes('acceptedAt') ? { state, acceptedAt } : { receivedAt };
     return [{ table: 'commands', key: [op.id], guard: toColumns('ops', guard), set, isLate: true }];
