@@ -1,6 +1,5 @@
 // Loads the case of an event from a ledger in memory, as the databases' load does: by ids and names only, in rounds until nothing is missing.
-import type { Values } from '../src/database/commit-data.ts';
-import type { Case, Name, Op, Orphan, Presence, TableName, TableRows } from '../src/money/case.ts';
+import type { Case, Name, Op, Presence, TableName, TableRows } from '../src/money/case.ts';
 import { nameKey } from '../src/money/case.ts';
 import type { Event } from '../src/money/event.ts';
 import { of } from '../src/money/tables.ts';
@@ -61,7 +60,7 @@ function fetch(ledger: Ledger, c: Writable<Case>, ref: Ref): void {
       return add(ledger, c, 'keys', nameKey(ref.merchantId, ref.key));
     case 'invoice':
       add(ledger, c, 'invoices', ref.oid);
-      for (const orphan of Object.values(ledger['orphan_payments'] ?? {})) if (orphan['oid'] === ref.oid) addOrphan(c, orphan);
+      for (const [key, row] of Object.entries(ledger['orphan_payments'] ?? {})) if (row['oid'] === ref.oid) add(ledger, c, 'orphans', key);
       return;
   }
 }
@@ -72,11 +71,6 @@ function add<Table extends TableName>(ledger: Ledger, c: Case, table: Table, key
   const row = ledger[of(table).table]?.[key];
   const found = row ? rowOf(table, row) : absent;
   if (found) (c[table] as Record<string, TableRows[Table]>)[key] = found;
-}
-
-function addOrphan(c: Case, row: Values): void {
-  const orphan = { oid: row['oid'], receiptId: row['receipt_id'], deviceId: row['device_id'], reason: row['reason'] } as Orphan;
-  (c.orphans as Record<string, Orphan>)[`${orphan.oid} ${orphan.receiptId} ${orphan.deviceId}`] = orphan;
 }
 
 const allOps = (ledger: Ledger): Op[] => Object.values(ledger['commands'] ?? {}).map((row) => rowOf('ops', row));

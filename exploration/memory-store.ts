@@ -8,7 +8,7 @@ import { commitTables, fromColumns } from '../src/money/tables.ts';
 export type Ledger = Readonly<Record<string, Readonly<Record<string, Values>>>>;
 
 /** Tables to which rows are only added. */
-const addedTables = ['orphan_payments', 'callbacks', 'money_corrections'];
+const addedTables = ['invoice_events', 'callbacks', 'money_corrections'];
 
 export const emptyLedger: Ledger = Object.fromEntries([...Object.keys(commitTables), ...addedTables].map((name) => [name, {}]));
 

@@ -4,6 +4,7 @@ import type { Unit } from '../src/database/commit-data.ts';
 import type { Id, Invoice, Op, Presence } from '../src/money/case.ts';
 import { nameKey } from '../src/money/case.ts';
 import type { Answer, Event } from '../src/money/event.ts';
+import { newInvoice } from '../src/money/rules/invoices.ts';
 import { toColumns } from '../src/money/tables.ts';
 import { freeDevice } from '../src/money/unit.ts';
 import { type Ran, run } from './gateway.ts';
@@ -54,7 +55,7 @@ export function firstState({ terminals = [], registers = [], invoices = [], with
   const devices = [...terminals, ...registers];
   const rows = [
     ...devices.map((id) => ({ table: 'device_locks', row: toColumns('devices', { ...freeDevice(id) }) })),
-    ...invoices.map((oid) => ({ table: 'invoices', row: toColumns('invoices', { ...newInvoice(oid) }) })),
+    ...invoices.map((oid) => ({ table: 'invoices', row: toColumns('invoices', { ...invoiceOf(oid), version: 1 }) })),
   ];
   const ledger = commitTo(emptyLedger, { writes: [], inserts: rows }, now);
   if (!ledger) throw new Error('The first rows cannot be written.');
@@ -66,19 +67,11 @@ export function firstState({ terminals = [], registers = [], invoices = [], with
   };
 }
 
-const newInvoice = (oid: Id): Invoice => ({
-  ...{
-    oid,
-    merchantId,
-    version: 1,
-    state: 'NewItem',
-    amountBani: 15000,
-    validTo: null,
-    callbackUri: 'http://erp/#State#',
-    scannedAt: null,
-  },
-  ...{ endedAt: null, receiptId: null, paidDeviceId: null, notices: 0, isChargeBegun: false },
-});
+const invoiceOf = (oid: Id): Invoice =>
+  newInvoice({
+    ...{ oid, merchantId, amountBani: 15000, validTo: null, callbackUri: 'http://erp/#State#', createdAt: now },
+    ...{ receipt: '{}', qrSecretId: 1, pointOfSalesCode: null, preferredDeviceId: null },
+  });
 
 /** What the gateways know about the devices beside their rows. Devices whose id begins with r are registers. */
 export function aroundOf({ live, features }: State): Surroundings {

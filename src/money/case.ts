@@ -169,6 +169,12 @@ export interface Invoice {
   readonly amountBani: Bani | null;
   readonly validTo: number | null;
   readonly callbackUri: string | null;
+  /** What a scan shows, which no rule reads: the receipt as stored (null: not loaded), the secret that signs its QR, and the ERP's wishes. */
+  readonly receipt: string | null;
+  readonly qrSecretId: number;
+  readonly pointOfSalesCode: string | null;
+  readonly preferredDeviceId: Id | null;
+  readonly createdAt: number;
   scannedAt: number | null;
   endedAt: number | null;
   receiptId: string | null;
@@ -176,14 +182,25 @@ export interface Invoice {
   notices: number;
   /** A card payment began under its OID. */
   isChargeBegun: boolean;
+  removedAt: number | null;
+  // Derived:
+  /** Unpaid although the shop has the money of a card payment: its ERP must complete it [D142]. */
+  isPaidByCard: boolean;
 }
 
-/** Money that a device took for an invoice, and that the invoice was not, or not only, paid with. */
+/** Money that a device took for an invoice, and that the invoice was not, or not only, paid with [D22, D186]. */
 export interface Orphan {
   readonly oid: Id;
+  readonly merchantId: Id;
   readonly receiptId: string;
   readonly deviceId: string;
-  readonly reason: OrphanReason;
+  /** A note of a person is about one version: it does not hide an orphan that is listed again. */
+  version: number;
+  readonly at: number;
+  reason: OrphanReason;
+  // Derived:
+  /** False: the invoice was paid with it after all, and not by card, too. */
+  isListed: boolean;
 }
 
 export type OrphanReason =
@@ -220,9 +237,17 @@ export interface Step {
   detail: string;
 }
 
+/** An entry in the history of an invoice. */
+export interface InvoiceEntry {
+  oid: Id;
+  at: number;
+  event: InvoiceState | 'payment-refused';
+  detail: Readonly<Record<string, string>>;
+}
+
 export type Rows<Row> = Readonly<Record<string, Row>>;
 
-/** By table, then by key: `merchantId value` of a name, `merchantId key` of a key. */
+/** By table, then by key: `merchantId value` of a name, `merchantId key` of a key, `oid receiptId deviceId` of an orphan. */
 export interface Case {
   readonly now: number;
   /** Extra time of a scanned invoice after its limit [D22]. */
@@ -250,6 +275,7 @@ export interface TableRows {
   ops: Op;
   names: Name;
   keys: Key;
+  orphans: Orphan;
 }
 export type TableName = keyof TableRows;
 export type Root = readonly [table: TableName, key: string];
@@ -264,7 +290,7 @@ export interface Draft {
   readonly names: Record<string, Name>;
   readonly keys: Record<string, Key>;
   readonly invoices: Record<string, Invoice>;
-  readonly orphans: Rows<Orphan>;
+  readonly orphans: Record<string, Orphan>;
   readonly presence: Rows<Presence>;
   readonly sales: Set<Id>;
   readonly waitedFor: ReadonlySet<Id>;
@@ -274,7 +300,7 @@ export interface Draft {
 
 /** By the decision. */
 export interface Added {
-  orphans: Orphan[];
+  history: InvoiceEntry[];
   notices: Notice[];
   corrections: Correction[];
   steps: Step[];
@@ -291,8 +317,9 @@ export function draftOf(facts: Case): Draft {
     names: copies(facts.names),
     keys: copies(facts.keys),
     invoices: copies(facts.invoices),
+    orphans: copies(facts.orphans),
     sales: new Set(facts.sales),
     roots: [...facts.roots],
-    added: { orphans: [], notices: [], corrections: [], steps: [] },
+    added: { history: [], notices: [], corrections: [], steps: [] },
   };
 }

@@ -4,7 +4,7 @@ import type { Bani } from '../kernel/money.ts';
 import type { OperationState } from '../kernel/operation-states.ts';
 import type { OperationName } from '../kernel/operations.ts';
 import type { Receipt } from '../kernel/receipt.ts';
-import type { Added, Case, Ending, Id, Report, Source } from './case.ts';
+import type { Added, Case, Ending, Id, Invoice, OrphanReason, Report, Source } from './case.ts';
 
 /** Of every call of an ERP or of a person in the cabinet. */
 interface Call {
@@ -15,6 +15,8 @@ interface Call {
   /** Hash of the request, for a call that is known by its content [D58]. */
   requestHash?: string | undefined;
   isByPerson?: boolean | undefined;
+  /** The caller, for the history of an invoice. */
+  by?: string | undefined;
   /** The shell has waited as the decision before asked: for a note about delivery, or for the answer of a device. */
   hasWaited?: boolean | undefined;
 }
@@ -99,22 +101,33 @@ export type DeliveryEvent = { type: 'Delivery'; id: Id; was: 'received' | 'misse
 
 export type RemovalEvent = { type: 'Remove'; id: Id };
 
+/** `merchantId` undefined: a holder of the QR without key or credential [D10]. */
 interface Asker {
-  merchantId: Id;
+  merchantId?: Id | undefined;
   oid: Id;
+  by?: string | undefined;
   /** The caller is this device. */
   asDevice?: Id | undefined;
   /** The caller has the ERP's key. */
   hasKey?: boolean | undefined;
 }
 
+/** What an ERP gives with a new invoice, checked by the shell. `newId`: the OID, which is drawn. */
+type NewInvoice = Pick<
+  Invoice,
+  'merchantId' | 'amountBani' | 'validTo' | 'callbackUri' | 'receipt' | 'qrSecretId' | 'pointOfSalesCode' | 'preferredDeviceId'
+>;
+
 export type InvoiceEvent =
+  | ({ type: 'Create'; newId: Id; key?: { key: string; requestHash: string } | undefined } & NewInvoice)
   | ({ type: 'Get' } & Asker)
   | ({ type: 'InvoiceStatus' } & Asker)
   | ({ type: 'Payd'; receiptId: string; deviceId: string } & Asker)
   | { type: 'Expire'; oid: Id }
   /** By its merchant in the cabinet. */
-  | { type: 'CancelInvoice'; merchantId: Id; oid: Id };
+  | { type: 'CancelInvoice'; merchantId: Id; oid: Id; by?: string | undefined; reason?: string | undefined }
+  /** After the retention time [D66]. `isCallbackPending`: the outbox has not sent its last callback yet. */
+  | { type: 'RemoveInvoice'; oid: Id; isCallbackPending?: boolean | undefined };
 
 export type Event = CallEvent | StatusEvent | DeviceEvent | DeadlineEvent | PersonEvent | DeliveryEvent | RemovalEvent | InvoiceEvent;
 
@@ -137,6 +150,8 @@ export interface Answer {
   sentence: string;
   fields: AnswerFields;
   report?: Report | undefined;
+  /** Of Create and Get: the row that the response shows. */
+  invoice?: Invoice | undefined;
   /** An event by which the caller can do what the sentence advises: it is accepted in this state. */
   advice?: Event | undefined;
 }
@@ -148,7 +163,9 @@ export type Effect =
   | { type: 'wait'; id: Id }
   | { type: 'delivered'; id: Id }
   /** Money was reported for which no row counts it. */
-  | { type: 'unmatched'; oid: Id; receiptId: string; deviceId: Id };
+  | { type: 'unmatched'; oid: Id; receiptId: string; deviceId: Id; merchantId: Id | undefined }
+  /** For the log: money was taken that its invoice did not accept. `isKept`: it is among the orphans; false: there are too many. */
+  | { type: 'orphan'; oid: Id; receiptId: string; deviceId: Id; reason: OrphanReason; isKept: boolean };
 
 /** What the shell must do before it runs the event again with `hasWaited`. */
 export type Need = { type: 'confirmation'; ids: readonly Id[] } | { type: 'delivery'; id: Id };

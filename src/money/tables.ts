@@ -2,7 +2,7 @@
 // and the memory of the exploration.
 import { atCommit, type CommitTable, type CommitTables, type Value, type Values } from '../database/commit-data.ts';
 import { kindOf } from '../kernel/operations.ts';
-import type { Device, Invoice, InvoiceState, Key, Kind, Name, Op, Review, TableName, TableRows } from './case.ts';
+import type { Device, Invoice, InvoiceState, Key, Kind, Name, Op, Orphan, Review, TableName, TableRows } from './case.ts';
 
 /** How a field is stored. `now`: a time that is written with this value becomes the time of the commit. */
 interface Stored {
@@ -210,11 +210,34 @@ const invoices: StoredTable<Invoice> = {
     paidDeviceId: text('paid_device_id'),
     notices: sum('callback_sequence'),
     isChargeBegun: since('payment_begun_at'),
+    receipt: fixed(text('receipt')),
+    qrSecretId: fixed(int('qr_secret_id')),
+    pointOfSalesCode: fixed(text('point_of_sales_code')),
+    preferredDeviceId: fixed(text('preferred_device_id')),
+    createdAt: fixed(time('created_at')),
+    removedAt: time('removed_at'),
+    isPaidByCard: yesNo('is_paid_by_card'),
+  },
+};
+
+const orphans: StoredTable<Orphan> = {
+  table: 'orphan_payments',
+  key: ['oid', 'receiptId', 'deviceId'],
+  version: 'version',
+  fields: {
+    oid: fixed(text('oid')),
+    merchantId: fixed(text('merchant_id')),
+    receiptId: fixed(text('receipt_id')),
+    deviceId: fixed(text('device_id')),
+    version: int('version'),
+    at: fixed(time('at')),
+    reason: text('reason'),
+    isListed: yesNo('is_listed'),
   },
 };
 
 /** In the order in which the commit locks and writes them. */
-const stored: { readonly [Table in TableName]: StoredTable<TableRows[Table]> } = { invoices, devices, ops, names, keys };
+const stored: { readonly [Table in TableName]: StoredTable<TableRows[Table]> } = { invoices, devices, ops, names, keys, orphans };
 
 export const tableNames = Object.keys(stored) as TableName[];
 /** Without the type of its rows, for what is generic. */

@@ -89,7 +89,7 @@ const assumedNumbers = (facts: Case) => Object.values(facts.names).map(({ value 
 function addedRows(added: Decision['added']): Insert[] {
   if (!added) return [];
   const rows: readonly [string, readonly object[]][] = [
-    ['orphan_payments', added.orphans],
+    ['invoice_events', added.history.map((entry) => ({ ...entry, detail: JSON.stringify(entry.detail) }))],
     ['callbacks', added.notices],
     ['money_corrections', added.corrections],
   ];

@@ -48,12 +48,15 @@ function asked(event: Event): Ref[] {
       return [...ofCall(event), ...content(event)];
     case 'Status':
       return statusRefs(event);
+    case 'Create':
+      return ofKey(event);
     case 'HardwareLost':
       return [{ what: 'device', id: event.deviceId }];
     case 'Get':
     case 'InvoiceStatus':
     case 'CancelInvoice':
     case 'Expire':
+    case 'RemoveInvoice':
       return [{ what: 'invoice', oid: event.oid }];
     case 'Payd':
       return [
@@ -65,10 +68,13 @@ function asked(event: Event): Ref[] {
   }
 }
 
-const ofCall = ({ merchantId, deviceId, key }: { merchantId: Id; deviceId: Id; key?: { key: string } | undefined }): Ref[] => [
-  { what: 'device', id: deviceId },
-  ...(key ? [{ what: 'key', merchantId, key: key.key } as const] : []),
-];
+interface Keyed {
+  merchantId: Id;
+  key?: { key: string } | undefined;
+}
+
+const ofCall = (event: Keyed & { deviceId: Id }): Ref[] => [{ what: 'device', id: event.deviceId }, ...ofKey(event)];
+const ofKey = ({ merchantId, key }: Keyed): Ref[] => (key ? [{ what: 'key', merchantId, key: key.key }] : []);
 
 /** A number may be an OID. */
 function number({ merchantId }: { merchantId: Id }, value: string): Ref[] {
@@ -113,14 +119,16 @@ function around(c: Case, op: Op): Ref[] {
 /** What the names, keys, invoices and devices of the case list. */
 function listed(c: Case): Ref[] {
   const underNames = Object.values(c.names).flatMap(({ ops }) => ops);
-  const ofKeys = Object.values(c.keys).flatMap(({ subjectKind, subjectId }) => (subjectKind === 'command' ? [subjectId] : []));
+  const ofKeys = Object.values(c.keys).map(
+    ({ subjectKind, subjectId }): Ref => (subjectKind === 'command' ? { what: 'op', id: subjectId } : { what: 'invoice', oid: subjectId }),
+  );
   const lost = Object.values(c.devices).flatMap(({ unconfirmed }) => unconfirmed);
   const invoices = Object.values(c.invoices).map(({ merchantId, oid }) => ({ what: 'name', merchantId, value: oid }) as const);
   const found = Object.values(c.ops).flatMap((op): Ref[] => {
     if (isPayment(op)) return [{ what: 'sale', id: op.id }];
     return isPrint(op) ? op.paid.map(({ paymentId }) => ({ what: 'sale', id: paymentId }) as const) : [];
   });
-  return [...[...underNames, ...ofKeys, ...lost].map((id) => ({ what: 'op', id }) as const), ...invoices, ...found];
+  return [...[...underNames, ...lost].map((id) => ({ what: 'op', id }) as const), ...ofKeys, ...invoices, ...found];
 }
 
 /** What holds a device: the sentence of a refusal depends on it. */

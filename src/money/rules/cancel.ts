@@ -6,7 +6,7 @@ import type { AnswerFields, CallEvent } from '../event.ts';
 import { answerAbout, cannotApply, done, error, fieldsOf, stopped, unclear } from './answers.ts';
 import { byKey, otherRequestUnderKey, repeatByKey } from './earlier.ts';
 import { followersOf, invoiceOf, isAbort, isOpen, isPayment, isUnexecuted, opsUnder, stands } from './facts.ts';
-import { cannotCancel, invoiceStatus } from './invoice-rules.ts';
+import { cannotCancel, invoiceStatus, move } from './invoice-rules.ts';
 import { findPayment, howToReturn, noSuchOperation, paymentsWith } from './named-payment.ts';
 import { chargesUnder, fold } from './numbers.ts';
 import { voidPayment } from './payments.ts';
@@ -78,11 +78,10 @@ function withdraw(c: Draft, event: Cancel): Ruled | undefined {
   const fields: AnswerFields = about ? fieldsOf(about) : {};
   if (invoice.state === 'Cancelled') return withKey(c, event, invoice, { ...fields, PreviousStatus: invoice.scannedAt === null ? 0 : 1 });
   const refusal = cannotCancel(c, invoice);
-  if (refusal) return about ? undefined : say(refusal);
+  // Of one that was paid by QR, a card payment that was not made says nothing: 0 would let a till take cash [D187].
+  if (refusal) return about && !isUnexecuted(about) ? undefined : say(refusal);
   const previous = invoiceStatus[invoice.state];
-  invoice.state = 'Cancelled';
-  invoice.endedAt = c.now;
-  relyOn(c, 'invoices', invoice.oid);
+  move(c, invoice, 'Cancelled', { ...(event.by === undefined ? {} : { by: event.by }), reason: 'Withdrawn by the ERP.' });
   takeKey(c, event, invoice.oid, 'invoice');
   return { ...changed(), answer: done({ ...fields, PreviousStatus: previous }) };
 }
@@ -92,8 +91,10 @@ function withKey(c: Draft, event: Cancel, invoice: Invoice, fields: AnswerFields
 }
 
 /** If the payment is on another terminal, 20 would be wrong: a till would take cash for a charged invoice [D245]. */
-function paidElsewhere(c: Draft, { deviceId }: Cancel, about: Op): Ruled | undefined {
-  if (about.deviceId === deviceId || !isPayment(about)) return undefined;
+function paidElsewhere(c: Draft, event: Cancel, about: Op): Ruled | undefined {
+  if (about.deviceId === event.deviceId || !isPayment(about)) return undefined;
+  const wrong = wrongDevice(c, event, 'terminal');
+  if (wrong) return say(wrong);
   if (about.standing === 'Disputed') return say(unclear(about, fieldsOf(about)));
   const advice = isOpen(about) ? 'Stop it there.' : howToReturn(c, about);
   const sentence = `A card payment for this invoice is open or was made on another terminal, so the invoice cannot be cancelled; a call about the payment must name that terminal. ${advice}`;

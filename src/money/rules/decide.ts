@@ -5,11 +5,12 @@ import type { Decision, Event } from '../event.ts';
 import { cancelTransaction } from './cancel.ts';
 import { derive } from './derive.ts';
 import { isOpen } from './facts.ts';
-import { cancelInvoice, expire, get, invoiceStatusOf, listPaidTwice, payd } from './invoices.ts';
+import { cancelInvoice, create, expire, get, invoiceStatusOf, payd, removeInvoice } from './invoices.ts';
 import { addNotices } from './notices.ts';
 import { closeDoc, pay, refund } from './payments.ts';
 import { closeByHand, decideByPerson, hardwareLost, remove } from './people.ts';
 import { plain, print } from './prints.ts';
+import { noteRemains } from './remains.ts';
 import { abortRefused, accepted, lastIsAnother, notSent, report } from './reports.ts';
 import { relyOnRoots } from './roots.ts';
 import { changed, nothing, type Ruled } from './ruled.ts';
@@ -36,11 +37,13 @@ const rules: Rules = {
   HardwareLost: hardwareLost,
   Delivery: delivery,
   Remove: remove,
+  Create: create,
   Get: get,
   InvoiceStatus: invoiceStatusOf,
   Payd: payd,
   Expire: expire,
   CancelInvoice: cancelInvoice,
+  RemoveInvoice: removeInvoice,
 };
 
 export function decide(facts: Case, event: Event): Decision {
@@ -50,7 +53,7 @@ export function decide(facts: Case, event: Event): Decision {
   if (needs) return { needs, effects: [] };
   if (!changes) return { effects, added: c.added, ...(answer ? { answer } : {}) };
   derive(c);
-  listPaidTwice(c);
+  noteRemains(facts, c);
   addNotices(facts, c);
   relyOnRoots(facts, c);
   const op = about === undefined ? undefined : c.ops[about];

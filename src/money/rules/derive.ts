@@ -1,13 +1,12 @@
 // All consequences of the states of the operations in a case: standing, refunded sum, document, lock of the device, invoice, names. No other
 // function writes these fields, so there is no undo code: a payment that proves not to be made has the same consequences as a refused one.
 import type { Device, Draft, Id, Name, Op } from '../case.ts';
-import { nameKey } from '../case.ts';
+import { deriveInvoice } from './derive-invoices.ts';
 import {
   allOps,
   closesDay,
   followersOf,
   isAbort,
-  isCharge,
   isCloseDoc,
   isContentName,
   isOpen,
@@ -18,9 +17,7 @@ import {
   isVoid,
   mayBeExecuted,
   nameOf,
-  opsUnder,
   returnsMoney,
-  stands,
   sumOf,
 } from './facts.ts';
 
@@ -32,7 +29,7 @@ export function derive(c: Draft): Draft {
   for (const op of ops) if (isAbort(op)) deriveAbort(c, op);
   for (const device of Object.values(c.devices)) deriveDevice(c, device);
   for (const name of Object.values(c.names)) deriveName(c, name);
-  for (const oid of Object.keys(c.invoices)) deriveInvoice(c, oid);
+  for (const invoice of Object.values(c.invoices)) deriveInvoice(c, invoice);
   return c;
 }
 
@@ -43,9 +40,15 @@ function derivePayment(c: Draft, payment: Op): void {
   const followers = followersOf(c, payment.id);
   const made = followers.filter(({ state }) => state === 'done');
   payment.refundedBani = sumOf(made.filter(isRefund));
-  payment.printId = followers.filter((op) => isPrint(op) && !isUnexecuted(op)).at(-1)?.id ?? null;
+  payment.printId = printOf(followers)?.id ?? null;
   payment.standing = paymentStanding(payment, followers, made);
   payment.document = documentOf(payment, made);
+}
+
+/** A print that is disputed has the payment only if no other has it [D146]. Registers have no common order, so of two the ids decide. */
+function printOf(followers: readonly Op[]): Op | undefined {
+  const prints = followers.filter((op) => isPrint(op) && !isUnexecuted(op)).toSorted((one, other) => (one.id < other.id ? -1 : 1));
+  return prints.find(({ state }) => state !== 'disputed') ?? prints[0];
 }
 
 function paymentStanding(payment: Op, followers: readonly Op[], made: readonly Op[]): Op['standing'] {
@@ -135,18 +138,4 @@ function deriveName(c: Draft, name: Name): void {
   const newest = isContent ? [listed.at(-1)] : [listed.findLast(isPayment), listed.findLast(isPrint)];
   const ops = listed.filter((op) => newest.includes(op) || isHeld(op)).map(({ id }) => id);
   if (ops.join() !== name.ops.join()) (name as { ops: readonly Id[] }).ops = ops;
-}
-
-/**
- * An unpaid invoice is cancelled as soon as a payment under its OID was voided, or ended unexecuted after an abort that the terminal did not
- * refuse; not while another payment under the OID stands [D19, D302].
- */
-function deriveInvoice(c: Draft, oid: string): void {
-  const invoice = c.invoices[oid];
-  if (!invoice || !c.names[nameKey(invoice.merchantId, oid)] || (invoice.state !== 'NewItem' && invoice.state !== 'Scanned')) return;
-  const isStopped = (op: Op) => isUnexecuted(op) && followersOf(c, op.id).some((one) => isAbort(one) && !one.isStopRefused);
-  const charges = opsUnder(c, invoice.merchantId, oid, isCharge);
-  if (!charges.some((op) => op.standing === 'Voided' || isStopped(op)) || charges.some(stands)) return;
-  invoice.state = 'Cancelled';
-  invoice.endedAt = c.now;
 }

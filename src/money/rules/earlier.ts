@@ -17,7 +17,7 @@ export const otherRequestUnderKey = cannotApply('The Idempotency-Key was used fo
 export type ByKey = { other: true } | { op: Op } | { invoice: string } | undefined;
 
 /** What the call's key leads to; a key expires a day after its operation has ended. */
-export function byKey(c: Draft, { merchantId, key }: CallEvent): ByKey {
+export function byKey(c: Draft, { merchantId, key }: Pick<CallEvent, 'merchantId' | 'key'>): ByKey {
   const row = key && keyRowOf(c, merchantId, key.key);
   if (!row) return undefined;
   const op = row.subjectKind === 'command' ? c.ops[row.subjectId] : undefined;

@@ -1,9 +1,10 @@
 // The states of an invoice [D19, D21, D22, D23, D142]: one table of transitions. States only move forward; three of the five are final.
-import type { Case, Draft, Invoice, InvoiceState, Op } from '../case.ts';
+import type { Case, Draft, Invoice, InvoiceEntry, InvoiceState, Op } from '../case.ts';
 import type { Answer } from '../event.ts';
 import { cannotApply } from './answers.ts';
 import { stands } from './facts.ts';
 import { chargesUnder } from './numbers.ts';
+import { relyOn } from './ruled.ts';
 
 export const invoiceStatus: Readonly<Record<InvoiceState, number>> = { NewItem: 0, Scanned: 1, Payed: 2, Expired: 3, Cancelled: 4 };
 
@@ -21,6 +22,15 @@ const moves: Readonly<Record<Trigger, Partial<Record<InvoiceState, InvoiceState>
 
 export const movedBy = (trigger: Trigger, { state }: Invoice): InvoiceState | undefined => moves[trigger][state];
 export const isUnpaid = ({ state }: Invoice): boolean => state === 'NewItem' || state === 'Scanned';
+
+/** The move with its entry in the history; notices.ts adds the callback. */
+export function move(c: Draft, invoice: Invoice, state: InvoiceState, detail: InvoiceEntry['detail'] = {}): void {
+  invoice.state = state;
+  if (state === 'Scanned') invoice.scannedAt = c.now;
+  else invoice.endedAt = c.now;
+  c.added.history.push({ oid: invoice.oid, at: c.now, event: state, detail });
+  relyOn(c, 'invoices', invoice.oid);
+}
 
 /** The card payments under its OID whose money the shop may have. With one, the invoice does not expire. */
 export const standingPayments = (c: Case | Draft, { merchantId, oid }: Invoice): Op[] => chargesUnder(c, merchantId, oid).filter(stands);

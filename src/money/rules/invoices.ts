@@ -1,40 +1,64 @@
-// QR Mode: Get, Payd, Status, the end of an invoice's validity, and its cancellation by its merchant [D21 to D23, D142].
-import type { Draft, Invoice, InvoiceState, Op, OrphanReason } from '../case.ts';
-import { nameKey } from '../case.ts';
-import type { AnswerFields, InvoiceEvent } from '../event.ts';
+// QR Mode: Create, Get, Payd, Status, the end of an invoice's validity, its cancellation by its merchant, and its removal [D20 to D25, D142].
+import type { Draft, Invoice, Op, OrphanReason } from '../case.ts';
+import type { Answer, Effect, InvoiceEvent } from '../event.ts';
 import { done, invalid, unknownRecord } from './answers.ts';
-import { cannotCancel, invoiceStatus, isCertain, isOverdue, isUnpaid, movedBy, refusal, standingPayments } from './invoice-rules.ts';
-import { changed, nothing, type Ruled, relyOn, say } from './ruled.ts';
+import { orphanKey } from './derive-invoices.ts';
+import { byKey, otherRequestUnderKey } from './earlier.ts';
+import { allOps, presenceOf } from './facts.ts';
+import { cannotCancel, invoiceStatus, isCertain, isOverdue, isUnpaid, move, movedBy, refusal, standingPayments } from './invoice-rules.ts';
+import { changed, nothing, type Ruled, relyOn, say, takeKey } from './ruled.ts';
 
 type Of<Type extends InvoiceEvent['type']> = Extract<InvoiceEvent, { type: Type }>;
 
 /** The same for a missing invoice and for one of another merchant [D11]. */
 const noSuchInvoice = unknownRecord('There is no invoice with this QR.');
 
-const invoiceOf = (c: Draft, { oid, merchantId }: { oid: string; merchantId: string | undefined }): Invoice | undefined => {
+const invoiceOf = (c: Draft, { oid, merchantId }: { oid: string; merchantId?: string | undefined }): Invoice | undefined => {
   const invoice = c.invoices[oid];
   return merchantId === undefined || invoice?.merchantId === merchantId ? invoice : undefined;
 };
 
-const fieldsOf = (invoice: Invoice): AnswerFields => ({ Status: invoiceStatus[invoice.state], ReceiptID: invoice.receiptId ?? '' });
+const byOf = ({ by }: { by?: string | undefined }) => (by === undefined ? {} : { by });
+const moved = (answer: Answer | undefined, effects: readonly Effect[] = []): Ruled => ({
+  ...changed(undefined, effects),
+  ...(answer ? { answer } : {}),
+});
 
-/** An overdue invoice becomes Expired by whatever event meets it first. */
+/** Nothing is notified, and its history begins with its row [D25]. A key is kept with the invoice alone, so a refused call leaves it free. */
+export function create(c: Draft, event: Of<'Create'>): Ruled {
+  const { type: _, newId: oid, key, ...given } = event;
+  const found = byKey(c, event);
+  const earlier = found && 'invoice' in found ? c.invoices[found.invoice] : undefined;
+  if (earlier) return say(created(earlier));
+  if (found) return say(otherRequestUnderKey);
+  if (given.validTo !== null && given.validTo <= c.now) return say(invalid('ValidTo must not be in the past.'));
+  const invoice = newInvoice({ ...given, oid, createdAt: c.now });
+  c.invoices[oid] = invoice;
+  takeKey(c, { merchantId: given.merchantId, key }, oid, 'invoice');
+  return moved(created(invoice));
+}
+
+/** The same answer again, whatever became of the invoice. */
+const created = (invoice: Invoice): Answer => ({ ...done({ OID: invoice.oid }), invoice });
+const shown = (invoice: Invoice): Answer => ({ ...done({ OID: invoice.oid, Status: invoiceStatus[invoice.state] }), invoice });
+
+type Given = 'oid' | 'merchantId' | 'amountBani' | 'validTo' | 'callbackUri' | 'createdAt';
+type Content = 'receipt' | 'qrSecretId' | 'pointOfSalesCode' | 'preferredDeviceId';
+
+export const newInvoice = (given: Pick<Invoice, Given | Content>): Invoice => ({
+  ...given,
+  ...{ version: 0, state: 'NewItem', scannedAt: null, endedAt: null, receiptId: null, paidDeviceId: null, notices: 0 },
+  ...{ isChargeBegun: false, removedAt: null, isPaidByCard: false },
+});
+
+/** An overdue invoice becomes Expired by whatever event meets it first [D23]. */
 function expireIfOverdue(c: Draft, invoice: Invoice): boolean {
   if (!isOverdue(c, invoice)) return false;
   move(c, invoice, 'Expired');
   return true;
 }
 
-function move(c: Draft, invoice: Invoice, state: InvoiceState): void {
-  invoice.state = state;
-  if (state === 'Scanned') invoice.scannedAt = c.now;
-  else invoice.endedAt = c.now;
-  relyOn(c, 'invoices', invoice.oid);
-}
-
-const moved = (answer: Ruled['answer']): Ruled => ({ ...changed(), ...(answer ? { answer } : {}) });
-
-/** Once there is a card payment, only the device that was paid and the ERP get the receipt, and no device while it is in doubt [D142]. */
+/** Once there is a card payment, only the device that was paid and the ERP get the receipt, and no caller while it is in doubt [D142]. */
 export function get(c: Draft, event: Of<'Get'>): Ruled {
   const invoice = invoiceOf(c, event);
   if (!invoice) return say(noSuchInvoice);
@@ -44,15 +68,17 @@ export function get(c: Draft, event: Of<'Get'>): Ruled {
   const to = movedBy('scan', invoice);
   if (to === undefined || payments.some((op) => !isCertain(op)) || (payments.length > 0 && !isPayee))
     return say(refusal(c, invoice, 'scan', payments));
-  if (to === invoice.state) return say(done(fieldsOf(invoice)));
-  move(c, invoice, to);
-  return moved(done(fieldsOf(invoice)));
+  if (to === invoice.state) return say(shown(invoice));
+  move(c, invoice, to, byOf(event));
+  return moved(shown(invoice));
 }
 
 export function invoiceStatusOf(c: Draft, event: Of<'InvoiceStatus'>): Ruled {
   const invoice = invoiceOf(c, event);
   if (!invoice) return say(noSuchInvoice);
-  return expireIfOverdue(c, invoice) ? moved(done(fieldsOf(invoice))) : say(done(fieldsOf(invoice)));
+  const hasExpired = expireIfOverdue(c, invoice);
+  const answer = done({ Status: invoiceStatus[invoice.state], ReceiptID: invoice.receiptId ?? '' });
+  return hasExpired ? moved(answer) : say(answer);
 }
 
 export function expire(c: Draft, { oid }: Of<'Expire'>): Ruled {
@@ -65,33 +91,45 @@ export function cancelInvoice(c: Draft, event: Of<'CancelInvoice'>): Ruled {
   if (!invoice) return say(noSuchInvoice);
   const why = cannotCancel(c, invoice);
   if (why) return say(why);
-  move(c, invoice, 'Cancelled');
-  return moved(done(fieldsOf(invoice)));
+  move(c, invoice, 'Cancelled', { ...byOf(event), ...(event.reason === undefined ? {} : { reason: event.reason }) });
+  return moved(done({}));
 }
 
 /** The money was taken before this call, so a refused Payd is kept as an orphan. */
 export function payd(c: Draft, event: Of<'Payd'>): Ruled {
+  const { oid, receiptId, deviceId, merchantId } = event;
   const invoice = invoiceOf(c, event);
-  const { oid, receiptId, deviceId, asDevice, hasKey } = event;
-  if (!invoice) return say(noSuchInvoice, [{ type: 'unmatched', oid, receiptId, deviceId }]);
-  if (invoice.state === 'Payed' && invoice.receiptId === receiptId && invoice.paidDeviceId === deviceId)
-    return say(done(fieldsOf(invoice)));
-  // The credential of a device stands for that device only; the ERP's key may name each of its own [D282].
-  if (asDevice !== undefined && hasKey !== true && asDevice !== deviceId)
-    return kept(c, event, 'other-device', invalid('DeviceID must be the device of the credential; only a key may name another one.'));
-  if (!c.presence[nameKey(invoice.merchantId, deviceId)])
-    return kept(c, event, 'device-not-registered', unknownRecord('No such device is registered with the merchant of this invoice.'));
-  if (expireIfOverdue(c, invoice)) return { ...kept(c, event, 'expired', refusal(c, invoice, 'pay', [])), changes: true };
-  const payments = standingPayments(c, invoice);
-  const refused = cannotBePaidBy(invoice, payments, deviceId);
-  if (refused) return kept(c, event, reasonOf(invoice), refusal(c, invoice, 'pay', payments));
-  move(c, invoice, 'Payed');
+  if (!invoice) return say(noSuchInvoice, [{ type: 'unmatched', oid, receiptId, deviceId, merchantId }]);
+  if (invoice.state === 'Payed' && invoice.receiptId === receiptId && invoice.paidDeviceId === deviceId) return say(done({}));
+  const hasExpired = expireIfOverdue(c, invoice);
+  const refused = cannotBePaid(c, invoice, event);
+  if (refused) return keepOrphan(c, invoice, event, refused, hasExpired);
+  move(c, invoice, 'Payed', { ...byOf(event), receiptId, deviceId });
   invoice.receiptId = receiptId;
   invoice.paidDeviceId = deviceId;
   sold(c, invoice, deviceId);
-  // The customer may be charged by card, too: then this payment is listed [D186].
-  if (payments.some((op) => op.deviceId !== deviceId)) keep(c, event, 'paid-by-card-too');
-  return moved(done(fieldsOf(invoice)));
+  return moved(done({}));
+}
+
+interface Refused {
+  reason: OrphanReason;
+  answer: Answer;
+}
+
+function cannotBePaid(c: Draft, invoice: Invoice, { asDevice, hasKey, deviceId }: Of<'Payd'>): Refused | undefined {
+  // The credential of a device stands for that device only; the ERP's key may name each of its own [D282].
+  if (asDevice !== undefined && hasKey !== true && asDevice !== deviceId)
+    return { reason: 'other-device', answer: invalid('DeviceID must be the device of the credential; only a key may name another one.') };
+  const device = presenceOf(c, invoice.merchantId, deviceId);
+  if (!device || device.isDisabled)
+    return {
+      reason: 'device-not-registered',
+      answer: unknownRecord('No such device is registered with the merchant of this invoice.'),
+    };
+  const payments = standingPayments(c, invoice);
+  return cannotBePaidBy(invoice, payments, deviceId)
+    ? { reason: reasonOf(invoice), answer: refusal(c, invoice, 'pay', payments) }
+    : undefined;
 }
 
 /** A card payment that is certain excludes a second payment; Payd on its own device only completes it [D252]. */
@@ -116,29 +154,31 @@ function reasonOf(invoice: Invoice): OrphanReason {
 
 /** A holder of the QR can send any number of receipt ids. */
 const maxOrphans = 100;
-const orphanKey = ({ oid, receiptId, deviceId }: { oid: string; receiptId: string; deviceId: string }) => `${oid} ${receiptId} ${deviceId}`;
+const orphansOf = (c: Draft, { oid }: Invoice) => Object.values(c.orphans).filter((orphan) => orphan.oid === oid);
 
-function keep(c: Draft, event: Of<'Payd'>, reason: OrphanReason): boolean {
-  const { oid, receiptId, deviceId } = event;
-  if (c.orphans[orphanKey(event)] !== undefined) return false;
-  if (reason !== 'paid-by-card-too' && Object.keys(c.orphans).length >= maxOrphans) return false;
-  c.added.orphans.push({ oid, receiptId, deviceId, reason });
-  return true;
-}
-
-function kept(c: Draft, event: Of<'Payd'>, reason: OrphanReason, answer: Ruled['answer']): Ruled {
-  const isNew = keep(c, event, reason);
-  return isNew ? moved(answer) : { ...(answer ? { answer } : {}), effects: [] };
-}
-
-/** An invoice that was paid by QR, while a card payment under its OID stands or comes back on another device, was paid twice [D186]. */
-export function listPaidTwice(c: Draft): void {
-  for (const invoice of Object.values(c.invoices)) {
-    const { oid, receiptId, paidDeviceId, merchantId } = invoice;
-    if (isUnpaid(invoice) || receiptId === null || paidDeviceId === null || !c.names[nameKey(merchantId, oid)]) continue;
-    if (!standingPayments(c, invoice).some((op) => op.deviceId !== paidDeviceId)) continue;
-    const orphan = { oid, receiptId, deviceId: paidDeviceId };
-    const isListed = c.orphans[orphanKey(orphan)] !== undefined || c.added.orphans.some((one) => orphanKey(one) === orphanKey(orphan));
-    if (!isListed) c.added.orphans.push({ ...orphan, reason: 'paid-by-card-too' });
+/** A repeat is refused again, and kept and logged only once. */
+function keepOrphan(c: Draft, invoice: Invoice, event: Of<'Payd'>, { reason, answer }: Refused, hasExpired: boolean): Ruled {
+  const { oid, merchantId } = invoice;
+  const { receiptId, deviceId } = event;
+  const key = orphanKey(event);
+  const isKnown = c.orphans[key] !== undefined;
+  const isKept = !isKnown && orphansOf(c, invoice).length < maxOrphans;
+  if (isKept) {
+    c.orphans[key] = { oid, merchantId, receiptId, deviceId, version: 0, at: c.now, reason, isListed: true };
+    c.added.history.push({ oid, at: c.now, event: 'payment-refused', detail: { ...byOf(event), reason, receiptId, deviceId } });
+    relyOn(c, 'invoices', oid);
   }
+  const effects: Effect[] = isKnown ? [] : [{ type: 'orphan', oid, receiptId, deviceId, reason, isKept }];
+  return isKept || hasExpired ? moved(answer, effects) : say(answer, effects);
+}
+
+/** A tombstone stays, so that Status, a repeated Payd and a late payment are answered as before. The store empties its content [D66]. */
+export function removeInvoice(c: Draft, { oid, isCallbackPending }: Of<'RemoveInvoice'>): Ruled {
+  const invoice = c.invoices[oid];
+  if (!invoice || invoice.removedAt !== null || isUnpaid(invoice) || isCallbackPending === true) return nothing;
+  const isKept = allOps(c).some((op) => op.merchantId === invoice.merchantId && op.documentNr === oid && op.removedAt === null);
+  if (isKept || orphansOf(c, invoice).some(({ isListed }) => isListed)) return nothing;
+  invoice.removedAt = c.now;
+  relyOn(c, 'invoices', oid);
+  return moved(undefined);
 }

@@ -33,7 +33,9 @@ export function addNotices(facts: Case, c: Draft): void {
     add(c, { subjectKind: 'operation', subjectId: op.id, sequence: op.notices, ...said, deviceId: op.deviceId, uri: op.callbackUri });
   }
   for (const invoice of Object.values(c.invoices)) {
-    if (invoice.callbackUri === null || facts.invoices[invoice.oid]?.state === invoice.state) continue;
+    const before = facts.invoices[invoice.oid];
+    // The caller of Create has the answer [D25].
+    if (invoice.callbackUri === null || !before || before.state === invoice.state) continue;
     invoice.notices += 1;
     add(c, { ...ofInvoice(invoice), uri: invoice.callbackUri });
   }

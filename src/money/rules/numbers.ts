@@ -1,6 +1,6 @@
 // What a number stands for [D305]: one fold over the operations under it. There is no holder of a number.
 import type { Case, Draft, Id, Op } from '../case.ts';
-import { isCharge, opsUnder, stands } from './facts.ts';
+import { isCharge, opsUnder, paymentsOf, stands } from './facts.ts';
 
 export interface Folded {
   /** What an answer that names only the number is about; undefined: nothing was tried under it. */
@@ -20,13 +20,19 @@ export function fold(ops: readonly Op[], deviceId?: Id): Folded {
   return { about, also: money.filter((op) => op !== about) };
 }
 
-export const chargesUnder = (c: Case | Draft, merchantId: Id, number: string) => opsUnder(c, merchantId, number, isCharge);
+export const chargesUnder = (c: Case | Draft, merchantId: Id, number: string) =>
+  opsUnder(c, merchantId, number, (op) => isChargeUnder(c, op, number));
+
+/** A register that charges another card for a receipt that names the payment under its number has not charged that number again [D146]. */
+const isChargeUnder = (c: Case | Draft, op: Op, number: string) =>
+  isCharge(op) && !paymentsOf(c, op).some(({ documentNr }) => documentNr === number);
 
 /** Of a charge, the others under its number: every answer that may be taken for "nothing is charged" names them. */
 export function othersBeside(c: Case | Draft, op: Op): readonly Op[] {
-  if (!isCharge(op)) return [];
   const number = op.documentNr ?? op.receiptUid;
-  return number === null ? [] : chargesUnder(c, op.merchantId, number).filter((one) => stands(one) && one.id !== op.id);
+  return number === null || !isChargeUnder(c, op, number)
+    ? []
+    : chargesUnder(c, op.merchantId, number).filter((one) => stands(one) && one.id !== op.id);
 }
 
 /** D304: until the journal has answered, nothing is sent to the device about what a person decided as not executed. */

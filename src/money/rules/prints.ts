@@ -38,8 +38,9 @@ export function print(c: Draft, event: Print): Ruled {
   if ('code' in paid) return say(paid);
   const printed = withPaid(event.receipt, paid);
   const sums = sumsOf(printed, paid);
-  const refusal =
-    cannotPrintPaid(c, event, paid) ?? cannotChargeAgain(c, event, sums.cardBani > 0 ? receiptUid : undefined) ?? notFree(c, event);
+  const isPaidUnderUid = paid.some(({ payment }) => payment.documentNr === receiptUid);
+  const charged = sums.cardBani > 0 && !isPaidUnderUid ? receiptUid : undefined;
+  const refusal = cannotPrintPaid(c, event, paid) ?? cannotChargeAgain(c, event, charged) ?? notFree(c, event);
   if (refusal) return say(refusal);
   const asked = unconfirmed(c, event, [
     ...underTheSameName(c, { ...event, documentNr: receiptUid }),
@@ -65,13 +66,24 @@ function uidOf({ Uid }: Receipt): string | undefined {
 
 function printByUid(c: Draft, event: Print, receiptUid: string | undefined): Ruled | undefined {
   if (receiptUid === undefined) return undefined;
-  const prints = opsUnder(c, event.merchantId, receiptUid, isPrint);
-  const about = prints.findLast((op) => !isUnexecuted(op)) ?? prints.at(-1);
+  const about = printUnder(c, event.merchantId, receiptUid);
   if (!about || (isUnexecuted(about) && about.removedAt === null)) return undefined;
-  if (about.standing === 'Disputed' || about.removedAt !== null) return say(answerAbout(c, about));
-  return about.contentHash !== null && event.contentHashes.includes(about.contentHash)
-    ? joined(c, event, about)
-    : say(cannotApply('Receipt.Uid already belongs to a receipt with other content.'));
+  const refusal = otherPrint(c, about, event.contentHashes);
+  return refusal ? say(refusal) : joined(c, event, about);
+}
+
+/** The print that has the Receipt.Uid, otherwise the newest attempt. */
+export function printUnder(c: Draft, merchantId: string, receiptUid: string): Op | undefined {
+  const prints = opsUnder(c, merchantId, receiptUid, isPrint);
+  return prints.findLast((op) => !isUnexecuted(op)) ?? prints.at(-1);
+}
+
+/** Why a receipt of this content is not answered as this print; undefined: it is the same receipt [D31]. */
+export function otherPrint(c: Draft, print: Op, contentHashes: readonly (string | null)[]): Answer | undefined {
+  if (print.standing === 'Disputed' || print.removedAt !== null) return answerAbout(c, print);
+  return print.contentHash !== null && contentHashes.includes(print.contentHash)
+    ? undefined
+    : cannotApply('Receipt.Uid already belongs to a receipt with other content.');
 }
 
 const placeOf = (index: number) => `Receipt.Payments[${index}]`;
@@ -187,7 +199,10 @@ function sumsOf(receipt: Receipt, paid: readonly Paid[]): { amountBani: number |
 }
 
 /** An operation that concerns no payment and no receipt: closeDay, a Z or X report, cash in and out. */
-export function plain(c: Draft, event: Extract<CallEvent, { type: 'Plain' }>): Ruled {
+export function plain(c: Draft, call: Extract<CallEvent, { type: 'Plain' }>): Ruled {
+  // An X report changes nothing, so a repeat makes another one [D58].
+  const isReportX = call.kind === 'Report' && call.args['fiscal'] !== true;
+  const event = isReportX ? { ...call, requestHash: undefined } : call;
   const earlier = repeatByKey(c, event) ?? repeatOfRefused(c, event) ?? repeatByContent(c, event);
   if (earlier) return earlier;
   const { kind, amountBani, args } = event;

@@ -6,6 +6,7 @@
 //                   A denial of the device's own "done", or a second operation: it stays done, and is for a person [D49]
 //   CloseDoc ...... moves no money, so `done` after all settles it without a person [D143]
 import { quoted, shortened } from '../../kernel/device-texts.ts';
+import { isExactNumber } from '../../kernel/exact-json.ts';
 import { formatLei, parseAmount } from '../../kernel/money.ts';
 import { operationOf } from '../../kernel/operations.ts';
 import { isLongerThan, isPlainText } from '../../kernel/receipt.ts';
@@ -89,11 +90,15 @@ function takeNumbers(op: Op, said: Report): void {
     op.operationId = said['operationId'] as string;
     op.rrn = said['rrn'] as string;
   }
-  const receiptId = said['receiptId'];
-  if (isPrint(op) && (typeof receiptId === 'string' || typeof receiptId === 'number')) {
-    const text = String(receiptId);
-    op.receiptId = isLongerThan(text, maxLength.receiptId) || !isPlainText(text) ? null : text;
-  }
+  const receiptId = textOf(said['receiptId']);
+  if (isPrint(op) && receiptId !== undefined)
+    op.receiptId = isLongerThan(receiptId, maxLength.receiptId) || !isPlainText(receiptId) ? null : receiptId;
+}
+
+/** A number may have more digits than JavaScript can hold. */
+function textOf(value: unknown): string | undefined {
+  if (isExactNumber(value)) return value.rawJSON;
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
 /** Characters that a number of the bank or of a receipt may have. */
@@ -182,8 +187,8 @@ function denial({ state, disputedFrom }: Op, outcome: Ending): string {
 /** Numbers of the bank and of the fiscal memory: two different ones for one command mean two operations [D49]. */
 const operationNumbers = ['operationId', 'receiptId', 'documentNumber', 'number'] as const;
 const numberIn = (said: Report | null | undefined, name: string): string | undefined => {
-  const value = said?.[name];
-  return typeof value === 'string' || typeof value === 'number' ? shortened(String(value), 200) : undefined;
+  const text = textOf(said?.[name]);
+  return text === undefined ? undefined : shortened(text, 200);
 };
 
 function secondOperation(op: Op, { report: said }: ReportEvent): string | undefined {

@@ -36,12 +36,12 @@ export function relyOnRoots(facts: Case, c: Draft): void {
 function relyOnRootsOf(c: Draft, before: Op | undefined, op: Op): void {
   if (before) relyOn(c, 'ops', op.id);
   if (!isAbort(op) && c.devices[op.deviceId]) relyOn(c, 'devices', op.deviceId);
-  const hasEnded = before !== undefined && isOpen(before) !== isOpen(op);
   for (const payment of paymentsOf(c, op)) {
     if (isCloseDoc(op) && !before) continue;
     relyOn(c, 'ops', payment.id);
-    if (returnsMoney(op) && hasChangedFold(before, op)) relyOnName(c, payment);
-    if (returnsMoney(op) && hasEnded) relyOnInvoice(c, payment);
+    if (!returnsMoney(op) || !hasChangedFold(before, op)) continue;
+    relyOnName(c, payment);
+    relyOnInvoice(c, payment);
   }
   if (hasChangedFold(before, op)) relyOnName(c, op);
   if (isCharge(op)) relyOnInvoice(c, op);

@@ -110,7 +110,12 @@ function enterName(c: Draft, op: Op, { key }: CallEvent): void {
 }
 
 /** The key leads to this operation from now on. */
-export function takeKey(c: Draft, { merchantId, key }: CallEvent, subjectId: Id, subjectKind: 'command' | 'invoice' = 'command'): boolean {
+export function takeKey(
+  c: Draft,
+  { merchantId, key }: Pick<CallEvent, 'merchantId' | 'key'>,
+  subjectId: Id,
+  subjectKind: 'command' | 'invoice' = 'command',
+): boolean {
   if (!key) return false;
   const place = nameKey(merchantId, key.key);
   const earlier = c.keys[place];
@@ -132,7 +137,8 @@ function newOp(c: Draft, event: CallEvent, given: Omit<NewOp, 'answerWithinMs'>,
     merchantId,
     deviceId,
     sequence: isAbort(given) ? 0 : null,
-    requestHash: requestHash ?? null,
+    // Found by its number, not by its content [D58].
+    requestHash: (isPayment(given) ? given.documentNr : given.receiptUid) == null ? (requestHash ?? null) : null,
     callbackUri: callbackUri ?? null,
     isByPerson: isByPerson === true,
     afterId: isClose ? (c.devices[deviceId]?.lastSaleId ?? null) : null,

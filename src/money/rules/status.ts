@@ -1,12 +1,13 @@
 // Device/Operation/Status [D64]: the answer about an operation, without starting anything; and the notes of connections about delivery.
 import type { Draft, Op } from '../case.ts';
 import { nameKey } from '../case.ts';
-import type { Answer, CallEvent, DeliveryEvent, StatusEvent } from '../event.ts';
+import type { Answer, DeliveryEvent, StatusEvent } from '../event.ts';
 import { answerAbout, error, invalid, unknownRecord } from './answers.ts';
 import { byKey } from './earlier.ts';
-import { catalogued, isAbort, isOpen, isPayment, isPrint, isUnexecuted, opsUnder } from './facts.ts';
+import { catalogued, isAbort, isOpen, isPayment, isPrint, isUnexecuted } from './facts.ts';
 import { chargesUnder, type Folded, fold, othersBeside } from './numbers.ts';
 import { payByNumber } from './payments.ts';
+import { otherPrint, printUnder } from './prints.ts';
 import { changed, nothing, type Ruled, say } from './ruled.ts';
 
 const unknownName = unknownRecord('No operation of this merchant is known by that name; nothing was begun under it.');
@@ -40,14 +41,13 @@ function found(c: Draft, event: StatusEvent): Found {
   if (documentNr !== undefined) return fold(chargesUnder(c, merchantId, documentNr));
   if (receiptUid !== undefined) return newestPrint(c, merchantId, receiptUid);
   const key = { key: idempotencyKey ?? '', requestHash: c.keys[nameKey(merchantId, idempotencyKey ?? '')]?.requestHash ?? '' };
-  const named = byKey(c, { merchantId, key } as CallEvent);
+  const named = byKey(c, { merchantId, key });
   const op = named && 'op' in named ? named.op : undefined;
   return op ? tried(c, op) : { about: undefined, also: [] };
 }
 
 function newestPrint(c: Draft, merchantId: string, receiptUid: string): Folded {
-  const prints = opsUnder(c, merchantId, receiptUid, isPrint);
-  return { about: prints.findLast((op) => !isUnexecuted(op)) ?? prints.at(-1), also: [] };
+  return { about: printUnder(c, merchantId, receiptUid), also: [] };
 }
 
 /** The answer of a call whose operation has ended [D125]. */
@@ -61,8 +61,8 @@ function tried(c: Draft, op: Op): Found {
   const also = othersBeside(c, op);
   if (!isUnexecuted(op) || isAbort(op)) return { about: op, also };
   if (isPrint(op) && op.receiptUid !== null) {
-    const holder = newestPrint(c, op.merchantId, op.receiptUid);
-    return holder.about && !isUnexecuted(holder.about) ? holder : { about: op, also };
+    const about = printUnder(c, op.merchantId, op.receiptUid);
+    return about && !isUnexecuted(about) ? { about, also: [], answer: otherPrint(c, about, [op.contentHash]) } : { about: op, also };
   }
   if (!isPayment(op) || op.documentNr === null) return { about: op, also };
   const { merchantId, deviceId, documentNr, amountBani } = op;
