@@ -51,6 +51,11 @@ export const coreTables: Record<string, CommitTable> = {
     columns: { ...text('merchant_id key request_hash subject_kind subject_id'), created_at: 'int8' },
   },
   bank_operations: { key: ['device_id', 'operation_id', 'payment_id'], columns: text('device_id operation_id payment_id') },
+  settlements: {
+    key: ['command_id'],
+    columns: { command_id: 'text', settled_at: 'int8' },
+    assigned: { settled_at: 'now_ms()' },
+  },
   core_callbacks: {
     key: ['id'],
     columns: { ...text('id merchant_id subject_kind subject_id url host state'), ...int8('sequence attempts next_attempt_at created_at') },
@@ -142,6 +147,6 @@ export function settleUnit(
       { table: 'core_commands', key: [id], guard: 1, set: { ...done, ...set } },
       ...writes,
     ],
-    inserts,
+    inserts: [...inserts, { table: 'settlements', row: { command_id: id } }],
   };
 }
