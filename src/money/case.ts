@@ -115,8 +115,9 @@ export interface Device {
   unconfirmed: readonly Id[];
   /** The last two closes of its day that are done, oldest first. */
   closes: readonly Close[];
-  /** The newest payment that began on it, and the newest operation that a close of its day includes: an invoice that was paid by QR, too. */
-  lastPaymentId: Id | null;
+  /** The newest payment that was made on it. */
+  lastPayment: Close | null;
+  /** The newest operation that a close of its day includes: an invoice that was paid by QR, too. */
   lastSaleId: Id | null;
   /** The last command whose end the device itself reported. */
   headId: Id | null;

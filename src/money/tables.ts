@@ -160,7 +160,7 @@ const devices: StoredTable<Device> = {
     documentId: compared(text('document_id')),
     unconfirmed: compared(json('unconfirmed', '[]')),
     closes: json('closes', '[]'),
-    lastPaymentId: text('last_payment_id'),
+    lastPayment: json('last_payment'),
     lastSaleId: text('last_sale_id'),
     headId: text('head_id'),
   },

@@ -11,7 +11,7 @@ type Row = Record<string, unknown>;
 /** The device of an assumed case: any change of these fails the unit. Of one from memory: `held`. */
 export const freeDevice = (id: string): Device => ({
   ...{ id, sequence: 0, commandId: null, documentId: null, unconfirmed: [], closes: [] },
-  ...{ lastPaymentId: null, lastSaleId: null, headId: null },
+  ...{ lastPayment: null, lastSaleId: null, headId: null },
 });
 
 export function unitOf(facts: Case, { next, added }: Pick<Decision, 'next' | 'added'>): Unit {

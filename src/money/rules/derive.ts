@@ -9,6 +9,7 @@ import {
   isAbort,
   isCloseDoc,
   isContentName,
+  isDayClosed,
   isOpen,
   isPayment,
   isPrint,
@@ -91,16 +92,23 @@ function deriveDevice(c: Draft, device: Device): void {
     if (device.commandId === op.id && !isOpen(op)) device.commandId = null;
     if (device.documentId === op.id && !locksTerminal(c, op)) device.documentId = null;
   }
+  device.closes = here.filter(closesDay).reduce(withClose, device.closes);
+  device.lastPayment = here.filter(({ state, ...op }) => isPayment(op) && state === 'done').reduce(newer, device.lastPayment);
   for (const op of here) if (isPayment(op) && locksTerminal(c, op) && device.documentId !== op.id) lockAgain(c, device, op);
   device.unconfirmed = marked(device.unconfirmed, here);
-  device.closes = here.filter(closesDay).reduce(withClose, device.closes);
 }
 
-/** A later payment, or another command, is on the terminal: the document of the earlier one is not opened again [D143]. */
+const newer = (last: Device['lastPayment'], { id, sequence }: Op): Device['lastPayment'] =>
+  sequence === null || sequence <= (last?.sequence ?? 0) ? last : { id, sequence };
+
+/**
+ * A later payment, or another command, is on the terminal, or its day was closed since: the document of the earlier one is not opened
+ * again [D143].
+ */
 function lockAgain(c: Draft, device: Device, payment: Op): void {
   const command = device.commandId === null ? undefined : c.ops[device.commandId];
   const isOthers = device.commandId !== null && command?.targetId !== payment.id;
-  if (device.documentId === null && !isOthers && device.lastPaymentId === payment.id) {
+  if (device.documentId === null && !isOthers && device.lastPayment?.id === payment.id && !isDayClosed(c, payment)) {
     device.documentId = payment.id;
     return;
   }

@@ -88,7 +88,6 @@ export function begin(c: Draft, event: CallEvent, { answerWithinMs, ...given }: 
   const device = c.devices[op.deviceId];
   if (device && !isAbort(op)) {
     device.commandId = op.id;
-    if (isPayment(op)) device.lastPaymentId = op.id;
     if (!closesDay(op) && !isCloseDoc(op)) device.lastSaleId = op.id;
   }
   enterName(c, op, event);
