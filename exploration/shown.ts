@@ -85,7 +85,7 @@ function changeOf(before: Op | undefined, op: Op): string[] {
     ...(isReviewed ? [`review of ${op.id}: closed`] : []),
     ...(op.isUnconfirmed && !before.isUnconfirmed ? [`${op.id} is not confirmed by its hardware`] : []),
     ...(before.isUnconfirmed && !op.isUnconfirmed && op.state !== 'disputed' ? [`${op.id} needs no confirmation any more`] : []),
-    ...(op.missedAt !== before.missedAt && op.missedAt !== null && before.missedAt === null
+    ...(op.requestHash !== null && op.missedAt !== before.missedAt && op.missedAt !== null && before.missedAt === null
       ? [`the caller of ${op.id} does not have the outcome`]
       : []),
     ...(op.receivedAt !== null && before.receivedAt === null ? [`the caller of ${op.id} has the outcome`] : []),

@@ -160,7 +160,7 @@ const devices: StoredTable<Device> = {
     documentId: compared(text('document_id')),
     unconfirmed: compared(json('unconfirmed', '[]')),
     closes: json('closes', '[]'),
-    lastPayment: json('last_payment'),
+    lastPayment: json('last_payment', 'null'),
     lastSaleId: text('last_sale_id'),
     headId: text('head_id'),
   },

@@ -125,7 +125,12 @@ function listed(c: Case): Ref[] {
   const lost = Object.values(c.devices).flatMap(({ unconfirmed }) => unconfirmed);
   const invoices = Object.values(c.invoices).map(({ merchantId, oid }) => ({ what: 'name', merchantId, value: oid }) as const);
   const found = Object.values(c.ops).flatMap((op): Ref[] => {
-    if (isPayment(op)) return [{ what: 'sale', id: op.id }];
+    // An answer advises how its money can be returned, which depends on the day of its terminal.
+    if (isPayment(op))
+      return [
+        { what: 'sale', id: op.id },
+        { what: 'device', id: op.deviceId },
+      ];
     return isPrint(op) ? op.paid.map(({ paymentId }) => ({ what: 'sale', id: paymentId }) as const) : [];
   });
   return [...[...underNames, ...lost].map((id) => ({ what: 'op', id }) as const), ...ofKeys, ...invoices, ...found];

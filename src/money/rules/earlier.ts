@@ -4,13 +4,11 @@ import type { Draft, Op } from '../case.ts';
 import { nameKey } from '../case.ts';
 import type { CallEvent, Effect } from '../event.ts';
 import { answerAbout, busy, cannotApply, error, fieldsOf } from './answers.ts';
-import { closesDay, contentName, isAbort, isOpen, isUnexecuted, keyRowOf, opsUnder } from './facts.ts';
+import { closesDay, contentName, isAbort, isOpen, isUndelivered, isUnexecuted, keyRowOf, opsUnder } from './facts.ts';
 import { unconfirmedAt } from './numbers.ts';
 import { changed, type Ruled, relyOn, say, takeKey } from './ruled.ts';
 
 const keptMs = 24 * 60 * 60_000;
-/** A request is known by its content until this long after its end, or after the last answer 3 about it. */
-const recognisedMs = 10 * 60_000;
 
 export const otherRequestUnderKey = cannotApply('The Idempotency-Key was used for a different request; use a new key.');
 
@@ -21,7 +19,8 @@ export function byKey(c: Draft, { merchantId, key }: Pick<CallEvent, 'merchantId
   const row = key && keyRowOf(c, merchantId, key.key);
   if (!row) return undefined;
   const op = row.subjectKind === 'command' ? c.ops[row.subjectId] : undefined;
-  const isNeeded = op !== undefined && (isOpen(op) || op.state === 'disputed' || (op.settledAt ?? 0) > c.now - keptMs);
+  const isNeeded =
+    op !== undefined && (isOpen(op) || op.state === 'disputed' || Math.max(op.settledAt ?? 0, op.missedAt ?? 0) > c.now - keptMs);
   if (row.createdAt <= c.now - keptMs && !isNeeded) return undefined;
   if (row.requestHash !== key.requestHash) return { other: true };
   if (row.subjectKind === 'invoice') return { invoice: row.subjectId };
@@ -69,23 +68,22 @@ export function repeatByContent(c: Draft, event: CallEvent): Ruled | undefined {
   if (inDispute && !(key && closesDay(inDispute))) return say(equalIsDisputed(inDispute));
   if (key) return undefined;
   relyOn(c, 'names', nameKey(merchantId, value));
-  const newest = equal.at(-1);
-  if (!newest || !mayBeRepeated(c, newest)) return undefined;
-  if (newest.missedAt === null && newest.state !== 'unknown' && c.waitedFor.has(newest.id)) {
+  // The oldest: a later one has a key of its own, by which its caller asks.
+  const op = equal.find((one) => mayBeRepeated(c, one));
+  if (!op) return undefined;
+  if (op.missedAt === null && op.state !== 'unknown' && c.waitedFor.has(op.id)) {
     // Its caller waits for it: this is another customer, and the device is busy.
-    if (newest.state === 'sent') return undefined;
+    if (op.state === 'sent') return undefined;
     // Its answer is on the way: better answered twice than charged twice.
-    if (!event.hasWaited) return { needs: { type: 'delivery', id: newest.id } };
+    if (!event.hasWaited) return { needs: { type: 'delivery', id: op.id } };
   }
-  return say(answerAbout(c, newest, { further: { Repeated: true } }), isOpen(newest) ? [{ type: 'wait', id: newest.id }] : []);
+  return say(answerAbout(c, op, { further: { Repeated: true } }), isOpen(op) ? [{ type: 'wait', id: op.id }] : []);
 }
 
 function mayBeRepeated(c: Draft, op: Op): boolean {
-  if (op.state === 'never' || op.receivedAt !== null) return false;
   // The first close does not include what was sold since, and closing again moves no money.
   if (closesDay(op) && op.afterId !== (c.devices[op.deviceId]?.lastSaleId ?? null)) return false;
-  const since = c.now - recognisedMs;
-  return isOpen(op) || (op.settledAt ?? 0) > since || (op.missedAt ?? 0) > since;
+  return isUndelivered(c, op);
 }
 
 function equalIsDisputed(op: Op) {

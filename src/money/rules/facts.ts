@@ -55,6 +55,14 @@ export function nameOf(op: Pick<Op, 'kind' | 'documentNr' | 'receiptUid' | 'devi
 }
 
 const contentMark = '\u0001';
+/** A request is known by its content until this long after its end, or after the last answer 3 about it [D58]. */
+const recognisedMs = 10 * 60_000;
+/** No caller is known to have its outcome, and a repeat may still come. */
+export function isUndelivered({ now }: Facts, op: Op): boolean {
+  if (op.state === 'never' || op.receivedAt !== null) return false;
+  return isOpen(op) || Math.max(op.settledAt ?? 0, op.missedAt ?? 0) > now - recognisedMs;
+}
+
 export const contentName = (deviceId: Id, requestHash: string) => `${contentMark}${deviceId} ${requestHash}`;
 export const isContentName = (value: string) => value.startsWith(contentMark);
 
@@ -77,8 +85,11 @@ export const isDayClosed = (c: Facts, op: Op): boolean =>
 
 export const refundsOf = (followers: readonly Op[]): Op[] => followers.filter(isRefund);
 export const sumOf = (ops: readonly Op[]): number => ops.reduce((sum, { amountBani }) => sum + (amountBani ?? 0), 0);
-/** Refunds that were or may be made: parallel ones never exceed the payment [D17]. */
-export const committedRefunds = (followers: readonly Op[]): Op[] => refundsOf(followers).filter(mayBeExecuted);
+/**
+ * Refunds that were or may be made: parallel ones never exceed the payment [D17]. One that a person decided as not made counts as such; until
+ * its journal has answered, nothing is sent about the payment [D304].
+ */
+export const committedRefunds = (followers: readonly Op[]): Op[] => refundsOf(followers).filter((op) => !isUnexecuted(op));
 
 /** Of a payment: what was not refunded. */
 export const remainderOf = (payment: Op): number => (payment.amountBani ?? 0) - payment.refundedBani;

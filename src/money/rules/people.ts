@@ -4,7 +4,9 @@ import type { Draft, Op, Report } from '../case.ts';
 import { nameKey } from '../case.ts';
 import type { Answer, PersonEvent, RemovalEvent } from '../event.ts';
 import { cannotApply, done, fieldsOf, invalid, unknownRecord } from './answers.ts';
-import { allOps, followersOf, isAbort, isOpen, isPayment, paymentsOf, returnsMoney } from './facts.ts';
+import { allOps, contentName, followersOf, invoiceOf, isAbort, isOpen, isPayment, opsUnder, paymentsOf, returnsMoney } from './facts.ts';
+import { isUnpaid } from './invoice-rules.ts';
+import { noSuchOperation } from './named-payment.ts';
 import { settle } from './reports.ts';
 import { changed, nothing, type Ruled, relyOn, say } from './ruled.ts';
 
@@ -64,11 +66,18 @@ function resolve(c: Draft, op: Op, event: Of<'Decide'>): Ruled {
   op.outcome ??= 'unknown';
   if (op.review) op.review = { ...op.review, isClosed: true };
   if (event.isDone) takeEntered(op, event);
+  // What its device denied, it did not report.
+  else if (op.disputedFrom === 'done' && op.outcome !== 'done') op.report = null;
+  for (const equal of [op, ...opsWithContentOf(c, op)]) if (equal.receivedAt === null) equal.missedAt = c.now;
   const change = (event.isDone ? 1 : 0) - before;
   const amountBani = change * (returnsMoney(op) ? -1 : 1) * (op.amountBani ?? 0);
   if (amountBani !== 0) c.added.corrections.push({ operationId: op.id, amountBani, at: c.now });
   return changedBy(op);
 }
+
+/** Their repeats were refused during the dispute: they are recognised for as long as after an answer 3 [D58]. */
+const opsWithContentOf = (c: Draft, { merchantId, deviceId, requestHash }: Op): Op[] =>
+  requestHash === null ? [] : opsUnder(c, merchantId, contentName(deviceId, requestHash), () => true);
 
 /** The device knows the bank's numbers; other ones would make a later refund or void find nothing, or another payment. */
 function otherNumbers(op: Op, event: Of<'Decide'>): Answer | undefined {
@@ -91,7 +100,8 @@ function alreadySettled(op: Op): Answer {
 /** It delivers nothing to the till [D309]. */
 export function closeByHand(c: Draft, { id }: Of<'CloseByHand'>): Ruled {
   const payment = c.ops[id];
-  if (payment?.document !== 'open') return say(cannotApply('The document of this payment is not open.'));
+  if (!payment || payment.document === null) return say(noSuchOperation);
+  if (payment.document !== 'open') return say(cannotApply('The document of this payment is not open.'));
   payment.isEndedByHand = true;
   return changedBy(payment);
 }
@@ -112,14 +122,18 @@ export function hardwareLost(c: Draft, { deviceId }: Of<'HardwareLost'>): Ruled 
 }
 
 /**
- * After the retention time a tombstone stays, so that a repeat is never executed [D66]. What may still change, or what a person has to do
- * something about, is kept.
+ * After the retention time a tombstone stays, so that a repeat is never executed [D66]. What may still change, what a person has to do
+ * something about, and what a kept row refers to, is kept; so is an attempt under the OID of an invoice that can still be paid, whose
+ * number must stay free.
  */
 export function remove(c: Draft, { id }: RemovalEvent): Ruled {
   const op = c.ops[id];
   if (!op || op.removedAt !== null || !isAtRest(op)) return nothing;
-  if (op.document === 'open' || followersOf(c, id).some((one) => !isAtRest(one))) return nothing;
+  if (op.document === 'open' || followersOf(c, id).some((one) => one.removedAt === null && (one.targetId === id || !isAtRest(one))))
+    return nothing;
   if (paymentsOf(c, op).some((payment) => !isAtRest(payment))) return nothing;
+  const invoice = invoiceOf(c, op.merchantId, op.documentNr);
+  if (invoice && isUnpaid(invoice)) return nothing;
   relyOn(c, 'ops', id);
   op.removedAt = c.now;
   return changed(id);

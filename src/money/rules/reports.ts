@@ -124,7 +124,9 @@ function compare(c: Draft, op: Op, event: ReportEvent): Ruled {
   if (outcome !== 'done' && !own) return step(c, op, 'answered by other hardware', outcome);
   const contradiction = shortOf(event);
   const doubt = outcome === 'done' ? (secondOperation(op, event) ?? doubtOf(op, event.report ?? {})) : undefined;
-  if (agrees(op, outcome, doubt) || contradiction === op.contradiction) return confirmed(c, op, event, own);
+  // Other hardware has said it before; now the one says it that can know.
+  const isFirstOwn = own && !op.isConfirmed && outcome === 'done' && isUnexecuted(op);
+  if (agrees(op, outcome, doubt) || (contradiction === op.contradiction && !isFirstOwn)) return confirmed(c, op, event, own);
   const isDenied = outcome !== 'done' && op.outcome === 'done';
   if (isDenied || (outcome === 'done' && op.state === 'done') || op.removedAt !== null)
     return flag(c, op, contradiction, doubt ?? denial(op, outcome));
@@ -223,7 +225,8 @@ export function accepted(c: Draft, { id, isRunning }: Of<'Accepted'>): Ruled {
     return changed(op.id);
   }
   const isNotBegun = op.state === 'never' || op.isUnconfirmed || (isRunning === true && isUnexecuted(op));
-  if (!isNotBegun || op.acceptedAt !== null || op.contradiction !== null) return nothing;
+  // It may have been accepted before the decision: that it is still executed is news.
+  if (!isNotBegun || (op.acceptedAt !== null && isRunning !== true) || op.contradiction !== null) return nothing;
   return dispute(c, op, 'accepted', [`The device says that it is carrying the command out, but it was settled as "${op.state}".`]);
 }
 

@@ -4,7 +4,7 @@ import type { Draft, Id, Op, TableName } from '../case.ts';
 import { nameKey } from '../case.ts';
 import type { Answer, CallEvent, Effect, Need } from '../event.ts';
 import { busy, error } from './answers.ts';
-import { closesDay, isAbort, isCloseDoc, isContentName, isPayment, nameOf, presenceOf } from './facts.ts';
+import { closesDay, isAbort, isCloseDoc, isPayment, nameOf, presenceOf } from './facts.ts';
 
 export interface Ruled {
   answer?: Answer;
@@ -90,16 +90,16 @@ export function begin(c: Draft, event: CallEvent, { answerWithinMs, ...given }: 
     device.commandId = op.id;
     if (!closesDay(op) && !isCloseDoc(op)) device.lastSaleId = op.id;
   }
-  enterName(c, op, event);
+  enterName(c, op);
   if (event.key) takeKey(c, event, op.id);
   if (isAbort(op)) return changed(op.id, [{ type: 'sendAbort', id: op.id, targetId: op.targetId ?? '', deviceId: op.deviceId }]);
   return changed(op.id, [{ type: 'send', id: op.id }]);
 }
 
-function enterName(c: Draft, op: Op, { key }: CallEvent): void {
+/** By its content also if it has a key: a call without one may be its repeat [D58]. */
+function enterName(c: Draft, op: Op): void {
   const value = nameOf(op);
-  // A call with a key is found by the key, not by its content [D58].
-  if (value === undefined || (isContentName(value) && key)) return;
+  if (value === undefined) return;
   const row = c.names[nameKey(op.merchantId, value)];
   if (!row) return;
   relyOn(c, 'names', nameKey(op.merchantId, value));
