@@ -1,28 +1,70 @@
 // A world: one merchant with a few devices and numbers, the ledger of its gateways, and the truth beside it: what each device's hardware has
-// really done. Every action makes another state; nothing is changed in place.
+// really done, and what each caller has learned. Every action makes another state; nothing is changed in place.
 import type { Unit } from '../src/database/commit-data.ts';
 import type { Id, Invoice, Op, Presence } from '../src/money/case.ts';
 import { nameKey } from '../src/money/case.ts';
-import type { Answer, Event } from '../src/money/event.ts';
+import type { Answer, Effect, Event } from '../src/money/event.ts';
 import { newInvoice } from '../src/money/rules/invoices.ts';
 import { toColumns } from '../src/money/tables.ts';
 import { freeDevice } from '../src/money/unit.ts';
-import { type Ran, run } from './gateway.ts';
+import { planted, type Ran, run } from './gateway.ts';
 import type { Surroundings } from './memory-load.ts';
 import { commitTo, emptyLedger, type Ledger, rowOf } from './memory-store.ts';
 
+export interface World {
+  devices: readonly Id[];
+  /** `oid` stands for the number of an invoice. */
+  numbers: readonly string[];
+  maxOps: number;
+  /** How many events are explored after the seed, and after how many the pairs of events of two gateways are compared. */
+  depth: number;
+  pairs: number;
+  /** Kinds of events that happen in this world (moves.ts, calls.ts). */
+  events: readonly string[];
+  /** Kinds of events whose gateway may stand still between its decision and its commit. */
+  stale?: readonly string[];
+  /** The beginnings of labels. */
+  seed?: readonly string[];
+  /** The two terminals are interchangeable. */
+  isSymmetric?: boolean;
+  /** The bank's numbers start over: every payment of a terminal gets the same one. */
+  hasReusedNumbers?: boolean;
+  /** Journals lose their ends. */
+  hasLapses?: boolean;
+  withoutJournal?: readonly Id[];
+  /** Calls without a name are known by their content, and callers note what they have received [D58]. */
+  isUnnamed?: boolean;
+  /** Idempotency keys that calls may carry. */
+  keys?: readonly string[];
+  /** The invoice is new and has a limit. */
+  isInvoiceNew?: boolean;
+  /** Calls name an address for completion notices. */
+  hasNotices?: boolean;
+}
+
 export const merchantId = 'm';
+export const oid = 'aaaaaaaa-0000-4000-8000-000000000001';
+export const priceBani = 15000;
 /** Time stands still: a deadline passes by moving the operation's own times into the past, so equal situations are equal states. */
 export const now = 1_000_000_000;
 export const longAgo = 1;
+/** Of an operation whose unit has not been committed. */
+export const newId = 'new';
 
-/** `hw`: the hardware that has it. `sent`: on the way or not begun. `absent`: it never arrives. `forgot`: the end of its journal is lost. */
+/** `hw`: the hardware that has it. `sent`: on the way or not begun. `absent`: it never arrives. */
 export interface Truth {
   hw: string;
   did: 'sent' | 'running' | 'executed' | 'refused' | 'absent';
+  /** The end of its journal is lost. */
   hasForgotten?: true;
   /** Of a void or refund: the payment whose money it returned. */
-  hits?: Id;
+  hits?: Id | undefined;
+}
+
+export interface Pending {
+  unit: Unit;
+  event: Event;
+  label: string;
 }
 
 export interface State {
@@ -33,11 +75,16 @@ export interface State {
   truth: Readonly<Record<Id, Truth>>;
   /** Acceptances that a gateway has received and not written. */
   gathered: readonly Id[];
-  /** Terminals that were asked to stop a payment. */
+  /** Payments that a terminal was asked to stop. */
   stops: readonly Id[];
+  /** Operations about which a person overruled a journal or declared it lost: what follows is that person's error, not the ledger's. */
+  overruled: readonly Id[];
+  /** Operations with a caller that waits for an answer, and those of which a caller has the outcome. */
+  waiting: readonly Id[];
+  heard: readonly Id[];
   /** A gateway that stands still between its decision and its commit. */
-  pending: { unit: Unit; event: Event; label: string } | null;
-  /** What was sent in the last action. */
+  pending: Pending | null;
+  /** What was sent in the last action; not part of the state's key. */
   sent: Id | undefined;
   /** How many operations began: ids are counted. */
   count: number;
@@ -49,43 +96,52 @@ export interface WorldOptions {
   /** Unpaid invoices by OID. */
   invoices?: readonly Id[];
   withoutJournal?: readonly Id[];
+  /** The invoices have a limit. */
+  isInvoiceLimited?: boolean;
 }
 
-export function firstState({ terminals = [], registers = [], invoices = [], withoutJournal = [] }: WorldOptions): State {
+export function firstState(options: WorldOptions): State {
+  const { terminals = [], registers = [], invoices = [], withoutJournal = [], isInvoiceLimited = false } = options;
   const devices = [...terminals, ...registers];
   const rows = [
     ...devices.map((id) => ({ table: 'device_locks', row: toColumns('devices', { ...freeDevice(id) }) })),
-    ...invoices.map((oid) => ({ table: 'invoices', row: toColumns('invoices', { ...invoiceOf(oid), version: 1 }) })),
+    ...invoices.map((id) => ({ table: 'invoices', row: toColumns('invoices', { ...invoiceOf(id, isInvoiceLimited), version: 1 }) })),
   ];
   const ledger = commitTo(emptyLedger, { writes: [], inserts: rows }, now);
   if (!ledger) throw new Error('The first rows cannot be written.');
+  const live = Object.fromEntries(devices.map((id) => [id, withoutJournal.includes(id) ? null : `${id}-a`]));
   return {
-    ledger,
-    live: Object.fromEntries(devices.map((id) => [id, withoutJournal.includes(id) ? null : `${id}-a`])),
-    features: Object.fromEntries(registers.map((id) => [id, ['paid']])),
-    ...{ truth: {}, gathered: [], stops: [], pending: null, sent: undefined, count: 0 },
+    ...{ ledger, live, features: Object.fromEntries(registers.map((id) => [id, ['paid']])) },
+    ...{ truth: {}, gathered: [], stops: [], overruled: [], waiting: [], heard: [], pending: null, sent: undefined, count: 0 },
   };
 }
 
-const invoiceOf = (oid: Id): Invoice =>
+const invoiceOf = (id: Id, isLimited: boolean): Invoice =>
   newInvoice({
-    ...{ oid, merchantId, amountBani: 15000, validTo: null, callbackUri: 'http://erp/#State#', createdAt: now },
+    ...{ oid: id, merchantId, amountBani: 15000, validTo: isLimited ? now + 1 : null, callbackUri: 'http://erp/#State#', createdAt: now },
     ...{ receipt: '{}', qrSecretId: 1, pointOfSalesCode: null, preferredDeviceId: null },
   });
 
+const surroundings = new WeakMap<State, Surroundings>();
+
 /** What the gateways know about the devices beside their rows. Devices whose id begins with r are registers. */
-export function aroundOf({ live, features }: State): Surroundings {
-  const presence = Object.entries(live).map(([id, journalId]): [string, Presence] => [
-    nameKey(merchantId, id),
-    {
-      kind: id.startsWith('r') ? 'register' : 'terminal',
-      isDisabled: false,
-      isOnline: journalId !== undefined,
-      journalId: journalId ?? null,
-      features: features[id],
-    },
-  ]);
-  return { now, presence: Object.fromEntries(presence) };
+export function aroundOf(state: State): Surroundings {
+  let found = surroundings.get(state);
+  if (!found) {
+    const presence = Object.entries(state.live).map(([id, journalId]): [string, Presence] => [
+      nameKey(merchantId, id),
+      {
+        kind: id.startsWith('r') ? 'register' : 'terminal',
+        isDisabled: false,
+        isOnline: journalId !== undefined,
+        journalId: journalId ?? null,
+        features: state.features[id],
+      },
+    ]);
+    found = { now, presence: Object.fromEntries(presence), waitedFor: new Set(state.waiting) };
+    surroundings.set(state, found);
+  }
+  return found;
 }
 
 export interface Acted {
@@ -97,49 +153,116 @@ export interface Acted {
   effects?: Ran['effects'];
 }
 
+/** Of an operation that may be begun: it is counted. */
+const eventWithId = (event: Event, id: Id): Event => ('newId' in event && event.newId === newId ? { ...event, newId: id } : event);
+
 /** Runs an event on the ledger, and does what the decision asks for. */
-export function runIn(state: State, event: Event): Acted {
-  const { ledger, answer, unit, effects, steps } = run(state.ledger, event, aroundOf(state));
+export function runIn(before: State, event: Event): Acted {
+  const state = overruling(before, event);
+  const { ledger, answer, unit, effects, steps } = run(state.ledger, eventWithId(event, String(state.count)), aroundOf(state));
+  const isUnnamed = 'requestHash' in event && event.requestHash !== undefined && event.newId === newId;
+  const next = perform(counted(state, ledger, unit), effects, isUnnamed);
+  return { state: isUnnamed ? withCaller(next, answer) : next, answer, unit, steps, effects };
+}
+
+function overruling(state: State, event: Event): State {
+  const ids = event.type === 'HardwareLost' ? unconfirmedOn(state, event.deviceId) : event.type === 'Decide' ? [event.id] : [];
+  const wrong = event.type === 'Decide' && opOf(state, event.id).state !== 'disputed' ? [] : ids;
+  return wrong.length === 0 ? state : { ...state, overruled: [...new Set([...state.overruled, ...wrong])].sort() };
+}
+
+function unconfirmedOn(state: State, deviceId: Id): Id[] {
+  return opsOf(state)
+    .filter((op) => op.isUnconfirmed && op.deviceId === deviceId)
+    .map(({ id }) => id);
+}
+
+function counted(state: State, ledger: Ledger, unit: Unit | undefined): State {
   const isBegun = unit?.inserts.some(({ table }) => table === 'commands') === true;
-  let next: State = { ...state, ledger, sent: undefined, count: state.count + (isBegun ? 1 : 0) };
+  if (ledger === state.ledger && state.sent === undefined) return state;
+  return { ...state, ledger, sent: undefined, count: state.count + (isBegun ? 1 : 0) };
+}
+
+function perform(state: State, effects: readonly Effect[], isWaitedFor: boolean): State {
+  let next = state;
   for (const effect of effects) {
-    if (effect.type === 'send') next = send(next, effect.id);
+    if (effect.type === 'send') next = send(next, effect.id, isWaitedFor);
     else if (effect.type === 'sendAbort') next = { ...next, stops: [...next.stops, effect.targetId] };
-    else if (effect.type === 'delivered') next = runIn(next, { type: 'Delivery', id: effect.id, was: 'received' }).state;
+    else if (effect.type === 'delivered')
+      next = { ...runIn(next, { type: 'Delivery', id: effect.id, was: 'received' }).state, sent: next.sent };
   }
-  return { state: next, answer, unit, steps, effects };
+  return next;
+}
+
+/** A repeat waits for the outcome as the first call does. */
+function withCaller(state: State, answer: Answer | undefined): State {
+  const id = answer?.fields.OID;
+  return answer?.fields.Repeated && id !== undefined && !state.waiting.includes(id)
+    ? { ...state, waiting: [...state.waiting, id].sort() }
+    : state;
 }
 
 /** A command is published only on a connection with the journal that was committed [D304]. */
-function send(state: State, id: Id): State {
+function send(state: State, id: Id, isWaitedFor: boolean): State {
   const op = opOf(state, id);
-  const hw = hardwareOf(state, op.deviceId);
-  if (state.live[op.deviceId] !== op.journalId)
+  if (state.live[op.deviceId] !== op.journalId && !planted.sendsToOtherHardware)
     return runIn(state, { type: 'NotSent', id, reason: 'The device has other hardware.' }).state;
-  return { ...state, sent: id, truth: { ...state.truth, [id]: { hw, did: 'sent' } } };
+  const truth: Truth = { hw: hardwareOf(state, op.deviceId), did: 'sent' };
+  return {
+    ...state,
+    sent: id,
+    truth: { ...state.truth, [id]: truth },
+    waiting: isWaitedFor ? [...state.waiting, id].sort() : state.waiting,
+  };
 }
 
 export const hardwareOf = ({ live }: State, deviceId: Id): string => live[deviceId] ?? deviceId;
 
-/** The unit of a gateway that stood still; undefined: its guards do not hold any more, and it decides again. */
+/** The unit of a gateway that stood still; if its guards do not hold any more, it decides again. */
 export function goOn(state: State): Acted {
   if (!state.pending) return { state };
-  const { unit, event } = state.pending;
+  const { event } = state.pending;
+  const unit = renamed(state.pending.unit, String(state.count));
   const ledger = commitTo(state.ledger, unit, now);
-  const begun = unit.inserts.find(({ table }) => table === 'commands');
   if (!ledger) return runIn({ ...state, pending: null }, event);
-  const next = { ...state, ledger, pending: null, sent: undefined, count: state.count + (begun ? 1 : 0) };
-  return { state: begun && begun.row['name'] !== 'Abort' ? send(next, String(begun.row['id'])) : next, unit };
+  const begun = unit.inserts.find(({ table }) => table === 'commands')?.row;
+  const next = counted({ ...state, pending: null }, ledger, unit);
+  if (!begun) return { state: next, unit };
+  const id = String(begun['id']);
+  const isWaitedFor = 'requestHash' in event && event.requestHash !== undefined && event.newId === newId;
+  return {
+    state: begun['name'] === 'Abort' ? { ...next, stops: [...next.stops, String(begun['target_id'])] } : send(next, id, isWaitedFor),
+    unit,
+  };
+}
+
+/** Ids are counted when an operation is committed, so that equal situations are equal states. */
+export function renamed(unit: Unit, id: Id): Unit {
+  if (!unit.inserts.some(({ table }) => table === 'commands')) return unit;
+  const text = JSON.stringify(unit).replaceAll(`"${newId}"`, `"${id}"`).replaceAll(`\\"${newId}\\"`, `\\"${id}\\"`);
+  return JSON.parse(text) as Unit;
 }
 
 /** Changes stored times, as the clock would. */
 export function withTimes(state: State, id: Id, times: Partial<Pick<Op, 'answerBy' | 'settledAt' | 'missedAt'>>): State {
   const row = { ...state.ledger['commands']?.[id], ...toColumns('ops', times) };
-  return { ...state, ledger: { ...state.ledger, commands: { ...state.ledger['commands'], [id]: row } } };
+  return { ...state, sent: undefined, ledger: { ...state.ledger, commands: { ...state.ledger['commands'], [id]: row } } };
 }
 
 export const isPast = (op: Op) => op.answerBy === longAgo;
-export const opsOf = ({ ledger }: State): Op[] => Object.values(ledger['commands'] ?? {}).map((row) => rowOf('ops', row));
+
+const lists = new WeakMap<object, Op[]>();
+
+/** In the order of their begin. */
+export function opsOf({ ledger }: State): Op[] {
+  const rows = ledger['commands'] ?? {};
+  let found = lists.get(rows);
+  if (!found) {
+    found = Object.values(rows).map((row) => rowOf('ops', row));
+    lists.set(rows, found);
+  }
+  return found;
+}
 
 export function opOf({ ledger }: State, id: Id): Op {
   const row = ledger['commands']?.[id];

@@ -18,7 +18,7 @@ export type Ref =
   /** With its orphans. */
   | { what: 'invoice'; oid: Id };
 
-export const refKey = (ref: Ref): string => JSON.stringify(ref);
+export const refKey = (ref: Ref): string => Object.values(ref).join('\u0000');
 
 /** `looked`: what was looked up already, found or not. */
 export function wanted(event: Event, c: Case, looked: ReadonlySet<string>): Ref[] {

@@ -1,0 +1,155 @@
+// What an ERP, a till, a customer and a person in the cabinet can ask for in a state.
+import type { Id, Op } from '../src/money/case.ts';
+import type { CallEvent, Event } from '../src/money/event.ts';
+import { isPast, merchantId, newId, oid, opsOf, priceBani, type State, type World } from './world.ts';
+
+export interface Asking {
+  /** As worlds name it. */
+  kind: string;
+  label: string;
+  event: Event;
+}
+
+export const numberOf = (number: string) => (number === 'oid' ? oid : number);
+
+/** What a call has beside its own fields. */
+interface Extra {
+  label: string;
+  fields: Partial<Pick<CallEvent, 'key' | 'requestHash'>>;
+}
+
+export function callsIn(state: State, world: World): Asking[] {
+  const ops = opsOf(state);
+  const begun = ops.length >= world.maxOps ? [] : beginnings(state, world, ops);
+  return [...begun, ...byPeople(world, ops), ...aboutInvoices(state, world)].filter(({ kind }) => world.events.includes(kind));
+}
+
+function beginnings(state: State, world: World, ops: readonly Op[]): Asking[] {
+  const asked: Asking[] = [];
+  const add = (kind: string, rest: string, event: CallEvent) => {
+    for (const { label, fields } of extrasOf(world, `${kind} ${rest}`)) {
+      asked.push({ kind, label: `${kind} ${rest}${label}`, event: { ...event, ...fields } });
+    }
+  };
+  for (const deviceId of world.devices) {
+    const call = callOf(world, deviceId);
+    if (deviceId.startsWith('t')) {
+      for (const number of world.numbers) {
+        add('Pay', `${deviceId} ${number}`, { type: 'Pay', ...call, amountBani: priceBani, documentNr: numberOf(number) });
+        add('Abort', `${deviceId} ${number}`, cancelOf(world, deviceId, numberOf(number), 'none'));
+      }
+      if (world.isUnnamed) add('Pay', deviceId, { type: 'Pay', ...call, amountBani: priceBani });
+      add('CloseDay', deviceId, { type: 'Plain', kind: 'CloseDay', args: {}, ...call });
+    } else {
+      for (const number of world.numbers) add('Print', `${deviceId} ${number}`, printOf(world, deviceId, numberOf(number), undefined));
+      for (const number of world.numbers) add('PrintPaid', `${deviceId} u ${number}`, printOf(world, deviceId, 'u', numberOf(number)));
+      if (world.isUnnamed) add('Print', deviceId, printOf(world, deviceId, undefined, undefined));
+      add('Cash', deviceId, { type: 'Plain', kind: 'MoneyIn', args: { amount: 150 }, amountBani: priceBani, ...call });
+    }
+  }
+  for (const payment of ops.filter((op) => op.kind === 'Pay' && op.operationId !== null)) {
+    if (payment.state !== 'done' && payment.state !== 'disputed') continue;
+    for (const [kind, rest, event] of aboutPayment(world, ops, payment)) add(kind, rest, event);
+  }
+  return asked;
+}
+
+/** Without a name a call is known by its content, and in some worlds by a key. */
+function extrasOf(world: World, content: string): Extra[] {
+  const plain: Extra = { label: '', fields: world.isUnnamed ? { requestHash: content } : {} };
+  const keyed = (world.keys ?? []).map((key) => ({
+    label: ` key ${key}`,
+    fields: { ...plain.fields, key: { key, requestHash: content } },
+  }));
+  return [plain, ...keyed];
+}
+
+const callOf = (world: World, deviceId: Id) => ({
+  merchantId,
+  deviceId,
+  newId,
+  ...(world.hasNotices ? { callbackUri: 'http://erp' } : {}),
+});
+
+const cancelOf = (world: World, deviceId: Id, documentNr: string, operationId: string): CallEvent => ({
+  ...{ type: 'CancelTransaction', ...callOf(world, deviceId), documentNr, operationId, amountBani: priceBani, token: '' },
+});
+
+/** With a card element: of the payment that `documentNr` names, or of one under its own Uid, or charged by the register. */
+function printOf(world: World, deviceId: Id, uid: string | undefined, documentNr: string | undefined): CallEvent {
+  const element = { PaymentCode: 1, ...(documentNr === undefined ? {} : { documentNr }) };
+  const receipt = {
+    ...(uid === undefined ? {} : { Uid: uid }),
+    Items: [{ Name: 'x', Quantity: 1, Price: priceBani / 100 }],
+    Payments: [element],
+  };
+  return { type: 'Print', ...callOf(world, deviceId), receipt, contentHashes: [`receipt ${uid} ${documentNr}`] };
+}
+
+function aboutPayment(world: World, ops: readonly Op[], payment: Op): [string, string, CallEvent][] {
+  const { id, deviceId, operationId, rrn } = payment;
+  const documentNr = payment.documentNr ?? 'none';
+  const call = { ...callOf(world, deviceId), documentNr, operationId: operationId ?? '' };
+  const all: [string, string, CallEvent][] = [['CloseDoc', `${deviceId} ${id}`, { type: 'CloseDoc', ...call }]];
+  // Where the bank's numbers start over, a till names only its newest payment that has the number.
+  const isHidden =
+    world.hasReusedNumbers &&
+    ops.some((op) => op.kind === 'Pay' && Number(op.id) > Number(id) && op.state === 'done' && op.deviceId === deviceId);
+  if (isHidden) return all;
+  all.push(['Void', `${deviceId} ${id}`, cancelOf(world, deviceId, documentNr, operationId ?? '')]);
+  for (const half of [1, 2])
+    all.push(['Refund', `${deviceId} ${id} ${half}`, { type: 'Refund', ...call, rrn: rrn ?? '', amountBani: (half * priceBani) / 2 }]);
+  return all;
+}
+
+/** The bank's numbers as the operator reads them at the terminal. */
+export const bankNumbers = (world: World, id: Id) => ({ operationId: world.hasReusedNumbers ? 'b' : `b${id}`, rrn: `r${id}` });
+
+function byPeople(world: World, ops: readonly Op[]): Asking[] {
+  const asked: Asking[] = [];
+  const add = (kind: string, label: string, event: Event) => asked.push({ kind, label: `${kind} ${label}`, event });
+  for (const op of ops.filter(({ kind }) => kind !== 'Abort')) {
+    const { id, contradiction } = op;
+    const isOpen = op.state === 'sent' || op.state === 'unknown';
+    const known = op.kind === 'Pay' ? bankNumbers(world, id) : {};
+    if (isOpen && (isPast(op) || op.isEndedUnknown)) {
+      add('decision', `${id} yes`, { type: 'Decide', id, isDone: true, reason: '', ...known });
+      if (op.kind === 'Pay') add('decision', `${id} bare`, { type: 'Decide', id, isDone: true, reason: '' });
+      add('decision', `${id} no`, { type: 'Decide', id, isDone: false, reason: '' });
+    }
+    if (op.state === 'disputed') {
+      add('resolve', `${id} yes`, {
+        type: 'Decide',
+        id,
+        isDone: true,
+        reason: '',
+        contradiction,
+        ...(op.operationId === null ? known : {}),
+      });
+      if (op.kind === 'Pay' && op.operationId === null)
+        add('resolve', `${id} bare`, { type: 'Decide', id, isDone: true, reason: '', contradiction });
+      add('resolve', `${id} no`, { type: 'Decide', id, isDone: false, reason: '', contradiction });
+    } else if (!isOpen && op.review && !op.review.isClosed) {
+      add('review', id, { type: 'Decide', id, isDone: op.state === 'done', reason: '', contradiction });
+    }
+    if (op.document === 'open') add('closeByHand', id, { type: 'CloseByHand', id, reason: '' });
+    add('remove', id, { type: 'Remove', id });
+  }
+  const waiting = new Set(ops.filter(({ isUnconfirmed }) => isUnconfirmed).map(({ deviceId }) => deviceId));
+  for (const deviceId of waiting) add('lost', deviceId, { type: 'HardwareLost', deviceId, reason: '' });
+  return asked;
+}
+
+function aboutInvoices({ ledger }: State, world: World): Asking[] {
+  if (!ledger['invoices']?.[oid]) return [];
+  const payd = world.devices.map((deviceId): Asking => {
+    const event: Event = { type: 'Payd', merchantId, oid, receiptId: `q-${deviceId}`, deviceId, hasKey: true };
+    return { kind: 'Payd', label: `Payd ${deviceId}`, event };
+  });
+  return [
+    ...payd,
+    { kind: 'Get', label: 'Get', event: { type: 'Get', merchantId, oid } },
+    { kind: 'cancelInvoice', label: 'cancelInvoice', event: { type: 'CancelInvoice', merchantId, oid } },
+    { kind: 'Expire', label: 'Expire', event: { type: 'Expire', oid } },
+  ];
+}

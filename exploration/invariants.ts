@@ -1,0 +1,178 @@
+// What must hold, about answers and states, with the truth beside them. The rules are asked for answers; what these should be is computed here.
+import type { Op } from '../src/money/case.ts';
+import { answerInvariants, answerInvariantsOfTransitions } from './invariants-of-answers.ts';
+import { stateInvariants, stateInvariantsOfTransitions } from './invariants-of-states.ts';
+import type { Invariant } from './judged.ts';
+import {
+  invoiceIn,
+  isCharge,
+  isDecidedNo,
+  isReal,
+  isUnexecuted,
+  kindOf,
+  mayStillRun,
+  numberOfCharge,
+  returns,
+  wasExecuted,
+} from './reading.ts';
+import { oid, opsOf, priceBani, type State } from './world.ts';
+
+/** What the last action has sent to a device. */
+function sentIn({ sent }: State, ops: readonly Op[]): Op | undefined {
+  return sent === undefined ? undefined : ops.find(({ id }) => id === sent);
+}
+
+/** Its person's error is that person's: the number is free on another device, and here after the journal or an operator has said so. */
+const isExcused = (earlier: Op, op: Op) => isDecidedNo(earlier) && (earlier.deviceId !== op.deviceId || !earlier.isUnconfirmed);
+
+const oneCharge: Invariant = ({ before, after, world }) => {
+  const ops = opsOf(after);
+  const op = sentIn(after, ops);
+  if (!op || !isCharge(op)) return undefined;
+  const number = numberOfCharge(op);
+  if (number === null) return undefined;
+  const earlier = ops.filter((one) => one.id !== op.id && isCharge(one) && numberOfCharge(one) === number);
+  for (const one of earlier) {
+    if (isExcused(one, op)) continue;
+    const isWrong = world.hasLapses ? one.acceptedAt !== null && one.state === 'never' : isReal(after, one.id);
+    if (isWrong)
+      return `${kindOf(op)} ${op.id} is sent under ${number} although ${kindOf(one)} ${one.id} ${world.hasLapses ? 'was accepted' : 'was or may be executed'}`;
+  }
+  const invoice = invoiceIn(before)?.state;
+  if (number === oid && invoice !== 'NewItem' && invoice !== 'Scanned') return `the card is charged for an invoice that is ${invoice}`;
+  return earlier.length > 0 ? true : undefined;
+};
+
+const oneReceipt: Invariant = ({ after }) => {
+  const ops = opsOf(after);
+  const op = sentIn(after, ops);
+  if (!op || kindOf(op) !== 'Print') return undefined;
+  const others = ops.filter(({ id }) => id !== op.id);
+  const prints = others.filter((one) => kindOf(one) === 'Print' && isReal(after, one.id));
+  for (const one of prints) {
+    const isSame = op.receiptUid === null ? false : one.receiptUid === op.receiptUid;
+    const isPaymentOnBoth = op.paid.some(({ paymentId }) => one.paid.some((other) => other.paymentId === paymentId));
+    if ((isSame && !isExcused(one, op)) || (isPaymentOnBoth && !isDecidedNo(one)))
+      return `Print ${op.id} is sent although Print ${one.id} of ${isSame ? 'its number' : 'its payment'} was or may be printed`;
+  }
+  for (const { paymentId, amountBani } of op.paid) {
+    const payment = ops.find(({ id }) => id === paymentId);
+    const back = others.filter((one) => one.targetId === paymentId && returns(one));
+    if (!payment || back.some(({ settledBy }) => settledBy === 'person')) return undefined;
+    const kept =
+      (payment.amountBani ?? 0) - back.filter(({ id }) => isReal(after, id)).reduce((sum, one) => sum + (one.amountBani ?? 0), 0);
+    if (amountBani !== kept) return `Print ${op.id} shows ${amountBani} of Pay ${paymentId}, the shop keeps ${kept}`;
+    if (op.cardBani > 0) return `Print ${op.id} charges ${op.cardBani} beside Pay ${paymentId}`;
+  }
+  return others.length > 0 ? true : undefined;
+};
+
+/** An unnamed call is executed again only if a caller has the outcome of the first one, or still waits for it [D58]. */
+const oneUnnamed: Invariant = ({ before, after }) => {
+  const ops = opsOf(after);
+  const op = sentIn(after, ops);
+  if (!op || op.requestHash === null || (op.kind === 'Pay' && op.documentNr !== null)) return undefined;
+  if (op.attempt === 0) return undefined;
+  const earlier = ops.filter((one) => one.id !== op.id && one.requestHash === op.requestHash && one.deviceId === op.deviceId);
+  for (const one of earlier) {
+    const isKnown = before.heard.includes(one.id) || before.waiting.includes(one.id) || ops.some(({ targetId }) => targetId === one.id);
+    if (isKnown || isExcused(one, op) || (one.settledAt === 1 && (one.missedAt ?? 1) === 1)) continue;
+    const isOtherDay = op.kind === 'CloseDay' && ops.some((sale) => sale.kind === 'Pay' && Number(sale.id) > Number(one.id));
+    if (isReal(after, one.id) && !isOtherDay && one.receivedAt === null)
+      return `${kindOf(op)} ${op.id} is sent although the equal ${kindOf(one)} ${one.id} was or may be executed, and no caller knows its outcome`;
+  }
+  return earlier.length > 0 ? true : undefined;
+};
+
+/** What a day has closed is not refunded: the bank refuses it, or the money is in no close. */
+const nothingAfterTheDay: Invariant = ({ before, after, move }) => {
+  const ops = opsOf(after);
+  const op = sentIn(after, ops);
+  const isRepeat = move.event?.type === 'Plain' || move.answer?.fields.Repeated === true;
+  if (isRepeat && move.answer?.fields.Repeated === true) {
+    const close = ops.find(({ id, kind }) => id === move.answer?.fields.OID && kind === 'CloseDay');
+    const missed =
+      close &&
+      ops.find(
+        (one) => one.kind === 'Pay' && one.deviceId === close.deviceId && Number(one.id) > Number(close.id) && isReal(after, one.id),
+      );
+    if (missed) return `CloseDay is answered by CloseDay ${close.id}, and Pay ${missed.id} is in no close`;
+  }
+  if (op?.kind !== 'Refund') return undefined;
+  const close = opsOf(before).find(
+    (one) => one.kind === 'CloseDay' && one.deviceId === op.deviceId && one.state === 'done' && Number(one.id) > Number(op.targetId),
+  );
+  return close ? `Refund ${op.id} of ${op.targetId} is sent although CloseDay ${close.id} has closed its day` : true;
+};
+
+const notDone: Invariant = ({ after, world }) => {
+  if (world.hasLapses) return undefined;
+  const found = opsOf(after).filter((op) => op.kind !== 'Abort' && isUnexecuted(op) && op.settledBy !== 'person');
+  // What comes after the removal is for a person.
+  for (const op of found)
+    if (isReal(after, op.id) && !(op.removedAt !== null && op.review && !op.review.isClosed))
+      return `${kindOf(op)} ${op.id} is ${op.standing}, but its device has ${after.truth[op.id]?.did}`;
+  return found.length > 0 ? true : undefined;
+};
+
+const done: Invariant = ({ after }) => {
+  const ops = opsOf(after);
+  const found = ops.filter((op) => op.kind !== 'Abort' && op.state === 'done' && op.settledBy !== 'person');
+  for (const op of found) {
+    if (!wasExecuted(after, op.id)) return `${kindOf(op)} ${op.id} is done, but its device did not execute it`;
+    const { hits } = after.truth[op.id] ?? {};
+    if (hits !== undefined && hits !== op.targetId && !ops.some(({ settledBy }) => settledBy === 'person'))
+      return `${kindOf(op)} ${op.id} of ${op.targetId} returned the money of ${hits}`;
+  }
+  return found.length > 0 ? true : undefined;
+};
+
+const refunds: Invariant = ({ after }) => {
+  let isInteresting = false;
+  const ops = opsOf(after);
+  for (const payment of ops.filter(({ kind }) => kind === 'Pay')) {
+    const back = ops.filter((op) => op.targetId === payment.id && returns(op));
+    if (back.length === 0) continue;
+    isInteresting = true;
+    if (back.some(({ id }) => after.overruled.includes(id))) continue;
+    const sum = back
+      .filter(({ id }) => mayStillRun(after, id) || wasExecuted(after, id))
+      .reduce((total, op) => total + (op.amountBani ?? 0), 0);
+    if (sum > priceBani) return `${sum} of ${priceBani} of Pay ${payment.id} may go back`;
+  }
+  return isInteresting || undefined;
+};
+
+/** A decision counts as confirmed only by the journal under whose id the command was sent. */
+const confirmed: Invariant = ({ after, world }) => {
+  const found = opsOf(after).filter((op) => op.settledBy === 'person' && op.isConfirmed && op.journalId !== null);
+  if (world.hasLapses) return undefined;
+  for (const op of found) {
+    if (op.state === 'disputed' || op.contradiction !== null) continue;
+    if (isUnexecuted(op) && isReal(after, op.id))
+      return `${kindOf(op)} ${op.id} counts as confirmed, but its device has ${after.truth[op.id]?.did}`;
+  }
+  return found.length > 0 ? true : undefined;
+};
+
+const transitions: Readonly<Record<string, Invariant>> = {
+  '1 one charge per number': oneCharge,
+  '1 one receipt per sale': oneReceipt,
+  '1 one execution per unnamed call': oneUnnamed,
+  '3 a closed day stays closed': nothingAfterTheDay,
+  ...stateInvariantsOfTransitions,
+  ...answerInvariantsOfTransitions,
+};
+
+export const invariants: Readonly<Record<string, Invariant>> = {
+  ...transitions,
+  '3 "not done" is true': notDone,
+  '3 "done" is true': done,
+  '6 refunds within the payment': refunds,
+  '10 confirmed by its own journal': confirmed,
+  ...stateInvariants,
+  ...answerInvariants,
+};
+
+/** The others look at a state alone, and are asked once about each. */
+export const onTransitions: readonly string[] = Object.keys(transitions);

@@ -1,0 +1,144 @@
+// Many small worlds instead of a wide one: the worst known faults need seven to fourteen events.
+import type { World } from './world.ts';
+
+const basic = ['Pay', 'decision', 'resolve'];
+const paid = ['Pay t1 n', 't1 executes Pay 0 and says done'];
+const wrongNo = ['Pay t1 n', 't1 executes Pay 0, its answer is lost', 'the last moment of Pay 0', 'decision 0 no', 'Pay t2 n'];
+const wrongNoPaid = [...wrongNo, 't2 executes Pay 1 and says done'];
+const voidInDoubt = [
+  't1 is asked about Pay 0: done',
+  'resolve 0 yes',
+  'closeByHand 0',
+  'Void t2 1',
+  'the last moment of Void 2',
+  'decision 2 yes',
+];
+const twoTerminals = ['t1', 't2'];
+
+export const worlds: Readonly<Record<string, World>> = {
+  'one terminal': {
+    ...{ devices: ['t1'], numbers: ['n'], maxOps: 4, depth: 6, pairs: 4 },
+    events: [...basic, 'CloseDoc', 'Void', 'Refund', 'Abort', 'abortRefused', 'closeByHand', 'swap', 'lost', 'bank', 'remove'],
+  },
+  'two terminals': {
+    ...{ devices: twoTerminals, numbers: ['n'], maxOps: 3, depth: 7, pairs: 4, isSymmetric: true },
+    events: [...basic, 'Void', 'swap', 'lost', 'lateMoney'],
+  },
+  'a wrong no': {
+    ...{ devices: twoTerminals, numbers: ['n'], maxOps: 4, depth: 5, pairs: 3, seed: wrongNo },
+    events: [...basic, 'Void', 'Refund', 'Abort', 'swap', 'lost', 'closeByHand'],
+  },
+  'two gateways': {
+    ...{ devices: twoTerminals, numbers: ['n'], maxOps: 3, depth: 6, pairs: 4, isSymmetric: true },
+    events: [...basic, 'swap', 'Abort'],
+    stale: ['Pay', 'report', 'decision', 'resolve', 'Abort', 'lost'],
+  },
+  returns: {
+    ...{ devices: ['t1'], numbers: ['n'], maxOps: 4, depth: 4, pairs: 4, seed: paid },
+    events: [...basic, 'Void', 'Refund', 'CloseDoc', 'lost'],
+    stale: ['Refund', 'Void', 'CloseDoc', 'report', 'decision', 'resolve'],
+  },
+  'bank numbers start over': {
+    ...{ devices: ['t1'], numbers: ['n', 'm'], maxOps: 4, depth: 5, pairs: 3, hasReusedNumbers: true, seed: [...paid, 'closeByHand 0'] },
+    ...{ events: ['Pay', 'Void', 'closeByHand'], stale: ['Void'] },
+  },
+  receipts: {
+    ...{ devices: ['t1', 'r1'], numbers: ['n'], maxOps: 4, depth: 6, pairs: 4 },
+    ...{ events: [...basic, 'Print', 'Void', 'Refund'], stale: ['Print', 'Pay'] },
+  },
+  'receipts after a wrong no': {
+    ...{ devices: ['t1', 't2', 'r1'], numbers: ['n'], maxOps: 5, depth: 4, pairs: 2, seed: wrongNoPaid },
+    events: [...basic, 'Print', 'Void'],
+  },
+  'a void in doubt': {
+    ...{ devices: ['t1', 't2', 'r1'], numbers: ['n'], maxOps: 5, depth: 3, pairs: 1, seed: [...wrongNoPaid, ...voidInDoubt] },
+    events: [...basic, 'Print', 'Void', 'Refund', 'Abort', 'lost', 'closeByHand'],
+  },
+  invoice: {
+    ...{ devices: ['t1', 'r1'], numbers: ['oid'], maxOps: 3, depth: 6, pairs: 4 },
+    events: [...basic, 'Abort', 'abortRefused', 'Void', 'Payd', 'cancelInvoice', 'Print'],
+    stale: ['Pay', 'Payd'],
+  },
+  'an invoice after a wrong no': {
+    ...{ devices: twoTerminals, numbers: ['oid'], maxOps: 4, depth: 4, pairs: 2 },
+    seed: wrongNo.map((line) => line.replace(/^(Pay t\d) n$/, '$1 oid')),
+    events: [...basic, 'Void', 'Abort', 'Payd', 'cancelInvoice', 'lost'],
+  },
+  'a slow terminal': {
+    ...{ devices: twoTerminals, numbers: ['n'], maxOps: 3, depth: 6, pairs: 3, isSymmetric: true },
+    ...{ events: [...basic, 'accepted', 'swap', 'lost'], stale: ['accepted', 'decision'] },
+  },
+  'two registers': {
+    ...{ devices: ['t1', 'r1', 'r2'], numbers: ['n', 'm'], maxOps: 4, depth: 4, pairs: 2, seed: paid },
+    events: [...basic, 'Print', 'Void', 'swap', 'lost', 'closeByHand'],
+  },
+  'two decisions': {
+    ...{ devices: ['t1'], numbers: ['n', 'm'], maxOps: 3, depth: 4, pairs: 2 },
+    seed: [...wrongNo.slice(0, 4), 'Pay t1 m', 'the last moment of Pay 1'],
+    events: [...basic, 'swap', 'lost', 'closeByHand', 'Void'],
+    stale: ['report', 'decision', 'resolve'],
+  },
+  'late money': {
+    ...{ devices: twoTerminals, numbers: ['n'], maxOps: 4, depth: 4, pairs: 2 },
+    seed: ['Pay t1 n', 't1 refuses Pay 0', 'Pay t1 n', 't1 refuses Pay 1', 'money of Pay 0', 'resolve 0 yes'],
+    events: [...basic, 'Void', 'Refund', 'lateMoney'],
+  },
+  'lost journal ends': {
+    ...{ devices: ['t1'], numbers: ['n'], maxOps: 3, depth: 8, pairs: 6, hasLapses: true },
+    ...{ events: ['Pay', 'accepted', 'resolve', 'decision'], stale: ['report'] },
+  },
+  // Beyond the sketch.
+  'calls without a name': {
+    ...{ devices: ['t1'], numbers: [], maxOps: 3, depth: 6, pairs: 3, isUnnamed: true },
+    ...{ events: [...basic, 'Refund', 'Void', 'CloseDoc', 'closeByHand', 'Deadline', 'forget', 'lost'], stale: ['Pay', 'Refund'] },
+  },
+  keys: {
+    ...{ devices: ['t1'], numbers: ['n'], maxOps: 3, depth: 6, pairs: 3, keys: ['k'] },
+    ...{ events: [...basic, 'Refund', 'Void', 'Abort', 'abortRefused', 'CloseDoc', 'forget'], stale: ['Pay', 'Abort', 'Refund'] },
+  },
+  'keys of an invoice': {
+    ...{ devices: ['t1'], numbers: ['oid'], maxOps: 3, depth: 5, pairs: 3, keys: ['k'], isInvoiceNew: true, hasNotices: true },
+    ...{ events: [...basic, 'Abort', 'abortRefused', 'Payd', 'Get', 'Expire', 'Void'], stale: ['Abort', 'Payd'] },
+  },
+  'the close of a day': {
+    ...{
+      devices: ['t1'],
+      numbers: ['n'],
+      maxOps: 4,
+      depth: 5,
+      pairs: 3,
+      seed: [...paid, 'CloseDoc t1 0', 't1 executes CloseDoc 1 and says done'],
+    },
+    ...{ events: [...basic, 'CloseDay', 'Refund', 'Void'], stale: ['CloseDay', 'Refund', 'report'] },
+  },
+  'unnamed closes': {
+    ...{ devices: ['t1'], numbers: ['n'], maxOps: 4, depth: 6, pairs: 3, isUnnamed: true },
+    events: ['Pay', 'CloseDay', 'closeByHand', 'decision', 'resolve', 'Deadline', 'forget'],
+  },
+  'no journal': {
+    ...{ devices: ['t1'], numbers: ['n'], maxOps: 4, depth: 7, pairs: 4, withoutJournal: ['t1'] },
+    ...{ events: [...basic, 'Void', 'CloseDoc', 'closeByHand', 'lost', 'busy', 'unclear'], stale: ['report', 'decision'] },
+  },
+  'doubtful answers': {
+    ...{ devices: ['t1'], numbers: ['n'], maxOps: 3, depth: 6, pairs: 3, hasNotices: true },
+    events: [
+      ...basic,
+      'review',
+      'remove',
+      'Void',
+      'CloseDoc',
+      'busy',
+      'unclear',
+      'wrongAmount',
+      'lateMoney',
+      'Deadline',
+      'accepted',
+      'closeByHand',
+    ],
+  },
+  'receipts by number': {
+    ...{ devices: ['t1', 'r1'], numbers: ['n'], maxOps: 5, depth: 5, pairs: 3, seed: paid },
+    events: [...basic, 'PrintPaid', 'Print', 'Void', 'Refund', 'closeByHand', 'lost', 'Cash', 'swap'],
+    stale: ['PrintPaid', 'Void'],
+  },
+};
