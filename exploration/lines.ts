@@ -7,6 +7,7 @@ import { decide } from '../src/money/rules/decide.ts';
 import { isOpen } from '../src/money/rules/facts.ts';
 import { unitOf } from '../src/money/unit.ts';
 import { load } from './memory-load.ts';
+import { shopCalls, shopLines } from './shop-lines.ts';
 import { type Acted, aroundOf, goOn, hardwareOf, longAgo, merchantId, now, opOf, opsOf, runIn, type State, withTimes } from './world.ts';
 
 type Words = Readonly<Record<string, string | undefined>>;
@@ -29,6 +30,7 @@ const options = {
   key: / key (?<key>\S+)$/,
   isByPerson: / by a person$/,
   callback: / with CallbackURI$/,
+  isForInvoices: / with a key for QR alone$/,
 };
 
 /** A call of the API by its name, with its fields in the order of the specification; `key k`, `with CallbackURI` and `by a person` follow. */
@@ -54,6 +56,7 @@ function callOf(line: string): Event | undefined {
     deviceId: words[0] ?? '',
     ...(key === undefined ? {} : { key: { key, requestHash } }),
     ...(taken.isByPerson ? { isByPerson: true } : {}),
+    ...(taken.isForInvoices ? { isForInvoices: true } : {}),
     ...(taken.callback ? { callbackUri: 'http://erp/done' } : {}),
   };
   return calls[name]?.(call, words.map(sameNumber), requestHash);
@@ -74,6 +77,7 @@ const calls: Readonly<Record<string, (call: Fields, words: readonly string[], re
     ...{ type: 'CancelTransaction', ...call, documentNr, operationId, token: 'token', amountBani: amount(lei), requestHash },
   }),
   closeDay: (call, _, requestHash) => ({ type: 'Plain', ...call, kind: 'CloseDay', args: {}, requestHash }),
+  ...shopCalls,
   Status: ({ merchantId: id }, [what = '', name = '']) => ({ type: 'Status', merchantId: id, [statusNames[what] ?? what]: name }),
 };
 
@@ -101,6 +105,7 @@ const outcomes = '(?<outcome>done|refused|unsupported|busy|expired|never|unknown
 const fields = '(?: with (?<fields>.*))?';
 
 const lines: readonly (readonly [RegExp, Act])[] = [
+  ...shopLines,
   // Devices. What one has really done is its truth, which it says then or later.
   line(`(?<device>\\S+) executes ${id}${fields}, its answer is lost`, (state, words) => ({ state: did(state, words, 'executed') })),
   line(`(?<device>\\S+) executes ${id}${fields}`, (state, words) => says(did(state, words, 'executed'), words, 'done')),
@@ -234,7 +239,9 @@ const connected = (state: State, device: Id, journalId: string | undefined): Act
 function standsStill(state: State, { call = '' }: Words): Acted {
   const asked = callOf(call);
   if (!asked) throw new Error(`This is no call: ${call}`);
-  const event = named(state, asked);
+  const first = named(state, asked);
+  // If it decides again, it may begin an operation after all.
+  const event = 'newId' in first && first.newId === '' ? { ...first, newId: `late${state.count}` } : first;
   const facts = load(state.ledger, event, aroundOf(state));
   const decided = decide(facts, event);
   if (!decided.next) throw new Error(`This call changes nothing: ${call}`);

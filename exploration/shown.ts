@@ -1,11 +1,13 @@
 // What people see after a line of a transcript: the answer, what was sent, and what has changed.
 import { errorCodes } from '../src/kernel/error-codes.ts';
 import { formatLei } from '../src/kernel/money.ts';
+import type { Receipt } from '../src/kernel/receipt.ts';
 import type { Op } from '../src/money/case.ts';
 import type { Answer } from '../src/money/event.ts';
 import { isPayment } from '../src/money/rules/facts.ts';
 import { rowOf } from './memory-store.ts';
-import { type Acted, opsOf, type State } from './world.ts';
+import { invoicesShown, paymentsSent } from './shop-lines.ts';
+import { type Acted, opOf, opsOf, type State } from './world.ts';
 
 /** `known`: sentences that the transcript has shown in full. */
 export function shown(before: State, { state, answer, steps = [], effects = [] }: Acted, known: Set<string>): string[] {
@@ -14,7 +16,7 @@ export function shown(before: State, { state, answer, steps = [], effects = [] }
   const isWaiting = effects.some(({ type }) => type === 'wait' || type === 'sendAbort');
   return [
     ...(answer && !isBegun ? [answerLine(answer, known, isWaiting)] : []),
-    ...(state.sent !== undefined && state !== before ? [`sent ${state.sent}`] : []),
+    ...(state.sent !== undefined && state !== before ? [sentLine(state, state.sent)] : []),
     ...state.stops.slice(before.stops.length).map((id) => `asked the terminal to stop ${id}`),
     ...opsOf(state).flatMap((op) =>
       changeOf(
@@ -23,7 +25,8 @@ export function shown(before: State, { state, answer, steps = [], effects = [] }
       ),
     ),
     ...devices(before, state),
-    ...invoices(before, state),
+    ...invoicesShown(before, state),
+    ...effects.flatMap((effect) => (effect.type === 'unmatched' ? [`unmatched: ${effect.receiptId} at ${effect.deviceId}`] : [])),
     ...added(before, state),
     ...steps
       .filter(({ step }) => step !== 'contradiction')
@@ -67,6 +70,12 @@ function shortened(sentence: string, known: Set<string>): string {
   return `${sentence.slice(0, end)}...`;
 }
 
+/** A receipt with its payments, as its register gets it. */
+function sentLine(state: State, id: string): string {
+  const receipt = opOf(state, id).args?.['receipt'];
+  return receipt === undefined ? `sent ${id}` : `sent ${id}: ${paymentsSent(receipt as Receipt)}`;
+}
+
 function changeOf(before: Op | undefined, op: Op): string[] {
   if (!before) return op.kind === 'Abort' ? [`${op.id} Open: the request to stop ${op.targetId}`] : [];
   const isNews = before.standing !== op.standing || before.state !== op.state;
@@ -81,6 +90,9 @@ function changeOf(before: Op | undefined, op: Op): string[] {
       ? [`numbers of ${op.id}: operationId ${op.operationId} rrn ${op.rrn}`]
       : []),
     ...(before.refundedBani !== op.refundedBani ? [`refunded of ${op.id}: ${formatLei(op.refundedBani)}`] : []),
+    ...(before.printId !== op.printId
+      ? [`${op.id} is on ${op.printId === null ? 'no receipt any more' : `the receipt ${op.printId}`}`]
+      : []),
     ...review,
     ...(isReviewed ? [`review of ${op.id}: closed`] : []),
     ...(op.isUnconfirmed && !before.isUnconfirmed ? [`${op.id} is not confirmed by its hardware`] : []),
@@ -113,13 +125,6 @@ function lockOf({ commandId, documentId }: { commandId: string | null; documentI
   return parts.length === 0 ? 'free' : parts.join(', ');
 }
 
-function invoices(before: State, after: State): string[] {
-  return Object.entries(after.ledger['invoices'] ?? {}).flatMap(([oid, row]) => {
-    const old = before.ledger['invoices']?.[oid];
-    return old && old['state'] === row['state'] ? [] : [`invoice ${oid}: ${rowOf('invoices', row).state}`];
-  });
-}
-
 const news = (before: State, after: State, table: string) =>
   Object.values(after.ledger[table] ?? {}).slice(Object.keys(before.ledger[table] ?? {}).length);
 
@@ -131,9 +136,6 @@ function added(before: State, after: State): string[] {
     }),
     ...news(before, after, 'money_corrections').map(
       (row) => `money corrected: ${formatLei(row['amount_bani'] as number)} for ${row['operation_id']}`,
-    ),
-    ...news(before, after, 'orphan_payments').map(
-      (row) => `listed: payment ${row['receipt_id']} of invoice ${row['oid']}, ${row['reason']}`,
     ),
   ];
 }

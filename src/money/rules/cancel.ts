@@ -75,11 +75,12 @@ function withdraw(c: Draft, event: Cancel): Ruled | undefined {
   if (about && stands(about)) return paidElsewhere(c, event, about);
   const found = byKey(c, event);
   if (found && 'other' in found) return say(otherRequestUnderKey);
-  const fields: AnswerFields = about ? fieldsOf(about) : {};
+  // Of a payment that was stopped or refused, what a stop is answered [D302].
+  const fields: AnswerFields = about && isUnexecuted(about) ? fieldsOf(about) : {};
   if (invoice.state === 'Cancelled') return withKey(c, event, invoice, { ...fields, PreviousStatus: invoice.scannedAt === null ? 0 : 1 });
   const refusal = cannotCancel(c, invoice);
-  // Of one that was paid by QR, a card payment that was not made says nothing: 0 would let a till take cash [D187].
-  if (refusal) return about && !isUnexecuted(about) ? undefined : say(refusal);
+  // Whatever became of a card payment: its State would let a till take cash for an invoice that was paid by QR [D187].
+  if (refusal) return say(refusal);
   const previous = invoiceStatus[invoice.state];
   move(c, invoice, 'Cancelled', { ...(event.by === undefined ? {} : { by: event.by }), reason: 'Withdrawn by the ERP.' });
   takeKey(c, event, invoice.oid, 'invoice');

@@ -47,10 +47,14 @@ function derivePayment(c: Draft, payment: Op): void {
   payment.document = documentOf(payment, made);
 }
 
-/** A print that is disputed has the payment only if no other has it [D146]. Registers have no common order, so of two the ids decide. */
+/**
+ * A print that is disputed, or was, has the payment only if no other has it [D146]. Registers have no common order, so of two the ids
+ * decide.
+ */
 function printOf(followers: readonly Op[]): Op | undefined {
   const prints = followers.filter((op) => isPrint(op) && !isUnexecuted(op)).toSorted((one, other) => (one.id < other.id ? -1 : 1));
-  return prints.find(({ state }) => state !== 'disputed') ?? prints[0];
+  const certain = prints.filter(({ state }) => state !== 'disputed');
+  return certain.find(({ disputedFrom }) => disputedFrom === null) ?? certain[0] ?? prints[0];
 }
 
 function paymentStanding(payment: Op, followers: readonly Op[], made: readonly Op[]): Op['standing'] {
