@@ -14,7 +14,9 @@ export interface CommitTable {
   /** Columns that a write may set, and those that it may compare instead of the version. */
   settable?: readonly string[];
   guardable?: readonly string[];
-  /** Columns that the database fills in when a row is inserted: an expression, in which "new" is the row. */
+  /** A row that is there already stays as it is. Absent: then the unit conflicts. */
+  mayExist?: true;
+  /** Columns that the database fills in when a row is inserted: an expression, in which "new" is the row as it was given. */
   assigned?: Readonly<Record<string, string>>;
 }
 

@@ -178,6 +178,7 @@ function statementsOf(engine: Engine, name: string, table: CommitTable): TableSt
   const given = Object.fromEntries(Object.entries(columns).filter(([column]) => assigned[column] === undefined));
   const values = [...Object.keys(given).map((column) => `"new"."${column}"`), ...Object.values(assigned)].join(', ');
   const found = listed({ ...keyColumns(table), ...assigned }, (column) => `"row"."${column}"`);
+  const ifTaken = sql.raw(table.mayExist ? 'on conflict do nothing' : '');
   const returning = table.assigned ? sql`returning ${listed({ ...keyColumns(table), ...assigned })}` : sql``;
   const isRow = sql.raw(key.map((column) => `"row"."${column}" = "new"."${column}"`).join(' and '));
   const rowsOf = ({ rows }: Rows) => sql`${rowsAs(engine, 'new', keyColumns(table), rows)} join ${target} as "row" on ${isRow}`;
@@ -187,7 +188,7 @@ function statementsOf(engine: Engine, name: string, table: CommitTable): TableSt
     touch: writing(engine, name, table, true),
     insert: keptQuery((queries, { rows }: Rows) =>
       sql`insert into ${target} (${listed({ ...given, ...assigned })})
-        select ${sql.raw(values)} from ${rowsAs(engine, 'new', given, rows)} where true ${returning}`.compile(queries),
+        select ${sql.raw(values)} from ${rowsAs(engine, 'new', columns, rows)} where true ${ifTaken} ${returning}`.compile(queries),
     ),
     absent: keptQuery((queries, rows: Rows) => {
       const isNone = sql`not exists (select 1 from ${rowsOf(rows)})`;

@@ -190,6 +190,7 @@ const keys: StoredTable<Key> = {
     subjectId: compared(text('subject_id')),
     createdAt: time('created_at'),
   },
+  assigned: { created_at: 'now_ms()' },
 };
 
 const invoices: StoredTable<Invoice> = {
@@ -218,6 +219,7 @@ const invoices: StoredTable<Invoice> = {
     removedAt: time('removed_at'),
     isPaidByCard: yesNo('is_paid_by_card'),
   },
+  assigned: { created_at: 'now_ms()' },
 };
 
 const orphans: StoredTable<Orphan> = {
@@ -234,6 +236,7 @@ const orphans: StoredTable<Orphan> = {
     reason: text('reason'),
     isListed: yesNo('is_listed'),
   },
+  assigned: { at: 'now_ms()' },
 };
 
 /** In the order in which the commit locks and writes them. */
@@ -244,7 +247,38 @@ export const tableNames = Object.keys(stored) as TableName[];
 export const of = (table: TableName): StoredTable<Record<string, unknown>> =>
   stored[table] as unknown as StoredTable<Record<string, unknown>>;
 
-export const commitTables: CommitTables = Object.fromEntries(tableNames.map((name) => [stored[name].table, commitTable(of(name))]));
+/** Rows that are only added. */
+export const addedTables: CommitTables = {
+  bank_operations: {
+    key: ['device_id', 'operation_id', 'payment_id'],
+    columns: { device_id: 'text', operation_id: 'text', payment_id: 'text' },
+    mayExist: true,
+  },
+  printed_payments: { key: ['payment_id', 'print_id'], columns: { payment_id: 'text', print_id: 'text' } },
+  invoice_events: {
+    key: ['oid'],
+    columns: { oid: 'text', event: 'text', detail: 'text', at: 'int8' },
+    assigned: { at: 'now_ms()' },
+  },
+  callbacks: {
+    key: ['id'],
+    columns: {
+      ...{ id: 'text', merchant_id: 'text', subject_kind: 'text', subject_id: 'text', sequence: 'int8', url: 'text', host: 'text' },
+      ...{ state: 'text', attempts: 'int8', traceparent: 'text', created_at: 'int8', next_attempt_at: 'int8' },
+    },
+    assigned: { created_at: 'now_ms()', next_attempt_at: 'now_ms()' },
+  },
+  money_corrections: {
+    key: ['operation_id'],
+    columns: { operation_id: 'text', amount_bani: 'int8', at: 'int8' },
+    assigned: { at: 'now_ms()' },
+  },
+};
+
+export const commitTables: CommitTables = {
+  ...Object.fromEntries(tableNames.map((name) => [stored[name].table, commitTable(of(name))])),
+  ...addedTables,
+};
 
 function commitTable({ key, version, fields, inserted = {}, assigned }: StoredTable<Record<string, unknown>>): CommitTable {
   const all = Object.entries(fields);

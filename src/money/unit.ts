@@ -1,8 +1,9 @@
 // What a decision writes: the difference of two cases, and the guards of what it relied on. Generic: no rule is decided here.
 // What was loaded is guarded by its version; what was assumed, by exactly the values assumed.
 import type { Insert, Unit, Values, Write } from '../database/commit-data.ts';
-import type { Case, Device, Draft, Root, TableName } from './case.ts';
+import type { Case, Device, Draft, Notice, Op, Root, TableName } from './case.ts';
 import type { Decision } from './event.ts';
+import { isPayment } from './rules/facts.ts';
 import { differs, isLate } from './rules/roots.ts';
 import { of, tableNames, toColumns } from './tables.ts';
 
@@ -14,19 +15,27 @@ export const freeDevice = (id: string): Device => ({
   ...{ lastPayment: null, lastSaleId: null, headId: null },
 });
 
-export function unitOf(facts: Case, { next, added }: Pick<Decision, 'next' | 'added'>): Unit {
+/** What a gateway adds to the rows. */
+export interface Additions {
+  /** Columns of a new operation: which gateway has it, who called. */
+  ofOperation?: Values;
+  /** The row of a notice, with its address; undefined: the address can no longer be read. */
+  callbackOf?(notice: Notice): Values | undefined;
+}
+
+export function unitOf(facts: Case, { next, added }: Pick<Decision, 'next' | 'added'>, additions: Additions = {}): Unit {
   if (!next) return { writes: [], inserts: [] };
   if (isLate(facts, next as Draft)) return lateUnit(facts, next);
-  const parts = tableNames.map((table) => partOf(facts, next, table));
+  const parts = tableNames.map((table) => partOf(facts, next, table, table === 'ops' ? additions.ofOperation : undefined));
   return {
     writes: parts.flatMap(({ writes }) => writes),
-    inserts: [...parts.flatMap(({ inserts }) => inserts), ...addedRows(added)],
+    inserts: [...parts.flatMap(({ inserts }) => inserts), ...addedRows(facts, next, added, additions)],
     // An OID is unknown until its invoice is stored, and invoices are never deleted: so nothing is locked for this.
     absent: facts.isAssumed ? assumedNumbers(facts).map((value) => ({ table: 'invoices', key: [value] })) : [],
   };
 }
 
-function partOf(facts: Case, next: Case, table: TableName): { writes: Write[]; inserts: Insert[] } {
+function partOf(facts: Case, next: Case, table: TableName, further: Values = {}): { writes: Write[]; inserts: Insert[] } {
   const writes: Write[] = [];
   const inserts: Insert[] = [];
   const isRoot = rootsOf(next.roots, table);
@@ -34,7 +43,7 @@ function partOf(facts: Case, next: Case, table: TableName): { writes: Write[]; i
     const before = (facts[table] as Record<string, object>)[key] as Row | undefined;
     const fields = before ? differs(before, row) : [];
     if (!before || isUnused(before)) {
-      if (!before || fields.length > 0 || isRoot.has(key)) inserts.push(insertOf(table, row as Row, facts.now));
+      if (!before || fields.length > 0 || isRoot.has(key)) inserts.push(insertOf(table, row as Row, further));
     } else if (fields.length > 0 || isRoot.has(key)) writes.push(writeOf(facts, table, before, row as Row, fields));
   }
   return { writes, inserts };
@@ -45,10 +54,10 @@ const rootsOf = (roots: readonly Root[], table: TableName) => new Set(roots.filt
 /** A name that no operation has used: the insert itself is the guard. */
 const isUnused = (row: Row) => row['version'] === 0;
 
-function insertOf(name: TableName, row: Row, now: number): Insert {
+function insertOf(name: TableName, row: Row, further: Values): Insert {
   const { table, version, alsoInserted } = of(name);
   const first = version === undefined ? row : { ...row, [version]: 1 };
-  return { table, row: { ...toColumns(name, first, now), ...alsoInserted?.(row) } };
+  return { table, row: { ...toColumns(name, first), ...alsoInserted?.(row), ...further } };
 }
 
 function writeOf(facts: Case, name: TableName, before: Row, row: Row, fields: readonly string[]): Write {
@@ -86,14 +95,34 @@ function lateUnit(facts: Case, next: Case): Unit {
 
 const assumedNumbers = (facts: Case) => Object.values(facts.names).map(({ value }) => value);
 
-function addedRows(added: Decision['added']): Insert[] {
-  if (!added) return [];
-  const rows: readonly [string, readonly object[]][] = [
-    ['invoice_events', added.history.map((entry) => ({ ...entry, detail: JSON.stringify(entry.detail) }))],
-    ['callbacks', added.notices],
-    ['money_corrections', added.corrections],
+function addedRows(facts: Case, next: Case, added: Decision['added'], { callbackOf = snake }: Additions): Insert[] {
+  const rows = (table: string, list: readonly (Values | undefined)[]): Insert[] => list.flatMap((row) => (row ? [{ table, row }] : []));
+  const ops = Object.values(next.ops);
+  return [
+    ...rows(
+      'bank_operations',
+      ops.flatMap((op) => bankNumber(facts.ops[op.id], op)),
+    ),
+    ...rows(
+      'printed_payments',
+      ops.flatMap(({ id, paid }) => (facts.ops[id] ? [] : paid.map((one) => ({ payment_id: one.paymentId, print_id: id })))),
+    ),
+    ...rows(
+      'invoice_events',
+      (added?.history ?? []).map((entry) => snake({ ...entry, detail: JSON.stringify(entry.detail) })),
+    ),
+    ...rows(
+      'callbacks',
+      (added?.notices ?? []).map((notice) => callbackOf(notice)),
+    ),
+    ...rows('money_corrections', (added?.corrections ?? []).map(snake)),
   ];
-  return rows.flatMap(([table, list]) => list.map((row) => ({ table, row: snake(row) })));
+}
+
+/** A payment is found by the number that its bank gave it. */
+function bankNumber(before: Op | undefined, op: Op): Values[] {
+  if (!isPayment(op) || op.operationId === null || before?.operationId === op.operationId) return [];
+  return [{ device_id: op.deviceId, operation_id: op.operationId, payment_id: op.id }];
 }
 
 const snake = (row: object): Values =>
