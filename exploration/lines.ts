@@ -6,6 +6,7 @@ import type { CallEvent, Event } from '../src/money/event.ts';
 import { decide } from '../src/money/rules/decide.ts';
 import { isOpen } from '../src/money/rules/facts.ts';
 import { unitOf } from '../src/money/unit.ts';
+import { run } from './gateway.ts';
 import { load } from './memory-load.ts';
 import { shopCalls, shopLines } from './shop-lines.ts';
 import { type Acted, aroundOf, goOn, hardwareOf, longAgo, merchantId, now, opOf, opsOf, runIn, type State, withTimes } from './world.ts';
@@ -132,6 +133,12 @@ const lines: readonly (readonly [RegExp, Act])[] = [
   line('a gateway decides and stands still: (?<call>.*)', standsStill),
   line('that gateway goes on', (state) => goOn(state)),
   line(`the caller of ${id} has the answer`, (state, words) => runIn(state, { type: 'Delivery', id: words['id'] ?? '', was: 'received' })),
+  line(`(?<call>.*), while the caller of ${id} waits`, (state, { call = '', id: waiting = '' }) => {
+    const event = callOf(call);
+    if (!event) throw new Error(`This is no call: ${call}`);
+    const { ledger, ...ran } = run(state.ledger, named(state, event), { ...aroundOf(state), waitedFor: new Set([waiting]) });
+    return { ...ran, state: { ...state, ledger } };
+  }),
   line(`the caller of ${id} left`, (state, words) => runIn(state, { type: 'Delivery', id: words['id'] ?? '', was: 'missed' })),
   // Time.
   line(`the last moment of ${id} passes`, (state, words) => {
