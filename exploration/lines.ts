@@ -6,7 +6,6 @@ import type { CallEvent, Event } from '../src/money/event.ts';
 import { decide } from '../src/money/rules/decide.ts';
 import { isOpen } from '../src/money/rules/facts.ts';
 import { unitOf } from '../src/money/unit.ts';
-import { run } from './gateway.ts';
 import { load } from './memory-load.ts';
 import { shopCalls, shopLines } from './shop-lines.ts';
 import { type Acted, aroundOf, goOn, hardwareOf, longAgo, merchantId, now, opOf, opsOf, runIn, type State, withTimes } from './world.ts';
@@ -136,8 +135,8 @@ const lines: readonly (readonly [RegExp, Act])[] = [
   line(`(?<call>.*), while the caller of ${id} waits`, (state, { call = '', id: waiting = '' }) => {
     const event = callOf(call);
     if (!event) throw new Error(`This is no call: ${call}`);
-    const { ledger, ...ran } = run(state.ledger, named(state, event), { ...aroundOf(state), waitedFor: new Set([waiting]) });
-    return { ...ran, state: { ...state, ledger } };
+    const acted = runIn({ ...state, waiting: [waiting] }, named(state, event));
+    return { ...acted, state: { ...acted.state, waiting: state.waiting } };
   }),
   line(`the caller of ${id} left`, (state, words) => runIn(state, { type: 'Delivery', id: words['id'] ?? '', was: 'missed' })),
   // Time.

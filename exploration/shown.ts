@@ -81,7 +81,9 @@ function changeOf(before: Op | undefined, op: Op): string[] {
   const isNews = before.standing !== op.standing || before.state !== op.state;
   const by = before.state === op.state ? '' : how(op);
   const review =
-    op.review && !op.review.isClosed && before.review?.reason !== op.review.reason ? [`review of ${op.id}: ${op.review.reason}`] : [];
+    op.review && !op.review.isClosed && (before.review?.reason !== op.review.reason || before.review.isClosed)
+      ? [`review of ${op.id}: ${op.review.reason}`]
+      : [];
   const isReviewed = before.review && !before.review.isClosed && op.review?.isClosed;
   return [
     ...(isNews ? [`${op.id} ${op.standing}${by}`] : []),

@@ -41,13 +41,13 @@ export function answerAbout(c: Case | Draft, op: Op, { question = 'query', also 
     case 'success':
       return { code: 'NoError', sentence: '', fields, report: op.report ?? undefined };
     case 'ended':
-      return { ...cannotApply(withWarning(endedSentences[op.standing] ?? '', also), fields), report: op.report ?? undefined };
+      return warned({ ...cannotApply(endedSentences[op.standing] ?? '', fields), report: op.report ?? undefined }, also);
     case 'refused':
-      return refusedByDevice(op, fields);
+      return warned(refusedByDevice(op, fields), also, others);
     case 'not done':
-      return notDone(op, fields);
+      return warned(notDone(op, fields), also, others);
     case 'unclear':
-      return unclear(op, fields);
+      return warned(unclear(op, fields), also);
   }
 }
 
@@ -77,11 +77,11 @@ function answerOfAbort(c: Case | Draft, abort: Op, asked: Asked): Answer {
 export function stopped(payment: Op, { also = [], further = {} }: Asked = {}, isRefused = false): Answer {
   const fields = fieldsOf(payment, also, further);
   const report = payment.report ?? undefined;
-  if (payment.standing === 'Disputed') return unclear(payment, fields);
-  if (isRefused) return cannotApply(withWarning(refusedToStop, also), fields);
-  if (payment.standing === 'Open') return error('Timeout_or_no_response', stillStopping, fields);
+  if (payment.standing === 'Disputed') return warned(unclear(payment, fields), also);
+  if (isRefused) return warned(cannotApply(refusedToStop, fields), also);
+  if (payment.standing === 'Open') return warned(error('Timeout_or_no_response', stillStopping, fields), also);
   if (isUnexecuted(payment)) return { code: 'NoError', sentence: '', fields, report };
-  return cannotApply(withWarning(chargedSentences[payment.standing] ?? '', also), fields);
+  return warned(cannotApply(chargedSentences[payment.standing] ?? '', fields), also);
 }
 
 const refusedToStop =
@@ -107,11 +107,11 @@ const removedSentences = {
   'not done': 'This was tried long ago and not done, and its record has been removed since; it is not tried again under this number.',
 };
 
-/** The caller must learn that the shop may have the money twice [D305]. */
-function withWarning(sentence: string, also: readonly Op[]): string {
-  if (also.length === 0) return sentence;
-  return `${sentence} Possible double charge: AlsoUnderThisNumber names other payments under this number that were made, or may have been.`;
-}
+const others = 'AlsoUnderThisNumber names other payments under this number that were made, or may have been.';
+
+/** The caller must learn that the shop may have the money twice, or that another payment under the number was made [D305]. */
+export const warned = (answer: Answer, also: readonly Op[], warning = `Possible double charge: ${others}`): Answer =>
+  also.length === 0 ? answer : { ...answer, sentence: `${answer.sentence} ${warning}` };
 
 function refusedByDevice({ reason, report, outcome, settledBy }: Op, fields: AnswerFields): Answer {
   // An operator's reason is for the shop, not for the ERP; and a report of `done` is no refusal, so it is left out.

@@ -2,14 +2,14 @@
 // documentNr; without any payment, withdraws the unpaid invoice whose OID is the documentNr [D142]. An abort is answered by the state of the
 // payment, and a repeat is answered in the same way [D302].
 import type { Draft, Invoice, Op } from '../case.ts';
-import type { AnswerFields, CallEvent } from '../event.ts';
-import { answerAbout, cannotApply, done, error, fieldsOf, stopped, unclear } from './answers.ts';
+import type { Answer, AnswerFields, CallEvent } from '../event.ts';
+import { answerAbout, cannotApply, done, error, fieldsOf, stopped, unclear, warned } from './answers.ts';
 import { byKey, otherRequestUnderKey, repeatByKey } from './earlier.ts';
 import { followersOf, invoiceOf, isAbort, isOpen, isPayment, isUnexecuted, opsUnder, stands } from './facts.ts';
 import { cannotCancel, invoiceStatus, move } from './invoice-rules.ts';
-import { findPayment, howToReturn, noSuchOperation, paymentsWith } from './named-payment.ts';
-import { chargesUnder, fold } from './numbers.ts';
-import { voidPayment } from './payments.ts';
+import { findPayment, howToReturn, noSuchOperation, paymentsWith, untouchable } from './named-payment.ts';
+import { chargesUnder, fold, othersBeside } from './numbers.ts';
+import { chargedByRegister, voidPayment } from './payments.ts';
 import { begin, changed, type Ruled, relyOn, say, takeKey, wrongDevice } from './ruled.ts';
 
 type Cancel = Extract<CallEvent, { type: 'CancelTransaction' }>;
@@ -35,23 +35,17 @@ function stopHere(c: Draft, event: Cancel): Ruled {
 /** Stops the payment under the number, or says what became of it. */
 function stop(c: Draft, event: Cancel): Ruled {
   const { merchantId, deviceId, documentNr } = event;
-  const payments = opsUnder(c, merchantId, documentNr, isPayment);
-  const { about: payment } = fold(payments, deviceId);
-  const charges = chargesUnder(c, merchantId, documentNr);
-  if (!payment) {
-    const print = fold(charges, deviceId).about;
-    if (!print || isUnexecuted(print)) return say(noSuchOperation);
-    return say(
-      cannotApply(
-        'A register has charged a card for the receipt of this number, or is about to; it is not charged again.',
-        fieldsOf(print),
-      ),
-    );
+  const charged = fold(chargesUnder(c, merchantId, documentNr), deviceId).about;
+  if (charged && !isPayment(charged) && !isUnexecuted(charged)) return say(chargedByRegister(charged, othersBeside(c, charged)));
+  const { about: payment } = fold(opsUnder(c, merchantId, documentNr, isPayment), deviceId);
+  if (!payment) return say(noSuchOperation);
+  const also = othersBeside(c, payment);
+  const isElsewhere = payment.deviceId !== deviceId;
+  if (!isOpen(payment)) return say(withAdvice(c, payment, stopped(payment, { also }), isElsewhere));
+  if (isElsewhere) {
+    const sentence = 'The payment under this documentNr is open on another terminal: stop it there.';
+    return say(warned(cannotApply(sentence, fieldsOf(payment, also)), also));
   }
-  const also = charges.filter((op) => op !== payment && stands(op));
-  if (!isOpen(payment)) return say(withAdvice(c, payment, stopped(payment, { also })));
-  if (payment.deviceId !== deviceId)
-    return say(cannotApply('The payment under this documentNr is open on another terminal: stop it there.', fieldsOf(payment, also)));
   const running = followersOf(c, payment.id).find((op) => isAbort(op) && !op.isStopRefused);
   if (running) return { ...keyOf(c, event, running), answer: stopped(payment, { also }), effects: [{ type: 'wait', id: running.id }] };
   // Its settlement must not miss this row.
@@ -61,9 +55,11 @@ function stop(c: Draft, event: Cancel): Ruled {
 
 const keyOf = (c: Draft, event: Cancel, op: Op): Ruled => (takeKey(c, event, op.id) ? changed() : {});
 
-function withAdvice(c: Draft, payment: Op, answer: ReturnType<typeof stopped>): ReturnType<typeof stopped> {
+function withAdvice(c: Draft, payment: Op, answer: Answer, isElsewhere: boolean): Answer {
   if (payment.standing !== 'Done' && payment.standing !== 'Closed') return answer;
-  return { ...answer, sentence: `${answer.sentence} ${howToReturn(c, payment)}` };
+  const refusal = untouchable(payment);
+  const place = isElsewhere ? ' It was made on another terminal, which a call about it must name.' : '';
+  return { ...answer, sentence: refusal?.sentence ?? `${answer.sentence}${place} ${howToReturn(c, payment)}` };
 }
 
 /** Undefined: it is no invoice, or the answer is about its payment. */

@@ -5,7 +5,7 @@ import { nameKey } from '../case.ts';
 import type { CallEvent, Effect } from '../event.ts';
 import { answerAbout, busy, cannotApply, error, fieldsOf } from './answers.ts';
 import { closesDay, contentName, isAbort, isOpen, isUndelivered, isUnexecuted, keyRowOf, opsUnder } from './facts.ts';
-import { unconfirmedAt } from './numbers.ts';
+import { othersBeside, unconfirmedAt } from './numbers.ts';
 import { changed, type Ruled, relyOn, say, takeKey } from './ruled.ts';
 
 const keptMs = 24 * 60 * 60_000;
@@ -45,14 +45,14 @@ export function repeatOfRefused(c: Draft, event: CallEvent): Ruled | undefined {
 }
 
 /** The call is answered about an earlier operation, and its key belongs to that one from now on. */
-export function joined(c: Draft, event: CallEvent, op: Op, answer = answerAbout(c, op)): Ruled {
+export function joined(c: Draft, event: CallEvent, op: Op, answer = answerAbout(c, op, { also: othersBeside(c, op) })): Ruled {
   const effects: Effect[] = isOpen(op) ? [{ type: 'wait', id: op.id }] : [];
   const isKept = takeKey(c, event, op.id);
   return isKept ? { ...changed(undefined, effects), answer } : say(answer, effects);
 }
 
 function repeated(c: Draft, op: Op): Ruled {
-  return say(answerAbout(c, op), isOpen(op) ? [{ type: 'wait', id: op.id }] : []);
+  return say(answerAbout(c, op, { also: othersBeside(c, op) }), isOpen(op) ? [{ type: 'wait', id: op.id }] : []);
 }
 
 /**

@@ -59,7 +59,7 @@ const contentMark = '\u0001';
 const recognisedMs = 10 * 60_000;
 /** No caller is known to have its outcome, and a repeat may still come. */
 export function isUndelivered({ now }: Facts, op: Op): boolean {
-  if (op.state === 'never' || op.receivedAt !== null) return false;
+  if (op.state === 'never' || op.receivedAt !== null || op.removedAt !== null) return false;
   return isOpen(op) || Math.max(op.settledAt ?? 0, op.missedAt ?? 0) > now - recognisedMs;
 }
 

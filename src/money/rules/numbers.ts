@@ -1,6 +1,6 @@
 // What a number stands for [D305]: one fold over the operations under it. There is no holder of a number.
 import type { Case, Draft, Id, Op } from '../case.ts';
-import { isCharge, opsUnder, paymentsOf, stands } from './facts.ts';
+import { isAbort, isCharge, opsUnder, paymentsOf, stands } from './facts.ts';
 
 export interface Folded {
   /** What an answer that names only the number is about; undefined: nothing was tried under it. */
@@ -27,8 +27,9 @@ export const chargesUnder = (c: Case | Draft, merchantId: Id, number: string) =>
 const isChargeUnder = (c: Case | Draft, op: Op, number: string) =>
   isCharge(op) && !paymentsOf(c, op).some(({ documentNr }) => documentNr === number);
 
-/** Of a charge, the others under its number: every answer that may be taken for "nothing is charged" names them. */
+/** Of a charge, or of the request to stop one, the others under its number: every answer that may be taken for "nothing is charged" names them. */
 export function othersBeside(c: Case | Draft, op: Op): readonly Op[] {
+  if (isAbort(op)) return paymentsOf(c, op).flatMap((payment) => othersBeside(c, payment));
   const number = op.documentNr ?? op.receiptUid;
   return number === null || !isChargeUnder(c, op, number)
     ? []

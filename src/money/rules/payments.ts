@@ -3,7 +3,7 @@ import { parseUuid } from '../../kernel/ids.ts';
 import { type Bani, baniToLei } from '../../kernel/money.ts';
 import type { Draft, Op } from '../case.ts';
 import type { Answer, CallEvent } from '../event.ts';
-import { answerAbout, cannotApply, done, fieldsOf } from './answers.ts';
+import { answerAbout, cannotApply, done, fieldsOf, warned } from './answers.ts';
 import { joined, repeatByContent, repeatByKey, repeatOfRefused, unconfirmed } from './earlier.ts';
 import { contentName, followersOf, isCloseDoc, isPayment, isUnexecuted, opsUnder } from './facts.ts';
 import { cannotCharge } from './invoice-rules.ts';
@@ -59,17 +59,23 @@ function otherPayment(
   // Without State: Closed would mean that this amount is paid [D244].
   if (amountBani !== (isPayment(about) ? about.amountBani : about.cardBani))
     return cannotApply('This documentNr already belongs to a payment or receipt of another amount.', { OID: about.id });
-  if (!isPayment(about))
-    return cannotApply(
-      'A register has charged a card for the receipt of this number, or is about to; it is not charged again.',
-      fieldsOf(about, also),
-    );
+  if (!isPayment(about)) return chargedByRegister(about, also);
   const answer = answerAbout(c, about, { question: 'number', also });
   if (answer.code === 'The_status_cannot_be_applied') return answer;
   return about.deviceId === deviceId
     ? undefined
-    : cannotApply('This documentNr already belongs to a payment on another terminal.', fieldsOf(about, also));
+    : warned(cannotApply('This documentNr already belongs to a payment on another terminal.', fieldsOf(about, also)), also);
 }
+
+/** A register charged, or is charging, a card for the receipt of this number [D146]. */
+export const chargedByRegister = (print: Op, also: readonly Op[]): Answer =>
+  warned(
+    cannotApply(
+      'A register has charged a card for the receipt of this number, or is about to; it is not charged again.',
+      fieldsOf(print, also),
+    ),
+    also,
+  );
 
 /** A payment under an OID begins only while the invoice can be paid [D142]; the invoice is the root of its payments. */
 function invoiceRefusal(c: Draft, { merchantId, documentNr }: Of<'Pay'>): Answer | undefined {

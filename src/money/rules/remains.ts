@@ -8,7 +8,7 @@ import { othersBeside } from './numbers.ts';
 export function noteRemains(facts: Case, c: Draft): void {
   for (const op of Object.values(c.ops)) {
     const before = facts.ops[op.id];
-    if (before === undefined || before.state === op.state) continue;
+    if (before === undefined || (before.state === op.state && before.contradiction === op.contradiction)) continue;
     if (op.state === 'disputed') warnOfDouble(c, op);
     else if (before.state === 'disputed') noteResolved(c, before, op);
   }
@@ -17,7 +17,7 @@ export function noteRemains(facts: Case, c: Draft): void {
 function warnOfDouble(c: Draft, op: Op): void {
   const other = othersBeside(c, op).at(-1) ?? otherPrints(c, op).at(-1);
   if (!other || !op.review) return;
-  const why = `Another operation under the same number, or for the same payment, was begun since (${other.id}): it may be done twice.`;
+  const why = `Another operation under the same number, or for the same payment, was begun, too (${other.id}): it may be done twice.`;
   op.review = { ...op.review, reason: `${op.review.reason} ${why}` };
 }
 
