@@ -14,7 +14,6 @@ import {
   isPayment,
   isPrint,
   isRefund,
-  isUndelivered,
   isUnexecuted,
   isVoid,
   mayBeExecuted,
@@ -139,12 +138,11 @@ function withClose(closes: Device['closes'], { id, state, sequence }: Op): Devic
 
 /**
  * `ops` of a number: every operation that was or may have been executed, and the newest payment and print; what a dispute brings back
- * returns to its place. Of a content, which stands for many sales: the newest, what a repeat must not be sent beside, and what it may be
- * the repeat of.
+ * returns to its place. Of a content, which stands for many sales: the newest, and what a repeat must not be sent beside.
  */
 function deriveName(c: Draft, name: Name): void {
   const isContent = isContentName(name.value);
-  const isHeld = (op: Op) => (isContent ? isOfRepeat(c, op) : mayBeExecuted(op) || op.removedAt !== null);
+  const isHeld = (op: Op) => (isContent ? op.state === 'disputed' || op.isUnconfirmed : mayBeExecuted(op) || op.removedAt !== null);
   const isOurs = (op: Op) => op.merchantId === name.merchantId && nameOf(op) === name.value;
   const returning = allOps(c).filter((op) => isOurs(op) && isHeld(op) && !name.ops.includes(op.id));
   const listed = [...name.ops, ...returning.map(({ id }) => id)].flatMap((id) => c.ops[id] ?? []);
@@ -153,5 +151,3 @@ function deriveName(c: Draft, name: Name): void {
   const ops = listed.filter((op) => newest.includes(op) || isHeld(op)).map(({ id }) => id);
   if (ops.join() !== name.ops.join()) (name as { ops: readonly Id[] }).ops = ops;
 }
-
-const isOfRepeat = (c: Draft, op: Op) => op.state === 'disputed' || op.isUnconfirmed || isUndelivered(c, op);

@@ -68,7 +68,6 @@ export function repeatByContent(c: Draft, event: CallEvent): Ruled | undefined {
   if (inDispute && !(key && closesDay(inDispute))) return say(equalIsDisputed(inDispute));
   if (key) return undefined;
   relyOn(c, 'names', nameKey(merchantId, value));
-  // The oldest: a later one has a key of its own, by which its caller asks.
   const op = equal.find((one) => mayBeRepeated(c, one));
   if (!op) return undefined;
   if (op.missedAt === null && op.state !== 'unknown' && c.waitedFor.has(op.id)) {

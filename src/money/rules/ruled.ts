@@ -4,7 +4,7 @@ import type { Draft, Id, Op, TableName } from '../case.ts';
 import { nameKey } from '../case.ts';
 import type { Answer, CallEvent, Effect, Need } from '../event.ts';
 import { busy, error } from './answers.ts';
-import { closesDay, isAbort, isCloseDoc, isPayment, nameOf, presenceOf } from './facts.ts';
+import { closesDay, isAbort, isCloseDoc, isContentName, isPayment, isUndelivered, nameOf, opsUnder, presenceOf } from './facts.ts';
 
 export interface Ruled {
   answer?: Answer;
@@ -90,16 +90,20 @@ export function begin(c: Draft, event: CallEvent, { answerWithinMs, ...given }: 
     device.commandId = op.id;
     if (!closesDay(op) && !isCloseDoc(op)) device.lastSaleId = op.id;
   }
-  enterName(c, op);
+  enterName(c, op, event);
   if (event.key) takeKey(c, event, op.id);
   if (isAbort(op)) return changed(op.id, [{ type: 'sendAbort', id: op.id, targetId: op.targetId ?? '', deviceId: op.deviceId }]);
   return changed(op.id, [{ type: 'send', id: op.id }]);
 }
 
-/** By its content also if it has a key: a call without one may be its repeat [D58]. */
-function enterName(c: Draft, op: Op): void {
+/**
+ * By its content also if it has a key: a call without one may be its repeat. But it does not take the place of one whose caller has no other
+ * way to its outcome [D58].
+ */
+function enterName(c: Draft, op: Op, { key }: CallEvent): void {
   const value = nameOf(op);
   if (value === undefined) return;
+  if (key && isContentName(value) && opsUnder(c, op.merchantId, value, (one) => isUndelivered(c, one)).length > 0) return;
   const row = c.names[nameKey(op.merchantId, value)];
   if (!row) return;
   relyOn(c, 'names', nameKey(op.merchantId, value));

@@ -4,7 +4,7 @@ import { nameKey } from '../case.ts';
 import type { Answer, DeliveryEvent, StatusEvent } from '../event.ts';
 import { answerAbout, error, invalid, unknownRecord } from './answers.ts';
 import { byKey } from './earlier.ts';
-import { catalogued, isAbort, isOpen, isPayment, isPrint, isUnexecuted } from './facts.ts';
+import { catalogued, isAbort, isOpen, isPayment, isPrint, isUndelivered, isUnexecuted } from './facts.ts';
 import { chargesUnder, type Folded, fold, othersBeside } from './numbers.ts';
 import { payByNumber } from './payments.ts';
 import { otherPrint, printUnder } from './prints.ts';
@@ -75,6 +75,8 @@ function tried(c: Draft, op: Op): Found {
 export function delivery(c: Draft, { id, was }: DeliveryEvent): Ruled {
   const op = c.ops[id];
   if (!op || op.requestHash === null || op.receivedAt !== null) return nothing;
+  // A request that is not known by its content any more does not become known again.
+  if (was === 'missed' && !isUndelivered(c, op)) return nothing;
   if (was === 'missed') op.missedAt = c.now;
   else if (op.state === 'disputed' || isOpen(op)) return nothing;
   else op.receivedAt = c.now;
