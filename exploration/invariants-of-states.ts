@@ -51,16 +51,27 @@ const storedIsDerived: Invariant = ({ after }) => {
   return opsOf(after).length > 1 ? true : undefined;
 };
 
-/** D186: a customer who paid by QR and by card finds the money again. */
+/** D186: a customer who paid by QR and by card finds the money again, for as long as the shop has both. */
 const paidTwiceIsListed: Invariant = ({ after }) => {
   const invoice = invoiceIn(after);
   if (invoice?.state !== 'Payed') return undefined;
-  const other = opsOf(after).find((op) => isCharge(op) && numberOfCharge(op) === oid && stands(op) && op.deviceId !== invoice.paidDeviceId);
-  if (!other) return undefined;
-  return Object.values(after.ledger['orphan_payments'] ?? {}).some(({ oid: listed }) => listed === oid)
-    ? true
-    : `the invoice is paid by QR and by ${kindOf(other)} ${other.id}, and nothing lists that`;
+  const other = chargesOfInvoice(after).find((op) => hasMoney(op) && op.deviceId !== invoice.paidDeviceId);
+  const orphan = after.ledger['orphan_payments']?.[`${oid} ${invoice.receiptId} ${invoice.paidDeviceId}`];
+  if (!other) return orphan?.['is_listed'] === 1 ? 'the payment of the invoice is listed, and the shop has no other' : undefined;
+  return orphan?.['is_listed'] === 1 ? true : `the invoice is paid by QR and by ${kindOf(other)} ${other.id}, and nothing lists that`;
 };
+
+/** D142: until Payd completes it, an invoice that was paid by card waits for a person. */
+const paidByCardIsListed: Invariant = ({ after }) => {
+  const invoice = invoiceIn(after);
+  if (!invoice) return undefined;
+  const isExpected = ['NewItem', 'Scanned'].includes(invoice.state) && chargesOfInvoice(after).some(hasMoney);
+  if (invoice.isPaidByCard !== isExpected) return `the invoice is ${invoice.state}, paid by card: ${invoice.isPaidByCard}`;
+  return isExpected || undefined;
+};
+
+const chargesOfInvoice = (state: State) => opsOf(state).filter((op) => isCharge(op) && numberOfCharge(op) === oid);
+const hasMoney = ({ standing }: Op) => standing === 'Done' || standing === 'Closed';
 
 /** What is held, by whom. */
 function heldIn(state: State): string[] {
@@ -170,6 +181,7 @@ export const stateInvariantsOfTransitions: Readonly<Record<string, Invariant>> =
 export const stateInvariants: Readonly<Record<string, Invariant>> = {
   '4 stored is derived': storedIsDerived,
   '4 paid twice is listed': paidTwiceIsListed,
+  '4 paid by card is listed': paidByCardIsListed,
   '7 a resolution leads where the outcome would have led': resolvedAsAtFirst,
   '9 something releases it': released,
 };
