@@ -16,7 +16,13 @@ export type Kind =
   | 'expiry'
   | 'fencing'
   | 'joins'
-  | 'aborts';
+  | 'aborts'
+  | 'answers'
+  | 'repeats'
+  | 'evidence'
+  | 'invoices'
+  | 'notices'
+  | 'mutant';
 
 export interface Edit {
   /** A folder below the project: src/ledger. */
