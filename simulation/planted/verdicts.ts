@@ -41,14 +41,31 @@ export function noteOf({ day, commit, days }: Run, all: number, judged: number):
  * unless there is a new one.
  */
 export function withRows(page: string, bugs: readonly { name: string }[], verdicts: readonly Verdict[], note?: string): string {
-  const from = page.indexOf(begin);
-  const to = page.indexOf(end);
+  return withTable(
+    page,
+    { begin, end, head },
+    bugs.map(({ name }) => name),
+    verdicts.map((verdict) => [verdict.bug.name, rowOf(verdict)]),
+    note,
+  );
+}
+
+/** The same for any table with these marks; a row begins with its name. */
+export function withTable(
+  page: string,
+  marks: Readonly<Record<'begin' | 'end' | 'head', string>>,
+  names: readonly string[],
+  newRows: readonly (readonly [name: string, row: string])[],
+  note?: string,
+): string {
+  const from = page.indexOf(marks.begin);
+  const to = page.indexOf(marks.end);
   if (from < 0 || to < from) throw new Error('The page has no place for the table of planted bugs.');
-  const lines = page.slice(from + begin.length, to).split('\n');
+  const lines = page.slice(from + marks.begin.length, to).split('\n');
   const rows = new Map(lines.map((line) => [line.split(' | ')[0]?.replace(/^\| /, '') ?? '', line]));
-  for (const verdict of verdicts) rows.set(verdict.bug.name, rowOf(verdict));
-  const known = bugs.map(({ name }) => rows.get(name)).filter((row) => row !== undefined);
+  for (const [name, row] of newRows) rows.set(name, row);
+  const known = names.map((name) => rows.get(name)).filter((row) => row !== undefined);
   const remark = note ?? lines.find((line) => line !== '' && !line.startsWith('|'));
   const below = remark === undefined ? '' : `\n${remark}\n`;
-  return `${page.slice(0, from)}${begin}${head}\n${known.map((row) => `${row}\n`).join('')}${below}${page.slice(to)}`;
+  return `${page.slice(0, from)}${marks.begin}${marks.head}\n${known.map((row) => `${row}\n`).join('')}${below}${page.slice(to)}`;
 }
