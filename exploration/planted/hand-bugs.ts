@@ -27,7 +27,7 @@ export const handBugs: readonly PlantedBug[] = [
     name: 'withdraws an invoice that was paid by QR',
     kind: 'invoices',
     harm: 'double charge',
-    edits: [{ room, find: '  if (refusal) return about && !isUnexecuted(about) ? undefined : say(refusal);\n', instead: '' }],
+    edits: [{ room, find: '  if (refusal) return say(refusal);\n  const previous', instead: '  const previous' }],
   },
   {
     name: 'writes the notices before the consequences are known',
@@ -88,7 +88,11 @@ export const handBugs: readonly PlantedBug[] = [
     kind: 'sums',
     harm: 'lost money',
     edits: [
-      { room, find: 'refundsOf(followers).filter(mayBeExecuted)', instead: "refundsOf(followers).filter(({ state }) => state === 'done')" },
+      {
+        room,
+        find: 'refundsOf(followers).filter((op) => !isUnexecuted(op))',
+        instead: "refundsOf(followers).filter(({ state }) => state === 'done')",
+      },
     ],
   },
   {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { type PlantedBug, plant } from '../../simulation/planted/planted-bug.ts';
+import { type PlantedBug, placeOfEdit, plant } from '../../simulation/planted/planted-bug.ts';
 import { explore, nothingMet, type Violation } from '../search.ts';
 import { worlds } from '../worlds.ts';
 import type { Hunted } from './hunt.ts';
@@ -89,6 +89,8 @@ async function judge(bug: PlantedBug): Promise<Hunted> {
 }
 
 const chosen = ruleBugs.filter(({ name }) => name.includes(values.only));
+// A text that is gone is an error of the table, before anything runs.
+for (const edit of chosen.flatMap(({ edits }) => edits)) placeOfEdit(root, edit);
 const caught: PlantedBug[] = [];
 const survivors: PlantedBug[] = [];
 const waiting = [...chosen];

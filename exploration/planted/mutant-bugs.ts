@@ -60,10 +60,10 @@ export const mutantBugs: readonly PlantedBug[] = [
     '  for (const op of ops) if (true) deriveAbort(c, op);',
   ),
   mutant(
-    "earlier: newest.state === 'sent'  becomes  newest.state !== 'sent'",
+    "earlier: op.state === 'sent'  becomes  op.state !== 'sent'",
     'double charge',
-    "    if (newest.state === 'sent') return undefined;",
-    "    if (newest.state !== 'sent') return undefined;",
+    "    if (op.state === 'sent') return undefined;",
+    "    if (op.state !== 'sent') return undefined;",
   ),
   mutant(
     "facts: state === 'refused'  becomes  false",
