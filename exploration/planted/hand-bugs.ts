@@ -15,13 +15,7 @@ export const handBugs: readonly PlantedBug[] = [
     name: 'sends an Abort to a terminal that does not have the payment',
     kind: 'aborts',
     harm: 'lie',
-    edits: [
-      {
-        room,
-        find: "  if (payment.deviceId !== deviceId)\n    return say(cannotApply('The payment under this documentNr is open on another terminal: stop it there.', fieldsOf(payment, also)));\n",
-        instead: '',
-      },
-    ],
+    edits: [{ room, find: '  if (isElsewhere) {', instead: '  if (false) {' }],
   },
   {
     name: 'withdraws an invoice that was paid by QR',
