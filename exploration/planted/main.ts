@@ -1,15 +1,14 @@
 // npm run planted-rules: plants each bug of the rules in a copy of the project, and explores the copy until an invariant is violated. The
 // transcripts are not asked: exploration alone must find 95 %. A violation that the rules have without the bug does not count.
-import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { type PlantedBug, placeOfEdit, plant } from '../../simulation/planted/planted-bug.ts';
+import { type PlantedBug, placeOfEdit } from '../../simulation/planted/planted-bug.ts';
 import { explore, nothingMet, type Violation } from '../search.ts';
 import { worlds } from '../worlds.ts';
 import type { Hunted } from './hunt.ts';
+import { copyWith, huntIn } from './hunting.ts';
 import { ruleBugs } from './rule-bugs.ts';
 import { likelyWorlds, rowOf, withVerdicts } from './verdicts.ts';
 
@@ -33,29 +32,6 @@ if (values.help) {
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const goal = 95;
 
-function copyWith(bug: PlantedBug): string {
-  const copy = mkdtempSync(join(tmpdir(), 'tillgate-planted-rules-'));
-  for (const part of ['src/money', 'src/kernel', 'src/database', 'exploration', 'package.json'])
-    cpSync(join(root, part), join(copy, part), { recursive: true });
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-  // What the bugs are made of is not asked in a copy.
-  rmSync(join(copy, 'exploration/planted'), { recursive: true });
-  cpSync(join(root, 'exploration/planted/hunt.ts'), join(copy, 'exploration/planted/hunt.ts'));
-  plant(copy, bug);
-  return copy;
-}
-
-function huntIn(copy: string, first: readonly string[], skipped: readonly string[], seconds: number): Promise<Hunted> {
-  const listed = [...first.map((name) => `--first=${name}`), ...skipped.map((name) => `--skip=${name}`)];
-  const args = ['exploration/planted/hunt.ts', ...listed, `--seconds=${seconds}`];
-  return new Promise((resolve, reject) => {
-    execFile(process.execPath, args, { cwd: copy, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
-      if (error) reject(new Error(`${error.message}\n${stderr}`));
-      else resolve(JSON.parse(stdout) as Hunted);
-    });
-  });
-}
-
 /** The same events, decided by the rules as they are. */
 function isViolatedWithout(name: string, { invariant, sequence }: Violation): boolean {
   const world = worlds[name];
@@ -70,12 +46,12 @@ function isViolatedWithout(name: string, { invariant, sequence }: Violation): bo
 }
 
 async function judge(bug: PlantedBug): Promise<Hunted> {
-  const copy = copyWith(bug);
+  const copy = copyWith(root, bug);
   const skipped: string[] = [];
   const used = { seconds: 0, transitions: 0 };
   try {
     for (;;) {
-      const hunted = await huntIn(copy, likelyWorlds(bug), skipped, Number(values.seconds) - used.seconds);
+      const hunted = await huntIn(copy.path, { first: likelyWorlds(bug), skipped, seconds: Number(values.seconds) - used.seconds });
       used.seconds += hunted.seconds;
       used.transitions += hunted.transitions;
       if (!hunted.violation || hunted.world === undefined || !isViolatedWithout(hunted.world, hunted.violation))
@@ -84,7 +60,7 @@ async function judge(bug: PlantedBug): Promise<Hunted> {
       skipped.push(hunted.world);
     }
   } finally {
-    rmSync(copy, { recursive: true });
+    copy.remove();
   }
 }
 
