@@ -96,6 +96,11 @@ export const worlds: Readonly<Record<string, World>> = {
     ...{ devices: ['t1'], numbers: ['n'], maxOps: 3, depth: 6, pairs: 3, keys: ['k'] },
     ...{ events: [...basic, 'Refund', 'Void', 'Abort', 'abortRefused', 'CloseDoc', 'forget'], stale: ['Pay', 'Abort', 'Refund'] },
   },
+  'an invoice paid twice': {
+    ...{ devices: ['t1', 'r1'], numbers: ['oid'], maxOps: 4, depth: 3, pairs: 2 },
+    seed: ['Pay t1 oid', 'Payd r1', 't1 executes Pay 0 and says done', 'closeByHand 0'],
+    ...{ events: [...basic, 'Void', 'Refund', 'Payd', 'Print', 'lost'], stale: ['Void', 'Refund', 'report', 'resolve', 'Payd'] },
+  },
   'keys of an invoice': {
     ...{ devices: ['t1'], numbers: ['oid'], maxOps: 3, depth: 5, pairs: 3, keys: ['k'], isInvoiceNew: true, hasNotices: true },
     ...{ events: [...basic, 'Abort', 'abortRefused', 'Payd', 'Get', 'Expire', 'Void'], stale: ['Abort', 'Payd'] },
