@@ -23,8 +23,12 @@ export const refKey = (ref: Ref): string => Object.values(ref).join('\u0000');
 /** `looked`: what was looked up already, found or not. */
 export function wanted(event: Event, c: Case, looked: ReadonlySet<string>): Ref[] {
   const refs = [...asked(event), ...subjectsOf(event, c).flatMap((op) => around(c, op)), ...listed(c), ...commands(c)];
-  const missing = new Map(refs.map((ref) => [refKey(ref), ref]));
-  return [...missing].filter(([key]) => !looked.has(key)).map(([, ref]) => ref);
+  const missing = new Map<string, Ref>();
+  for (const ref of refs) {
+    const key = refKey(ref);
+    if (!looked.has(key)) missing.set(key, ref);
+  }
+  return [...missing.values()];
 }
 
 function asked(event: Event): Ref[] {
