@@ -246,30 +246,6 @@ export interface InvoiceEntry {
   detail: Readonly<Record<string, string>>;
 }
 
-export type Rows<Row> = Readonly<Record<string, Row>>;
-
-/** By table, then by key: `merchantId value` of a name, `merchantId key` of a key, `oid receiptId deviceId` of an orphan. */
-export interface Case {
-  readonly now: number;
-  /** Extra time of a scanned invoice after its limit [D22]. */
-  readonly scanGraceMs: number;
-  /** Nothing was loaded: the device is free, name and key are unused. */
-  readonly isAssumed: boolean;
-  readonly ops: Rows<Op>;
-  readonly devices: Rows<Device>;
-  readonly names: Rows<Name>;
-  readonly keys: Rows<Key>;
-  readonly invoices: Rows<Invoice>;
-  readonly orphans: Rows<Orphan>;
-  readonly presence: Rows<Presence>;
-  /** Payments whose followers and prints are all in the case. */
-  readonly sales: ReadonlySet<Id>;
-  /** Operations whose caller may still be waiting at a living gateway. */
-  readonly waitedFor: ReadonlySet<Id>;
-  /** Rows to rely on: guarded, and therefore written. */
-  readonly roots: readonly Root[];
-}
-
 export interface TableRows {
   invoices: Invoice;
   devices: Device;
@@ -281,25 +257,34 @@ export interface TableRows {
 export type TableName = keyof TableRows;
 export type Root = readonly [table: TableName, key: string];
 
-/** A case that a rule changes: a copy, so that the facts stay as they were loaded. */
-export interface Draft {
+export type Rows<Row> = Readonly<Record<string, Row>>;
+type Tables = { readonly [Table in TableName]: Rows<TableRows[Table]> };
+type WritableTables = { readonly [Table in TableName]: Record<string, TableRows[Table]> };
+
+/** Rows by table, then by key: `merchantId value` of a name, `merchantId key` of a key, `oid receiptId deviceId` of an orphan. */
+export interface Case extends Tables {
   readonly now: number;
+  /** Extra time of a scanned invoice after its limit [D22]. */
   readonly scanGraceMs: number;
+  /** Nothing was loaded: the device is free, name and key are unused. */
   readonly isAssumed: boolean;
-  readonly ops: Record<string, Op>;
-  readonly devices: Record<string, Device>;
-  readonly names: Record<string, Name>;
-  readonly keys: Record<string, Key>;
-  readonly invoices: Record<string, Invoice>;
-  readonly orphans: Record<string, Orphan>;
   readonly presence: Rows<Presence>;
-  readonly sales: Set<Id>;
+  /** Payments whose followers and prints are all in the case. */
+  readonly sales: ReadonlySet<Id>;
+  /** Operations whose caller may still be waiting at a living gateway. */
   readonly waitedFor: ReadonlySet<Id>;
+  /** Rows to rely on: guarded, and therefore written. */
+  readonly roots: readonly Root[];
+}
+
+/** A case that a rule changes: a copy, so that the facts stay as they were loaded. */
+export interface Draft extends Omit<Case, keyof Tables | 'sales' | 'roots'>, WritableTables {
+  readonly sales: Set<Id>;
   readonly roots: Root[];
   readonly added: Added;
 }
 
-/** By the decision. */
+/** Rows that the decision adds. */
 export interface Added {
   history: InvoiceEntry[];
   notices: Notice[];

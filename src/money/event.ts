@@ -82,7 +82,6 @@ export type DeadlineEvent =
   /** answerBy has passed. */
   { type: 'Deadline'; id: Id };
 
-/** A step of a person, with the journal of the hardware that is connected. */
 export type PersonEvent =
   | {
       type: 'Decide';
@@ -91,6 +90,7 @@ export type PersonEvent =
       reason: string;
       operationId?: string | undefined;
       rrn?: string | undefined;
+      /** The device's answer that the person saw; a decision about an older one is refused. Undefined: of an open operation. */
       contradiction?: string | null | undefined;
     }
   | { type: 'CloseByHand'; id: Id; reason: string }
@@ -130,6 +130,9 @@ export type InvoiceEvent =
   | { type: 'RemoveInvoice'; oid: Id; isCallbackPending?: boolean | undefined };
 
 export type Event = CallEvent | StatusEvent | DeviceEvent | DeadlineEvent | PersonEvent | DeliveryEvent | RemovalEvent | InvoiceEvent;
+
+/** The event of one type. */
+export type Of<Type extends Event['type']> = Extract<Event, { type: Type }>;
 
 export interface AnswerFields {
   OID?: Id;

@@ -9,8 +9,9 @@ interface Stored {
   columns: Readonly<Record<string, 'text' | 'int8'>>;
   write(value: unknown, now: number | undefined): Values;
   read(row: Values): unknown;
-  /** Never changed after the insert; compared by a guard. */
+  /** Never changed after the insert. */
   isFixed?: true;
+  /** A guard may compare it. */
   isCompared?: true;
 }
 

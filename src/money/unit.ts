@@ -9,7 +9,7 @@ import { of, tableNames, toColumns } from './tables.ts';
 
 type Row = Record<string, unknown>;
 
-/** The device of an assumed case: any change of these fails the unit. Of one from memory: `held`. */
+/** The device of an assumed case: any change of these fails the unit. */
 export const freeDevice = (id: string): Device => ({
   ...{ id, sequence: 0, commandId: null, documentId: null, unconfirmed: [], closes: [] },
   ...{ lastPayment: null, lastSaleId: null, headId: null },
@@ -72,8 +72,7 @@ function writeOf(facts: Case, name: TableName, before: Row, row: Row, fields: re
 }
 
 /** The lock of a device by its values: all that an assumed or remembered case knows of it. */
-export const heldBy = ({ commandId, documentId, unconfirmed }: Device): Values =>
-  toColumns('devices', { commandId, documentId, unconfirmed });
+const heldBy = ({ commandId, documentId, unconfirmed }: Device): Values => toColumns('devices', { commandId, documentId, unconfirmed });
 
 /** An acceptance is written without the version, and a `never` about an accepted command would be wrong. */
 const isNewlyNever = (table: TableName, before: Row, row: Row) =>

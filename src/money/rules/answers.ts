@@ -3,7 +3,7 @@
 import type { ErrorName } from '../../kernel/error-codes.ts';
 import { baniToLei } from '../../kernel/money.ts';
 import type { OperationState } from '../../kernel/operation-states.ts';
-import type { Case, Draft, Op } from '../case.ts';
+import type { Case, Op } from '../case.ts';
 import type { Answer, AnswerFields } from '../event.ts';
 import { isAbort, isPayment, isUnexecuted } from './facts.ts';
 
@@ -33,7 +33,7 @@ export interface Asked {
   further?: AnswerFields;
 }
 
-export function answerAbout(c: Case | Draft, op: Op, { question = 'query', also = [], further = {} }: Asked = {}): Answer {
+export function answerAbout(c: Case, op: Op, { question = 'query', also = [], further = {} }: Asked = {}): Answer {
   if (isAbort(op)) return answerOfAbort(c, op, { also, further });
   const fields = fieldsOf(op, also, further);
   if (op.removedAt !== null) return cannotApply(removedSentences[isUnexecuted(op) ? 'not done' : 'done'], fields);
@@ -66,7 +66,7 @@ export function fieldsOf(op: Op, also: readonly Op[] = [], further: AnswerFields
  * By the state of the payment [D302]: 0 if it was not made, whether the abort stopped it or not; 22 if it was. A terminal that refused to
  * stop ends the request, too: 22 for good, while State tells what becomes of the payment [D315].
  */
-function answerOfAbort(c: Case | Draft, abort: Op, asked: Asked): Answer {
+function answerOfAbort(c: Case, abort: Op, asked: Asked): Answer {
   const payment = c.ops[abort.targetId ?? ''];
   const further = asked.further?.Operation === undefined ? asked.further : { ...asked.further, Operation: 'CancelTransaction' };
   if (!payment) return unclear(abort, fieldsOf(abort, [], further));

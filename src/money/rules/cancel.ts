@@ -2,7 +2,7 @@
 // documentNr; without any payment, withdraws the unpaid invoice whose OID is the documentNr [D142]. An abort is answered by the state of the
 // payment, and a repeat is answered in the same way [D302].
 import type { Draft, Invoice, Op } from '../case.ts';
-import type { Answer, AnswerFields, CallEvent } from '../event.ts';
+import type { Answer, AnswerFields, Of } from '../event.ts';
 import { answerAbout, cannotApply, done, error, fieldsOf, stopped, unclear, warned } from './answers.ts';
 import { byKey, otherRequestUnderKey, repeatByKey } from './earlier.ts';
 import { followersOf, invoiceOf, isAbort, isOpen, isPayment, isUnexecuted, opsUnder, stands } from './facts.ts';
@@ -12,7 +12,7 @@ import { chargesUnder, fold, othersBeside } from './numbers.ts';
 import { chargedByRegister, voidPayment } from './payments.ts';
 import { begin, changed, type Ruled, relyOn, say, takeKey, wrongDevice } from './ruled.ts';
 
-type Cancel = Extract<CallEvent, { type: 'CancelTransaction' }>;
+type Cancel = Of<'CancelTransaction'>;
 
 export function cancelTransaction(c: Draft, event: Cancel): Ruled {
   if (event.isForInvoices) return withdrawOnly(c, event);

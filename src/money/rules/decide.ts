@@ -1,22 +1,21 @@
 // The one decision about money [D300]: the facts and an event give the next case, the answer and what has to be sent. Pure and total: no
 // clock, no database, no connection. Without a next case nothing changes.
 import { type Case, type Draft, draftOf } from '../case.ts';
-import type { Decision, Event } from '../event.ts';
+import type { Decision, Event, Of } from '../event.ts';
 import { cancelTransaction } from './cancel.ts';
 import { derive } from './derive.ts';
-import { isOpen } from './facts.ts';
 import { cancelInvoice, create, expire, get, invoiceStatusOf, payd, removeInvoice } from './invoices.ts';
 import { addNotices } from './notices.ts';
 import { closeDoc, pay, refund } from './payments.ts';
 import { closeByHand, decideByPerson, hardwareLost, remove } from './people.ts';
 import { plain, print } from './prints.ts';
 import { noteRemains } from './remains.ts';
-import { abortRefused, accepted, lastIsAnother, notSent, report } from './reports.ts';
+import { abortRefused, accepted, deadline, lastIsAnother, notSent, report } from './reports.ts';
 import { relyOnRoots } from './roots.ts';
-import { changed, nothing, type Ruled } from './ruled.ts';
+import type { Ruled } from './ruled.ts';
 import { answerOfTry, delivery, status } from './status.ts';
 
-type Rules = { readonly [Type in Event['type']]: (c: Draft, event: Extract<Event, { type: Type }>) => Ruled };
+type Rules = { readonly [Type in Event['type']]: (c: Draft, event: Of<Type>) => Ruled };
 
 const rules: Rules = {
   Pay: pay,
@@ -59,12 +58,4 @@ export function decide(facts: Case, event: Event): Decision {
   const op = about === undefined ? undefined : c.ops[about];
   const said = answer ?? (op && answerOfTry(c, op));
   return { next: c, effects, added: c.added, ...(said ? { answer: said } : {}) };
-}
-
-/** answerBy has passed: the outcome is not known from now on, and its device is asked. */
-function deadline(c: Draft, { id }: Extract<Event, { type: 'Deadline' }>): Ruled {
-  const op = c.ops[id];
-  if (!op || op.state !== 'sent' || !isOpen(op) || c.now < op.answerBy) return nothing;
-  op.state = 'unknown';
-  return changed(id);
 }

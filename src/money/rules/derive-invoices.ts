@@ -1,6 +1,5 @@
 // What the payments under its OID mean for an invoice, and which money it was not paid with: derived in every decision that knows both.
-import type { Draft, Invoice, Op, Orphan } from '../case.ts';
-import { nameKey } from '../case.ts';
+import { type Draft, type Invoice, nameKey, type Op, type Orphan } from '../case.ts';
 import { followersOf, isAbort, isUnexecuted, stands } from './facts.ts';
 import { isCertain, isUnpaid, move, standingPayments } from './invoice-rules.ts';
 import { chargesUnder } from './numbers.ts';

@@ -1,7 +1,6 @@
 // Whether a call repeats an earlier one [D60]: by its Idempotency-Key, then by its number, then by its content [D58]. Looked at before the
 // device, so that a terminal that was switched off answers "paid", not "offline".
-import type { Draft, Op } from '../case.ts';
-import { nameKey } from '../case.ts';
+import { type Draft, nameKey, type Op } from '../case.ts';
 import type { CallEvent, Effect } from '../event.ts';
 import { answerAbout, busy, cannotApply, error, fieldsOf } from './answers.ts';
 import { closesDay, contentName, isAbort, isOpen, isUndelivered, isUnexecuted, keyRowOf, opsUnder } from './facts.ts';

@@ -1,10 +1,7 @@
 // What single facts mean. Every rule about money starts from these predicates, and no other place evaluates the columns behind them.
 import { parseUuid } from '../../kernel/ids.ts';
 import { type Operation, operationOf } from '../../kernel/operations.ts';
-import type { Case, Draft, Id, Invoice, Key, Op, Presence } from '../case.ts';
-import { nameKey } from '../case.ts';
-
-type Facts = Case | Draft;
+import { type Case, type Id, type Invoice, type Key, nameKey, type Op, type Presence } from '../case.ts';
 
 export const isOpen = ({ state }: Pick<Op, 'state'>): boolean => state === 'sent' || state === 'unknown';
 export const isUnexecuted = ({ state }: Pick<Op, 'state'>): boolean => state === 'refused' || state === 'never';
@@ -34,15 +31,15 @@ export const sequenceOf = ({ sequence }: Pick<Op, 'sequence'>): number => sequen
 /** The operations in their order of begin on a device, or under a name. */
 export const inOrder = (ops: readonly Op[]): Op[] => ops.toSorted((one, other) => sequenceOf(one) - sequenceOf(other));
 
-export const allOps = (c: Facts): Op[] => Object.values(c.ops);
+export const allOps = (c: Case): Op[] => Object.values(c.ops);
 
 /** Refunds, voids, closes and aborts of a payment, and the prints on which it stands. */
-export function followersOf(c: Facts, paymentId: Id): Op[] {
+export function followersOf(c: Case, paymentId: Id): Op[] {
   return inOrder(allOps(c).filter((op) => op.targetId === paymentId || op.paid.some((element) => element.paymentId === paymentId)));
 }
 
 /** The payments that an operation is about: of a refund one, of a print those on its receipt. */
-export const paymentsOf = (c: Facts, op: Op): Op[] =>
+export const paymentsOf = (c: Case, op: Op): Op[] =>
   [op.targetId, ...op.paid.map(({ paymentId }) => paymentId)].flatMap((id) => (id === null ? [] : (c.ops[id] ?? [])));
 
 /**
@@ -58,7 +55,7 @@ const contentMark = '\u0001';
 /** A request is known by its content until this long after its end, or after the last answer 3 about it [D58]. */
 const recognisedMs = 10 * 60_000;
 /** No caller is known to have its outcome, and a repeat may still come. */
-export function isUndelivered({ now }: Facts, op: Op): boolean {
+export function isUndelivered({ now }: Case, op: Op): boolean {
   if (op.state === 'never' || op.receivedAt !== null || op.removedAt !== null) return false;
   return isOpen(op) || Math.max(op.settledAt ?? 0, op.missedAt ?? 0) > now - recognisedMs;
 }
@@ -67,23 +64,23 @@ export const contentName = (deviceId: Id, requestHash: string) => `${contentMark
 export const isContentName = (value: string) => value.startsWith(contentMark);
 
 /** The operations under a name, in the order in which they began. */
-export const opsUnder = (c: Facts, merchantId: Id, value: string, isMeant: (op: Op) => boolean): Op[] =>
+export const opsUnder = (c: Case, merchantId: Id, value: string, isMeant: (op: Op) => boolean): Op[] =>
   (c.names[nameKey(merchantId, value)]?.ops ?? []).flatMap((id) => c.ops[id] ?? []).filter(isMeant);
 
-export const presenceOf = (c: Facts, merchantId: Id, deviceId: Id): Presence | undefined => c.presence[nameKey(merchantId, deviceId)];
-export const keyRowOf = (c: Facts, merchantId: Id, key: string): Key | undefined => c.keys[nameKey(merchantId, key)];
+export const presenceOf = (c: Case, merchantId: Id, deviceId: Id): Presence | undefined => c.presence[nameKey(merchantId, deviceId)];
+export const keyRowOf = (c: Case, merchantId: Id, key: string): Key | undefined => c.keys[nameKey(merchantId, key)];
 
 /** An invoice of this merchant: its OID may be the documentNr of a payment. */
-export function invoiceOf(c: Facts, merchantId: Id, number: string | null): Invoice | undefined {
+export function invoiceOf(c: Case, merchantId: Id, number: string | null): Invoice | undefined {
   const invoice = c.invoices[parseUuid(number) ?? ''];
   return invoice?.merchantId === merchantId ? invoice : undefined;
 }
 
 /** The day of the device was closed after this operation [D307]. */
-export const isDayClosed = (c: Facts, op: Op): boolean =>
+export const isDayClosed = (c: Case, op: Op): boolean =>
   (c.devices[op.deviceId]?.closes ?? []).some(({ sequence }) => sequence > sequenceOf(op));
 
-export const refundsOf = (followers: readonly Op[]): Op[] => followers.filter(isRefund);
+const refundsOf = (followers: readonly Op[]): Op[] => followers.filter(isRefund);
 export const sumOf = (ops: readonly Op[]): number => ops.reduce((sum, { amountBani }) => sum + (amountBani ?? 0), 0);
 /**
  * Refunds that were or may be made: parallel ones never exceed the payment [D17]. One that a person decided as not made counts as such; until

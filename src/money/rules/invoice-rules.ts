@@ -33,9 +33,9 @@ export function move(c: Draft, invoice: Invoice, state: InvoiceState, detail: In
 }
 
 /** The card payments under its OID whose money the shop may have. With one, the invoice does not expire. */
-export const standingPayments = (c: Case | Draft, { merchantId, oid }: Invoice): Op[] => chargesUnder(c, merchantId, oid).filter(stands);
+export const standingPayments = (c: Case, { merchantId, oid }: Invoice): Op[] => chargesUnder(c, merchantId, oid).filter(stands);
 
-export function isOverdue(c: Case | Draft, invoice: Invoice): boolean {
+export function isOverdue(c: Case, invoice: Invoice): boolean {
   if (!isUnpaid(invoice) || invoice.validTo === null || standingPayments(c, invoice).length > 0) return false;
   return invoice.validTo + (invoice.state === 'Scanned' ? c.scanGraceMs : 0) <= c.now;
 }
@@ -43,10 +43,10 @@ export function isOverdue(c: Case | Draft, invoice: Invoice): boolean {
 /** The shop has the money of it, and its device does not contradict. */
 export const isCertain = ({ standing }: Op): boolean => standing === 'Done' || standing === 'Closed';
 
-export const cannotCharge = (c: Case | Draft, invoice: Invoice): Answer | undefined =>
+export const cannotCharge = (c: Case, invoice: Invoice): Answer | undefined =>
   movedBy('charge', invoice) === undefined || isOverdue(c, invoice) ? refusal(c, invoice, 'charge', []) : undefined;
 
-export function cannotCancel(c: Case | Draft, invoice: Invoice): Answer | undefined {
+export function cannotCancel(c: Case, invoice: Invoice): Answer | undefined {
   const payments = standingPayments(c, invoice);
   const isRefused = payments.length > 0 || movedBy('cancel', invoice) === undefined || isOverdue(c, invoice);
   return isRefused ? refusal(c, invoice, 'cancel', payments) : undefined;
@@ -64,7 +64,7 @@ const adviceWithPayment: Partial<Record<Trigger, string>> = {
   pay: 'DeviceID must be the terminal that was paid; a payment at another device is a second one',
 };
 
-export function refusal(c: Case | Draft, invoice: Invoice, trigger: Trigger, payments: readonly Op[]): Answer {
+export function refusal(c: Case, invoice: Invoice, trigger: Trigger, payments: readonly Op[]): Answer {
   if (isUnpaid(invoice) && payments.length > 0) {
     const what = payments.some((op) => !isCertain(op))
       ? 'A card payment for this invoice was begun, and its outcome is not known yet'

@@ -1,14 +1,12 @@
 // QR Mode: Create, Get, Payd, Status, the end of an invoice's validity, its cancellation by its merchant, and its removal [D20 to D25, D142].
 import type { Draft, Invoice, Op, OrphanReason } from '../case.ts';
-import type { Answer, Effect, InvoiceEvent } from '../event.ts';
+import type { Answer, Effect, Of } from '../event.ts';
 import { done, invalid, unknownRecord } from './answers.ts';
 import { orphanKey } from './derive-invoices.ts';
 import { byKey, otherRequestUnderKey } from './earlier.ts';
 import { allOps, presenceOf } from './facts.ts';
 import { cannotCancel, invoiceStatus, isCertain, isOverdue, isUnpaid, move, movedBy, refusal, standingPayments } from './invoice-rules.ts';
 import { changed, nothing, type Ruled, relyOn, say, takeKey } from './ruled.ts';
-
-type Of<Type extends InvoiceEvent['type']> = Extract<InvoiceEvent, { type: Type }>;
 
 /** The same for a missing invoice and for one of another merchant [D11]. */
 const noSuchInvoice = unknownRecord('There is no invoice with this QR.');

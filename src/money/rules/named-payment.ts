@@ -1,7 +1,7 @@
 // The payment that a call names by operationId and documentNr, and what can still be done about it.
 import { type Bani, formatLei } from '../../kernel/money.ts';
-import type { Case, Draft, Id, Op } from '../case.ts';
-import type { Answer, Event } from '../event.ts';
+import type { Case, Id, Op } from '../case.ts';
+import type { Answer, Of } from '../event.ts';
 import { cannotApply, fieldsOf, invalid, unclear, unknownRecord } from './answers.ts';
 import { allOps, committedRefunds, followersOf, inOrder, isDayClosed, isPayment, isUnexecuted, opsUnder, sumOf } from './facts.ts';
 
@@ -18,13 +18,13 @@ export interface NumbersOfPayment {
 const mayBeMade = ({ state }: Op) => state === 'done' || state === 'disputed';
 
 /** All payments on this terminal with the operationId, under any documentNr, newest last: the bank's numbers start over [D16]. */
-export const paymentsWith = (c: Case | Draft, { merchantId, deviceId, operationId }: NumbersOfPayment): Op[] =>
+export const paymentsWith = (c: Case, { merchantId, deviceId, operationId }: NumbersOfPayment): Op[] =>
   inOrder(
     allOps(c).filter((op) => isPayment(op) && op.merchantId === merchantId && op.deviceId === deviceId && op.operationId === operationId),
   ).filter(mayBeMade);
 
 /** A payment without documentNr matches only if no payment of the merchant has the requested one. */
-export function findPayment(c: Case | Draft, call: NumbersOfPayment): Op | undefined {
+export function findPayment(c: Case, call: NumbersOfPayment): Op | undefined {
   if (call.paymentId !== undefined) {
     const chosen = c.ops[call.paymentId];
     return chosen?.merchantId === call.merchantId ? chosen : undefined;
@@ -50,7 +50,7 @@ export function untouchable(payment: Op): Answer | undefined {
       );
 }
 
-export function cannotRefund(c: Case | Draft, payment: Op, amountBani: Bani): Answer | undefined {
+export function cannotRefund(c: Case, payment: Op, amountBani: Bani): Answer | undefined {
   const followers = followersOf(c, payment.id);
   if (payment.standing === 'Voided') return cannotApply('The payment was voided, so there is nothing to refund.', fieldsOf(payment));
   if (isDayClosed(c, payment)) return cannotApply(`The bank day of this payment is closed. ${howToReturn(c, payment)}`, fieldsOf(payment));
@@ -60,7 +60,7 @@ export function cannotRefund(c: Case | Draft, payment: Op, amountBani: Bani): An
     : undefined;
 }
 
-export function cannotVoid(c: Case | Draft, payment: Op, amountBani: Bani): Answer | undefined {
+export function cannotVoid(c: Case, payment: Op, amountBani: Bani): Answer | undefined {
   if (payment.standing === 'Voided') return cannotApply('The payment is voided already.', fieldsOf(payment));
   if (committedRefunds(followersOf(c, payment.id)).length > 0)
     return cannotApply('A refund of it was made or is under way, so it can no longer be voided.', fieldsOf(payment));
@@ -70,7 +70,7 @@ export function cannotVoid(c: Case | Draft, payment: Op, amountBani: Bani): Answ
 }
 
 /** How the money of an approved payment can be returned: a void would be refused after a refund, a refund after the bank day. */
-export function howToReturn(c: Case | Draft, payment: Op): string {
+export function howToReturn(c: Case, payment: Op): string {
   if (payment.operationId === null)
     return 'Its operationId is not known, so no call can return the money: return it at the terminal or the bank, or ask Device/Operation/Status later, when the terminal may have reported it.';
   switch (returnOf(c, payment)?.type) {
@@ -84,7 +84,7 @@ export function howToReturn(c: Case | Draft, payment: Op): string {
 }
 
 /** The call that returns the rest of the money, if its rules allow it; whether its terminal is free now is another question. */
-export function returnOf(c: Case | Draft, payment: Op): Extract<Event, { type: 'Refund' | 'CancelTransaction' }> | undefined {
+export function returnOf(c: Case, payment: Op): Of<'Refund' | 'CancelTransaction'> | undefined {
   const { merchantId, deviceId, operationId, documentNr, amountBani, rrn } = payment;
   if (operationId === null || amountBani === null || untouchable(payment)) return undefined;
   const call = { merchantId, deviceId, operationId, documentNr: documentNr ?? payment.id, paymentId: payment.id, newId: '' };

@@ -1,5 +1,5 @@
 // What a number stands for [D305]: one fold over the operations under it. There is no holder of a number.
-import type { Case, Draft, Id, Op } from '../case.ts';
+import type { Case, Id, Op } from '../case.ts';
 import { isAbort, isCharge, opsUnder, paymentsOf, stands } from './facts.ts';
 
 export interface Folded {
@@ -20,15 +20,15 @@ export function fold(ops: readonly Op[], deviceId?: Id): Folded {
   return { about, also: money.filter((op) => op !== about) };
 }
 
-export const chargesUnder = (c: Case | Draft, merchantId: Id, number: string) =>
+export const chargesUnder = (c: Case, merchantId: Id, number: string) =>
   opsUnder(c, merchantId, number, (op) => isChargeUnder(c, op, number));
 
 /** A register that charges another card for a receipt that names the payment under its number has not charged that number again [D146]. */
-const isChargeUnder = (c: Case | Draft, op: Op, number: string) =>
+const isChargeUnder = (c: Case, op: Op, number: string) =>
   isCharge(op) && !paymentsOf(c, op).some(({ documentNr }) => documentNr === number);
 
 /** Of a charge, or of the request to stop one, the others under its number: every answer that may be taken for "nothing is charged" names them. */
-export function othersBeside(c: Case | Draft, op: Op): readonly Op[] {
+export function othersBeside(c: Case, op: Op): readonly Op[] {
   if (isAbort(op)) return paymentsOf(c, op).flatMap((payment) => othersBeside(c, payment));
   const number = op.documentNr ?? op.receiptUid;
   return number === null || !isChargeUnder(c, op, number)

@@ -2,7 +2,7 @@
 import { parseUuid } from '../../kernel/ids.ts';
 import { type Bani, baniToLei } from '../../kernel/money.ts';
 import type { Draft, Op } from '../case.ts';
-import type { Answer, CallEvent } from '../event.ts';
+import type { Answer, CallEvent, Of } from '../event.ts';
 import { answerAbout, cannotApply, done, fieldsOf, warned } from './answers.ts';
 import { joined, repeatByContent, repeatByKey, repeatOfRefused, unconfirmed } from './earlier.ts';
 import { contentName, followersOf, isCloseDoc, isPayment, isUnexecuted, opsUnder } from './facts.ts';
@@ -10,8 +10,6 @@ import { cannotCharge } from './invoice-rules.ts';
 import { cannotRefund, cannotVoid, findPayment, noSuchOperation, untouchable, wrongRrn } from './named-payment.ts';
 import { chargesUnder, fold } from './numbers.ts';
 import { begin, notFree, type Ruled, relyOn, say, wrongDevice } from './ruled.ts';
-
-type Of<Type extends CallEvent['type']> = Extract<CallEvent, { type: Type }>;
 
 export function pay(c: Draft, event: Of<'Pay'>): Ruled {
   const { documentNr, amountBani } = event;

@@ -1,16 +1,13 @@
 // Steps of people: decisions about what no device can report [D15], disputes [D143], documents that a terminal cannot close, lost hardware.
 import { baniToLei } from '../../kernel/money.ts';
-import type { Draft, Op, Report } from '../case.ts';
-import { nameKey } from '../case.ts';
-import type { Answer, PersonEvent, RemovalEvent } from '../event.ts';
+import { type Draft, nameKey, type Op, type Report } from '../case.ts';
+import type { Answer, Of, RemovalEvent } from '../event.ts';
 import { cannotApply, done, fieldsOf, invalid, unknownRecord } from './answers.ts';
 import { allOps, contentName, followersOf, invoiceOf, isAbort, isOpen, isPayment, opsUnder, paymentsOf, returnsMoney } from './facts.ts';
 import { isUnpaid } from './invoice-rules.ts';
 import { noSuchOperation } from './named-payment.ts';
 import { settle } from './reports.ts';
 import { changed, nothing, type Ruled, relyOn, say } from './ruled.ts';
-
-type Of<Type extends PersonEvent['type']> = Extract<PersonEvent, { type: Type }>;
 
 /** No device begins a command after answerBy; this long after it, none is still busy with it, even with a clock slightly off [D63]. */
 const personDecidesAfterMs = 2 * 60_000;

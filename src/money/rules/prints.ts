@@ -5,9 +5,8 @@ import { baniToLei, formatLei, parseAmount } from '../../kernel/money.ts';
 import { operationOf } from '../../kernel/operations.ts';
 import { cardElementsOf, hasCardPayment, type Receipt } from '../../kernel/receipt.ts';
 import { receiptSums } from '../../kernel/receipt-sums.ts';
-import type { Draft, Op } from '../case.ts';
-import { nameKey } from '../case.ts';
-import type { Answer, CallEvent } from '../event.ts';
+import { type Draft, nameKey, type Op } from '../case.ts';
+import type { Answer, Of } from '../event.ts';
 import { answerAbout, busy, cannotApply, error, fieldsOf, invalid, unclear, unknownRecord } from './answers.ts';
 import { joined, repeatByContent, repeatByKey, repeatOfRefused, unconfirmed } from './earlier.ts';
 import { followersOf, invoiceOf, isOpen, isPayment, isPrint, isUnexecuted, opsUnder, remainderOf, returnsMoney } from './facts.ts';
@@ -15,7 +14,7 @@ import { chargesUnder, fold } from './numbers.ts';
 import { underTheSameName } from './payments.ts';
 import { begin, notFree, type Ruled, relyOn, say, wrongDevice } from './ruled.ts';
 
-type Print = Extract<CallEvent, { type: 'Print' }>;
+type Print = Of<'Print'>;
 const cashReceiptMs = 60_000;
 
 /** A card element that was paid on a terminal. */
@@ -199,7 +198,7 @@ function sumsOf(receipt: Receipt, paid: readonly Paid[]): { amountBani: number |
 }
 
 /** An operation that concerns no payment and no receipt: closeDay, a Z or X report, cash in and out. */
-export function plain(c: Draft, call: Extract<CallEvent, { type: 'Plain' }>): Ruled {
+export function plain(c: Draft, call: Of<'Plain'>): Ruled {
   // An X report changes nothing, so a repeat makes another one [D58].
   const isReportX = call.kind === 'Report' && call.args['fiscal'] !== true;
   const event = isReportX ? { ...call, requestHash: undefined } : call;

@@ -11,11 +11,9 @@ import { formatLei, parseAmount } from '../../kernel/money.ts';
 import { operationOf } from '../../kernel/operations.ts';
 import { isLongerThan, isPlainText } from '../../kernel/receipt.ts';
 import type { Draft, Ending, Op, OpState, Report, Review, Source } from '../case.ts';
-import type { DeviceEvent, ReportEvent } from '../event.ts';
+import type { Of, ReportEvent } from '../event.ts';
 import { isCloseDoc, isOpen, isPayment, isPrint, isUnexecuted } from './facts.ts';
 import { changed, nothing, type Ruled } from './ruled.ts';
-
-type Of<Type extends DeviceEvent['type']> = Extract<DeviceEvent, { type: Type }>;
 
 export function report(c: Draft, event: ReportEvent): Ruled {
   const op = c.ops[event.id];
@@ -68,7 +66,7 @@ const reviewOf = (c: Draft, op: Op, reason: string): Review => ({
 });
 
 /** The one settlement. Its date is that of the money and does not move afterwards [D303]. */
-function settle(c: Draft, op: Op, state: OpState, source: Source, event: ReportEvent | undefined): Ruled {
+export function settle(c: Draft, op: Op, state: OpState, source: Source, event: ReportEvent | undefined): Ruled {
   op.state = state;
   op.settledAt ??= c.now;
   op.settledBy = source;
@@ -81,8 +79,6 @@ function settle(c: Draft, op: Op, state: OpState, source: Source, event: ReportE
   if (state === 'done' && event?.report) takeNumbers(op, event.report);
   return changed(op.id);
 }
-
-export { settle };
 
 /** Fields of a report of `done` that later calls search by. */
 function takeNumbers(op: Op, said: Report): void {
@@ -102,7 +98,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 /** Characters that a number of the bank or of a receipt may have. */
-export const maxLength = { operationId: 128, rrn: 64, receiptId: 128 };
+const maxLength = { operationId: 128, rrn: 64, receiptId: 128 };
 
 /** A sentence if a report of `done` is implausible, so that a person must check it. */
 function doubtOf(op: Op, said: Report): string | undefined {
@@ -228,6 +224,14 @@ export function accepted(c: Draft, { id, isRunning }: Of<'Accepted'>): Ruled {
   // It may have been accepted before the decision: that it is still executed is news.
   if (!isNotBegun || (op.acceptedAt !== null && isRunning !== true) || op.contradiction !== null) return nothing;
   return dispute(c, op, 'accepted', [`The device says that it is carrying the command out, but it was settled as "${op.state}".`]);
+}
+
+/** answerBy has passed: the outcome is not known from now on, and its device is asked. */
+export function deadline(c: Draft, { id }: Of<'Deadline'>): Ruled {
+  const op = c.ops[id];
+  if (!op || op.state !== 'sent' || c.now < op.answerBy) return nothing;
+  op.state = 'unknown';
+  return changed(id);
 }
 
 /** No copy left, and none will. */

@@ -1,7 +1,6 @@
 // What a rule returns, and what every rule about a call begins with: a free device, a new operation, its name and its key.
 import { operationOf } from '../../kernel/operations.ts';
-import type { Draft, Id, Op, TableName } from '../case.ts';
-import { nameKey } from '../case.ts';
+import { type Draft, type Id, nameKey, type Op, type TableName } from '../case.ts';
 import type { Answer, CallEvent, Effect, Need } from '../event.ts';
 import { busy, error } from './answers.ts';
 import { closesDay, isAbort, isCloseDoc, isContentName, isPayment, isUndelivered, nameOf, opsUnder, presenceOf } from './facts.ts';

@@ -1,6 +1,5 @@
 // Device/Operation/Status [D64]: the answer about an operation, without starting anything; and the notes of connections about delivery.
-import type { Draft, Op } from '../case.ts';
-import { nameKey } from '../case.ts';
+import { type Draft, nameKey, type Op } from '../case.ts';
 import type { Answer, DeliveryEvent, StatusEvent } from '../event.ts';
 import { answerAbout, error, invalid, unknownRecord } from './answers.ts';
 import { byKey } from './earlier.ts';
