@@ -46,7 +46,7 @@ function stop(c: Draft, event: Cancel): Ruled {
     const sentence = 'The payment under this documentNr is open on another terminal: stop it there.';
     return say(warned(cannotApply(sentence, fieldsOf(payment, also)), also));
   }
-  const running = followersOf(c, payment.id).find((op) => isAbort(op) && !op.isStopRefused);
+  const running = followersOf(c, payment.id).find((op) => isAbort(op) && isOpen(op));
   if (running) return { ...keyOf(c, event, running), answer: stopped(payment, { also }), effects: [{ type: 'wait', id: running.id }] };
   // Its settlement must not miss this row.
   relyOn(c, 'ops', payment.id);

@@ -27,7 +27,8 @@ export const paymentsWith = (c: Case, { merchantId, deviceId, operationId }: Num
 export function findPayment(c: Case, call: NumbersOfPayment): Op | undefined {
   if (call.paymentId !== undefined) {
     const chosen = c.ops[call.paymentId];
-    return chosen?.merchantId === call.merchantId ? chosen : undefined;
+    const isNamed = chosen !== undefined && isPayment(chosen) && chosen.merchantId === call.merchantId && chosen.deviceId === call.deviceId;
+    return isNamed ? chosen : undefined;
   }
   const all = paymentsWith(c, call).filter((op) => call.rrn === undefined || op.rrn === call.rrn);
   const exact = all.findLast((op) => op.documentNr === call.documentNr);

@@ -54,6 +54,8 @@ function unusable(op: Op, event: ReportEvent): string | undefined {
   if (outcome === 'unknown') return `The device cannot tell how the command ended${reason ? `: ${reason}` : '.'}`;
   const isNever = settledAs[outcome] === 'never';
   if (isNever && (op.acceptedAt !== null || wasAccepted)) return 'The device had accepted the command and now says that it never began.';
+  // It, or other hardware, has reported an end that could not be believed.
+  if (isNever && op.isEndedUnknown) return 'The device had finished the command and now says that it never began.';
   if (isOwn(op, event)) return undefined;
   const says = isNever ? 'that the command never began' : `"${outcome}"`;
   return `The device says ${says}, but its journal is not the one the command was sent under.`;
@@ -238,6 +240,8 @@ export function deadline(c: Draft, { id }: Of<'Deadline'>): Ruled {
 export function notSent(c: Draft, { id, reason }: Of<'NotSent'>): Ruled {
   const op = c.ops[id];
   if (!op || !isOpen(op)) return nothing;
+  // Another gateway knows that the device has it.
+  if (op.acceptedAt !== null) return nothing;
   settle(c, op, 'never', 'gateway', undefined);
   op.reason = reason;
   op.isConfirmed = true;

@@ -46,7 +46,8 @@ function found(c: Draft, event: StatusEvent): Found {
 }
 
 function newestPrint(c: Draft, merchantId: string, receiptUid: string): Folded {
-  return { about: printUnder(c, merchantId, receiptUid), also: [] };
+  const about = printUnder(c, merchantId, receiptUid);
+  return { about, also: about ? othersBeside(c, about) : [] };
 }
 
 /** The answer of a call whose operation has ended [D125]. */
@@ -61,7 +62,8 @@ function tried(c: Draft, op: Op): Found {
   if (!isUnexecuted(op) || isAbort(op)) return { about: op, also };
   if (isPrint(op) && op.receiptUid !== null) {
     const about = printUnder(c, op.merchantId, op.receiptUid);
-    return about && !isUnexecuted(about) ? { about, also: [], answer: otherPrint(c, about, [op.contentHash]) } : { about: op, also };
+    if (!about || isUnexecuted(about)) return { about: op, also };
+    return { about, also: othersBeside(c, about), answer: otherPrint(c, about, [op.contentHash]) };
   }
   if (!isPayment(op) || op.documentNr === null) return { about: op, also };
   const { merchantId, deviceId, documentNr, amountBani } = op;
