@@ -2,6 +2,7 @@
 import type { Op } from '../src/money/case.ts';
 import { answerInvariants, answerInvariantsOfTransitions } from './invariants-of-answers.ts';
 import { stateInvariants, stateInvariantsOfTransitions } from './invariants-of-states.ts';
+import { stepInvariants } from './invariants-of-steps.ts';
 import type { Invariant } from './judged.ts';
 import {
   invoiceIn,
@@ -162,6 +163,7 @@ const transitions: Readonly<Record<string, Invariant>> = {
   '3 a closed day stays closed': nothingAfterTheDay,
   ...stateInvariantsOfTransitions,
   ...answerInvariantsOfTransitions,
+  ...stepInvariants,
 };
 
 export const invariants: Readonly<Record<string, Invariant>> = {

@@ -70,7 +70,7 @@ export const worlds: Readonly<Record<string, World>> = {
   },
   'two registers': {
     ...{ devices: ['t1', 'r1', 'r2'], numbers: ['n', 'm'], maxOps: 4, depth: 4, pairs: 2, seed: paid },
-    events: [...basic, 'Print', 'Void', 'swap', 'lost', 'closeByHand'],
+    events: [...basic, 'Print', 'PrintPaid', 'Void', 'swap', 'lost', 'closeByHand'],
   },
   'two decisions': {
     ...{ devices: ['t1'], numbers: ['n', 'm'], maxOps: 3, depth: 4, pairs: 2 },

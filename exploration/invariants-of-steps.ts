@@ -1,0 +1,122 @@
+// Invariants about single steps, which planted bugs showed to be missing (planted/): what is sent where, what ends once, what people are told.
+import type { Id, Op } from '../src/money/case.ts';
+import { wholeCase } from './asking.ts';
+import type { Invariant } from './judged.ts';
+import { invoiceIn, isCharge, isOpen, isUnexecuted, kindOf, numberOfCharge, stands } from './reading.ts';
+import { longAgo, oid, opsOf, type State } from './world.ts';
+
+const find = (ops: readonly Op[], id: Id | null | undefined): Op | undefined => ops.find((op) => op.id === id);
+
+/** The command that the step has begun. */
+const begunIn = (before: State, after: State): Op | undefined =>
+  after.sent === undefined || before.ledger['commands']?.[after.sent] ? undefined : find(opsOf(after), after.sent);
+
+const abortGoesThere: Invariant = ({ after }) => {
+  const aborts = opsOf(after).filter(({ kind }) => kind === 'Abort');
+  for (const { id, deviceId, targetId } of aborts) {
+    const payment = find(opsOf(after), targetId);
+    if (payment?.deviceId !== deviceId) return `Abort ${id} goes to ${deviceId}, its payment is on ${payment?.deviceId}`;
+  }
+  return aborts.length > 0 ? true : undefined;
+};
+
+/** D14: a device has one command, and a terminal one document, which its CloseDoc or void may find open. */
+const oneAtATime: Invariant = ({ before, after, move }) => {
+  const op = begunIn(before, after);
+  if (!op || move.label.startsWith('gateway 2')) return undefined;
+  const { commandId, documentId } = wholeCase(before).devices[op.deviceId] ?? { commandId: null, documentId: null };
+  if (commandId !== null) return `${kindOf(op)} ${op.id} is sent to ${op.deviceId}, which has command ${commandId}`;
+  if (documentId === null) return undefined;
+  return documentId === op.targetId ? true : `${kindOf(op)} ${op.id} is sent to ${op.deviceId}, whose document ${documentId} is open`;
+};
+
+const ends = ['Payed', 'Expired', 'Cancelled'];
+
+const invoiceEndsOnce: Invariant = ({ before, after }) => {
+  const [was, is] = [invoiceIn(before), invoiceIn(after)];
+  if (!was || !is || was.state === is.state) return undefined;
+  if (ends.includes(was.state)) return `the invoice was ${was.state} and becomes ${is.state}`;
+  const standing = opsOf(after).find((op) => isCharge(op) && numberOfCharge(op) === oid && stands(op));
+  if (is.state === 'Expired' && standing) return `the invoice expires although ${kindOf(standing)} ${standing.id} is ${standing.standing}`;
+  const charges = opsOf(before).filter((op) => op.documentNr === oid && stands(op));
+  const paid = charges.find(({ standing: one }) => one === 'Done' || one === 'Closed');
+  if (is.state === 'Payed' && paid && !charges.some(({ deviceId }) => deviceId === is.paidDeviceId))
+    return `the invoice is paid at ${is.paidDeviceId} although ${kindOf(paid)} ${paid.id} of ${paid.deviceId} has paid it`;
+  return true;
+};
+
+const overdueIsNotShown: Invariant = ({ before, move }) => {
+  const invoice = invoiceIn(before);
+  if (move.event?.type !== 'Get' || invoice?.validTo !== longAgo || ends.includes(invoice.state)) return undefined;
+  const isHeld = opsOf(before).some((op) => isCharge(op) && numberOfCharge(op) === oid && stands(op));
+  return isHeld || move.answer?.code !== 'NoError' || 'an overdue invoice is shown to a customer, who could pay it';
+};
+
+/** Who resolves a dispute must know of the other charge, or of the other receipt. */
+const toldOfDouble: Invariant = ({ before, after }) => {
+  const ops = opsOf(after);
+  let isInteresting = false;
+  for (const op of ops) {
+    const was = find(opsOf(before), op.id);
+    if (op.state !== 'disputed' || !was || was.state === 'disputed') continue;
+    const number = numberOfCharge(op);
+    const isOther = (one: Op) => one.id !== op.id && isCharge(op) && isCharge(one) && numberOfCharge(one) === number && stands(one);
+    const isOtherPrint = (one: Op) =>
+      one.id !== op.id && one.kind === 'PrintReceipt' && op.receiptUid !== null && one.receiptUid === op.receiptUid && !isUnexecuted(one);
+    if (number === null || !ops.some((one) => isOther(one) || isOtherPrint(one))) continue;
+    isInteresting = true;
+    if (!op.review?.reason.includes('may be done twice')) return `${kindOf(op)} ${op.id} is disputed, and nobody is told of the other one`;
+  }
+  return isInteresting || undefined;
+};
+
+/** D308: no call could close it or return its money. */
+const unnumberedIsClosed: Invariant = ({ after }) => {
+  const bare = opsOf(after).filter((op) => op.kind === 'Pay' && op.state === 'done' && op.operationId === null);
+  const open = bare.find(({ document }) => document === 'open');
+  if (open) return `the document of Pay ${open.id} is open, and no call can name it`;
+  return bare.length > 0 ? true : undefined;
+};
+
+const numbersOfTheDevice: Invariant = ({ after }) => {
+  const printed = opsOf(after).filter((op) => op.kind === 'PrintReceipt' && op.state === 'done' && op.outcome === 'done');
+  for (const { id, receiptId } of printed) if (receiptId !== `f${id}`) return `Print ${id} has the receipt number ${receiptId}, not f${id}`;
+  return printed.length > 0 ? true : undefined;
+};
+
+/** D66: what may still change, or waits for a person, is kept. */
+const removedIsAtRest: Invariant = ({ before, after }) => {
+  const ops = opsOf(after);
+  const removed = ops.filter((op) => op.removedAt !== null && find(opsOf(before), op.id)?.removedAt === null);
+  for (const op of removed)
+    for (const one of ops.filter(({ id, targetId }) => id === op.id || targetId === op.id))
+      if (isOpen(one) || one.state === 'disputed' || one.isUnconfirmed)
+        return `${kindOf(op)} ${op.id} is removed, ${one.id} is ${one.state}`;
+  return removed.length > 0 ? true : undefined;
+};
+
+/** D251: a try that was not made is not answered as refused while another one under its number stands. */
+const tryKnowsItsNumber: Invariant = ({ before, after, move }) => {
+  if (move.event?.type !== 'Report' || !move.answer) return undefined;
+  const ops = opsOf(after);
+  const op = find(ops, move.event.id);
+  if (op?.kind !== 'Pay' || op.documentNr === null || !isUnexecuted(op) || before === after) return undefined;
+  const others = ops.filter((one) => one.id !== op.id && isCharge(one) && numberOfCharge(one) === op.documentNr && stands(one));
+  if (others.length === 0) return undefined;
+  const { code, fields } = move.answer;
+  return code === 'Refused_By_Device' || code === 'Device_Offline'
+    ? `Pay ${op.id} is answered ${code} (${fields.State}) although ${others[0]?.id} under its number is ${others[0]?.standing}`
+    : true;
+};
+
+export const stepInvariants: Readonly<Record<string, Invariant>> = {
+  '1 a device has one command': oneAtATime,
+  '2 what is removed is at rest': removedIsAtRest,
+  '3 a try knows its number': tryKnowsItsNumber,
+  '3 numbers are those of the device': numbersOfTheDevice,
+  '4 an abort goes where its payment is': abortGoesThere,
+  '4 an invoice ends once': invoiceEndsOnce,
+  '4 an overdue invoice is not shown': overdueIsNotShown,
+  '7 people know of the other one': toldOfDouble,
+  '9 what has no number is closed': unnumberedIsClosed,
+};
