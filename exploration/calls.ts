@@ -91,6 +91,7 @@ function aboutPayment(world: World, ops: readonly Op[], payment: Op): [string, s
   const documentNr = payment.documentNr ?? 'none';
   const call = { ...callOf(world, deviceId), documentNr, operationId: operationId ?? '' };
   const all: [string, string, CallEvent][] = [['CloseDoc', `${deviceId} ${id}`, { type: 'CloseDoc', ...call }]];
+  all.push(['CloseDocByPerson', `${deviceId} ${id}`, { type: 'CloseDoc', ...call, isByPerson: true }]);
   // Where the bank's numbers start over, a till names only its newest payment that has the number.
   const isHidden =
     world.hasReusedNumbers &&

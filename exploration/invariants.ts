@@ -76,10 +76,13 @@ const oneUnnamed: Invariant = ({ before, after }) => {
   if (op.attempt === 0) return undefined;
   const earlier = ops.filter((one) => one.id !== op.id && one.requestHash === op.requestHash && one.deviceId === op.deviceId);
   for (const one of earlier) {
-    const isKnown = before.heard.includes(one.id) || before.waiting.includes(one.id) || ops.some(({ targetId }) => targetId === one.id);
+    const isKnown =
+      before.heard.includes(one.id) ||
+      before.waiting.includes(one.id) ||
+      ops.some(({ targetId, isByPerson }) => targetId === one.id && !isByPerson);
     if (isKnown || isExcused(one, op) || (one.settledAt === 1 && (one.missedAt ?? 1) === 1)) continue;
     const isOtherDay = op.kind === 'CloseDay' && ops.some((sale) => sale.kind === 'Pay' && Number(sale.id) > Number(one.id));
-    if (isReal(after, one.id) && !isOtherDay && one.receivedAt === null)
+    if (isReal(after, one.id) && !isOtherDay)
       return `${kindOf(op)} ${op.id} is sent although the equal ${kindOf(one)} ${one.id} was or may be executed, and no caller knows its outcome`;
   }
   return earlier.length > 0 ? true : undefined;

@@ -250,6 +250,8 @@ function addCaller(moves: Moves, op: Op): void {
   const left = { ...state, waiting: state.waiting.filter((one) => one !== id) };
   if (op.state === 'sent' || op.state === 'unknown' || op.state === 'disputed') {
     moves.ask('delivery', `the caller of ${name} is answered 3`, { type: 'Delivery', id, was: 'missed' }, left);
+    if (op.state === 'disputed' && moves.has('lateNote'))
+      moves.ask('delivery', `the caller got what ${name} was before its dispute`, { type: 'Delivery', id, was: 'received' }, left);
   } else {
     const heard = { ...left, heard: [...new Set([...state.heard, id])].sort() };
     moves.ask('delivery', `the caller gets the outcome of ${name}`, { type: 'Delivery', id, was: 'received' }, heard);

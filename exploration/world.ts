@@ -161,7 +161,7 @@ export function runIn(before: State, event: Event): Acted {
   const state = overruling(before, event);
   const { ledger, answer, unit, effects, steps } = run(state.ledger, eventWithId(event, String(state.count)), aroundOf(state));
   const isUnnamed = 'requestHash' in event && event.requestHash !== undefined && event.newId === newId;
-  const next = perform(counted(state, ledger, unit), effects, isUnnamed);
+  const next = withKnown(perform(counted(state, ledger, unit), effects, isUnnamed), event, effects);
   return { state: isUnnamed ? withCaller(next, answer) : next, answer, unit, steps, effects };
 }
 
@@ -192,6 +192,12 @@ function perform(state: State, effects: readonly Effect[], isWaitedFor: boolean)
       next = { ...runIn(next, { type: 'Delivery', id: effect.id, was: 'received' }).state, sent: next.sent };
   }
   return next;
+}
+
+/** A till that names a payment by its numbers has its outcome; a step of a person shows nothing about the till [D309]. */
+function withKnown(state: State, event: Event, effects: readonly Effect[]): State {
+  const known = 'isByPerson' in event && event.isByPerson ? [] : effects.flatMap((one) => (one.type === 'delivered' ? [one.id] : []));
+  return known.length === 0 ? state : { ...state, heard: [...new Set([...state.heard, ...known])].sort() };
 }
 
 /** A repeat waits for the outcome as the first call does. */

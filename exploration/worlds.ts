@@ -92,6 +92,16 @@ export const worlds: Readonly<Record<string, World>> = {
     ...{ devices: ['t1'], numbers: [], maxOps: 3, depth: 6, pairs: 3, isUnnamed: true },
     ...{ events: [...basic, 'Refund', 'Void', 'CloseDoc', 'closeByHand', 'Deadline', 'forget', 'lost'], stale: ['Pay', 'Refund'] },
   },
+  'an unnamed wrong no': {
+    ...{ devices: ['t1'], numbers: [], maxOps: 3, depth: 4, pairs: 2, isUnnamed: true },
+    seed: ['Pay t1', 't1 executes Pay 0, its answer is lost', 'the last moment of Pay 0', 'decision 0 no'],
+    events: [...basic, 'closeByHand', 'lost', 'lateNote'],
+  },
+  'a step of a person': {
+    ...{ devices: ['t1'], numbers: [], maxOps: 3, depth: 5, pairs: 2, isUnnamed: true },
+    seed: ['Pay t1', 't1 executes Pay 0 and says done', 'the caller of Pay 0 left'],
+    events: ['Pay', 'CloseDocByPerson', 'CloseDoc'],
+  },
   keys: {
     ...{ devices: ['t1'], numbers: ['n'], maxOps: 3, depth: 6, pairs: 3, keys: ['k'] },
     ...{ events: [...basic, 'Refund', 'Void', 'Abort', 'abortRefused', 'CloseDoc', 'forget'], stale: ['Pay', 'Abort', 'Refund'] },

@@ -32,7 +32,7 @@ const byText: readonly (readonly [part: RegExp, worlds: readonly string[]])[] = 
   [/print|receipt/i, ['receipts by number', 'receipts', 'receipts after a wrong no', 'two registers']],
   [/notice/, ['keys of an invoice', 'doubtful answers']],
   [/key/, ['keys']],
-  [/requestHash|receivedAt|newest\.state|inDispute/, ['calls without a name', 'unnamed closes']],
+  [/requestHash|receivedAt|inDispute|'sent'\) return/, ['an unnamed wrong no', 'a step of a person', 'calls without a name']],
   [/lastIsAnother|isOpen\(op\)/, ['no journal']],
   [/refund/i, ['returns', 'the close of a day']],
   [/journal|unconfirmed|notBegun/i, ['a slow terminal', 'two decisions', 'one terminal']],
