@@ -1,9 +1,10 @@
 // Invariants about single steps, which planted bugs showed to be missing (planted/): what is sent where, what ends once, what people are told.
 import type { Id, Op } from '../src/money/case.ts';
-import { wholeCase } from './asking.ts';
+import type { Event } from '../src/money/event.ts';
+import { planIn, wholeCase } from './asking.ts';
 import type { Invariant } from './judged.ts';
 import { invoiceIn, isCharge, isOpen, isUnexecuted, kindOf, numberOfCharge, stands } from './reading.ts';
-import { longAgo, oid, opsOf, type State } from './world.ts';
+import { longAgo, merchantId, newId, oid, opsOf, type State } from './world.ts';
 
 const find = (ops: readonly Op[], id: Id | null | undefined): Op | undefined => ops.find((op) => op.id === id);
 
@@ -109,8 +110,72 @@ const tryKnowsItsNumber: Invariant = ({ before, after, move }) => {
     : true;
 };
 
+/** D250: a new key does not show that a request is a new one. */
+const notBesideDisputed: Invariant = ({ before, after }) => {
+  const op = begunIn(before, after);
+  if (!op || op.requestHash === null || op.kind === 'CloseDay') return undefined;
+  const equal = opsOf(before).filter((one) => one.requestHash === op.requestHash && one.deviceId === op.deviceId);
+  const disputed = equal.find(({ state }) => state === 'disputed');
+  if (disputed) return `${kindOf(op)} ${op.id} is sent beside the equal ${kindOf(disputed)} ${disputed.id}, which is disputed`;
+  return equal.length > 0 ? true : undefined;
+};
+
+/** D315: a key names the request. */
+const keyNamesRequest: Invariant = ({ before, after, move }) => {
+  const event = move.event;
+  const op = begunIn(before, after);
+  if (!op || !event || !('key' in event) || !event.key) return undefined;
+  const row = after.ledger['idempotency_keys']?.[`${merchantId} ${event.key.key}`];
+  return row?.['subject_id'] === op.id || `${kindOf(op)} ${op.id} is sent, and its key names ${row?.['subject_id']}`;
+};
+
+/** D304: what is connected can still answer. */
+const lostIsNotHere: Invariant = ({ before, after, move }) => {
+  if (move.event?.type !== 'HardwareLost') return undefined;
+  const lost = opsOf(after).filter((op) => op.isHardwareLost && find(opsOf(before), op.id)?.isHardwareLost === false);
+  const here = lost.find((op) => before.live[op.deviceId] === op.journalId);
+  if (here) return `the hardware of ${kindOf(here)} ${here.id} is declared lost, and is connected`;
+  const other = lost.find((op) => !find(opsOf(before), op.id)?.isUnconfirmed);
+  return other ? `${kindOf(other)} ${other.id} waits for no hardware that could be declared lost` : true;
+};
+
+const acceptedIsDisputed: Invariant = ({ before, after, move }) => {
+  if (move.event?.type !== 'Accepted') return undefined;
+  const { id } = move.event;
+  const was = find(opsOf(before), id);
+  if (!was?.isUnconfirmed || was.contradiction !== null || was.acceptedAt !== null) return undefined;
+  return find(opsOf(after), id)?.state === 'disputed' || `${kindOf(was)} ${id} was decided as not executed, is accepted, and not disputed`;
+};
+
+/** Its resolution corrects the money by it. */
+const disputeKeepsItsBegin: Invariant = ({ before, after }) => {
+  const both = opsOf(after).filter((op) => op.state === 'disputed' && find(opsOf(before), op.id)?.state === 'disputed');
+  for (const op of both) {
+    const was = find(opsOf(before), op.id)?.disputedFrom;
+    if (op.disputedFrom !== was) return `the dispute of ${kindOf(op)} ${op.id} began from ${was}, and is from ${op.disputedFrom}`;
+  }
+  return both.length > 0 ? true : undefined;
+};
+
+/** Also after a CloseDoc that was refused. */
+const openCanBeClosed: Invariant = ({ after }) => {
+  const { devices } = wholeCase(after);
+  const ops = opsOf(after);
+  const open = ops.filter((op) => op.document === 'open' && op.documentNr !== null && op.operationId !== null && op.standing === 'Done');
+  for (const { id, deviceId, documentNr, operationId } of open) {
+    const device = devices[deviceId];
+    if (device?.documentId !== id || device.commandId !== null || ops.some(({ isUnconfirmed }) => isUnconfirmed)) continue;
+    const event: Event = { type: 'CloseDoc', merchantId, newId, deviceId, documentNr: documentNr ?? '', operationId: operationId ?? '' };
+    const { answer, unit } = planIn(after, event);
+    if (!unit) return `the document of Pay ${id} is open, and CloseDoc is ${answer?.code}: ${answer?.sentence}`;
+  }
+  return open.length > 0 ? true : undefined;
+};
+
 export const stepInvariants: Readonly<Record<string, Invariant>> = {
   '1 a device has one command': oneAtATime,
+  '1 nothing is sent beside a disputed equal': notBesideDisputed,
+  '1 a key names what it began': keyNamesRequest,
   '2 what is removed is at rest': removedIsAtRest,
   '3 a try knows its number': tryKnowsItsNumber,
   '3 numbers are those of the device': numbersOfTheDevice,
@@ -118,5 +183,9 @@ export const stepInvariants: Readonly<Record<string, Invariant>> = {
   '4 an invoice ends once': invoiceEndsOnce,
   '4 an overdue invoice is not shown': overdueIsNotShown,
   '7 people know of the other one': toldOfDouble,
+  '7 a dispute keeps where it began': disputeKeepsItsBegin,
+  '9 an open document can be closed': openCanBeClosed,
+  '10 an acceptance contradicts a decision': acceptedIsDisputed,
+  '10 what is connected is not lost': lostIsNotHere,
   '9 what has no number is closed': unnumberedIsClosed,
 };

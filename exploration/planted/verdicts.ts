@@ -32,6 +32,7 @@ const byText: readonly (readonly [part: RegExp, worlds: readonly string[]])[] = 
   [/print|receipt/i, ['receipts by number', 'receipts', 'receipts after a wrong no', 'two registers']],
   [/notice/, ['keys of an invoice', 'doubtful answers']],
   [/key/, ['keys']],
+  [/guard|roots|name out/, ['a gateway stands still after a wrong no']],
   [/requestHash|receivedAt|inDispute|'sent'\) return/, ['an unnamed wrong no', 'a step of a person', 'calls without a name']],
   [/lastIsAnother|isOpen\(op\)/, ['no journal']],
   [/refund/i, ['returns', 'the close of a day']],
