@@ -20,8 +20,8 @@ export const mutantBugs: readonly PlantedBug[] = [
   mutant(
     'answers: { if (isAbort(op)) return answerOfAbort(c, op, { also, fu...  becomes  {}',
     'lie',
-    'also = [], further = {} }: Asked = {}): Answer {\n  if (isAbort(op)) return answerOfAbort',
-    'also = [], further = {} }: Asked = {}): Answer {\n  return undefined as never;\n  if (isAbort(op)) return answerOfAbort',
+    'also = [] }: Asked = {}): Answer {\n  if (isAbort(op)) return answerOfAbort',
+    'also = [] }: Asked = {}): Answer {\n  return undefined as never;\n  if (isAbort(op)) return answerOfAbort',
   ),
   mutant(
     "answers: outcome === 'busy'  becomes  true",
@@ -86,8 +86,8 @@ export const mutantBugs: readonly PlantedBug[] = [
   mutant(
     'invoices: expireIfOverdue(c, invoice)  becomes  false',
     'stuck',
-    "  if (expireIfOverdue(c, invoice)) return moved(refusal(c, invoice, 'scan', []));",
-    "  if (false) return moved(refusal(c, invoice, 'scan', []));",
+    "  if (expireIfOverdue(c, invoice)) return changedSaying(refusal(c, invoice, 'scan', []));",
+    "  if (false) return changedSaying(refusal(c, invoice, 'scan', []));",
   ),
   mutant(
     "named-payment: payment.standing === 'Voided'  becomes  true",

@@ -30,16 +30,15 @@ export interface Asked {
   question?: Question;
   /** Other operations under the number [D305]. */
   also?: readonly Op[];
-  further?: AnswerFields;
 }
 
-export function answerAbout(c: Case, op: Op, { question = 'query', also = [], further = {} }: Asked = {}): Answer {
-  if (isAbort(op)) return answerOfAbort(c, op, { also, further });
-  const fields = fieldsOf(op, also, further);
+export function answerAbout(c: Case, op: Op, { question = 'query', also = [] }: Asked = {}): Answer {
+  if (isAbort(op)) return answerOfAbort(c, op, also);
+  const fields = fieldsOf(op, also);
   if (op.removedAt !== null) return cannotApply(removedSentences[isUnexecuted(op) ? 'not done' : 'done'], fields);
   switch (replies[question][op.standing]) {
     case 'success':
-      return { code: 'NoError', sentence: '', fields, report: op.report ?? undefined };
+      return done(fields, op.report);
     case 'ended':
       return warned({ ...cannotApply(endedSentences[op.standing] ?? '', fields), report: op.report ?? undefined }, also);
     case 'refused':
@@ -51,14 +50,13 @@ export function answerAbout(c: Case, op: Op, { question = 'query', also = [], fu
   }
 }
 
-export function fieldsOf(op: Op, also: readonly Op[] = [], further: AnswerFields = {}): AnswerFields {
+export function fieldsOf(op: Op, also: readonly Op[] = []): AnswerFields {
   const isRefundedInPart = isPayment(op) && op.state === 'done' && op.refundedBani > 0;
   return {
     OID: op.id,
     State: op.standing,
     ...(isRefundedInPart ? { Remainder: baniToLei((op.amountBani ?? 0) - op.refundedBani) } : {}),
     ...(also.length > 0 ? { AlsoUnderThisNumber: also.map(({ id, standing }) => ({ OID: id, State: standing })) } : {}),
-    ...further,
   };
 }
 
@@ -66,21 +64,18 @@ export function fieldsOf(op: Op, also: readonly Op[] = [], further: AnswerFields
  * By the state of the payment [D302]: 0 if it was not made, whether the abort stopped it or not; 22 if it was. A terminal that refused to
  * stop ends the request, too: 22 for good, while State tells what becomes of the payment [D315].
  */
-function answerOfAbort(c: Case, abort: Op, asked: Asked): Answer {
+function answerOfAbort(c: Case, abort: Op, also: readonly Op[]): Answer {
   const payment = c.ops[abort.targetId ?? ''];
-  const further = asked.further?.Operation === undefined ? asked.further : { ...asked.further, Operation: 'CancelTransaction' };
-  if (!payment) return unclear(abort, fieldsOf(abort, [], further));
-  return stopped(payment, { ...asked, ...(further ? { further } : {}) }, abort.isStopRefused);
+  return payment ? stopped(payment, also, abort.isStopRefused) : unclear(abort, fieldsOf(abort));
 }
 
 /** What a call that wants to stop this payment is answered. */
-export function stopped(payment: Op, { also = [], further = {} }: Asked = {}, isRefused = false): Answer {
-  const fields = fieldsOf(payment, also, further);
-  const report = payment.report ?? undefined;
+export function stopped(payment: Op, also: readonly Op[] = [], isRefused = false): Answer {
+  const fields = fieldsOf(payment, also);
   if (payment.standing === 'Disputed') return warned(unclear(payment, fields), also);
   if (isRefused) return warned(cannotApply(refusedToStop, fields), also);
   if (payment.standing === 'Open') return warned(error('Timeout_or_no_response', stillStopping, fields), also);
-  if (isUnexecuted(payment)) return { code: 'NoError', sentence: '', fields, report };
+  if (isUnexecuted(payment)) return done(fields, payment.report);
   return warned(cannotApply(chargedSentences[payment.standing] ?? '', fields), also);
 }
 
@@ -146,4 +141,7 @@ export const cannotApply = (sentence: string, fields: AnswerFields = {}): Answer
 export const invalid = (sentence: string): Answer => error('Invalid_Request', sentence);
 export const unknownRecord = (sentence: string): Answer => error('Record_not_exist', sentence);
 export const busy = (sentence: string, fields: AnswerFields = {}): Answer => error('Device_Busy', sentence, fields);
-export const done = (fields: AnswerFields): Answer => ({ code: 'NoError', sentence: '', fields });
+export const done = (fields: AnswerFields, report: Op['report'] = null): Answer => ({
+  ...{ code: 'NoError', sentence: '', fields },
+  ...(report === null ? {} : { report }),
+});

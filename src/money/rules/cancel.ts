@@ -6,11 +6,11 @@ import type { Answer, AnswerFields, Of } from '../event.ts';
 import { answerAbout, cannotApply, done, error, fieldsOf, stopped, unclear, warned } from './answers.ts';
 import { byKey, otherRequestUnderKey, repeatByKey } from './earlier.ts';
 import { followersOf, invoiceOf, isAbort, isOpen, isPayment, isUnexecuted, opsUnder, stands } from './facts.ts';
-import { cannotCancel, invoiceStatus, move } from './invoice-rules.ts';
+import { byOf, cannotCancel, invoiceStatus, move } from './invoice-rules.ts';
 import { findPayment, howToReturn, noSuchOperation, paymentsWith, untouchable } from './named-payment.ts';
 import { chargesUnder, fold, othersBeside } from './numbers.ts';
 import { chargedByRegister, voidPayment } from './payments.ts';
-import { begin, changed, type Ruled, relyOn, say, takeKey, wrongDevice } from './ruled.ts';
+import { begin, changedSaying, type Ruled, relyOn, say, takeKey, waitFor, wrongDevice } from './ruled.ts';
 
 type Cancel = Of<'CancelTransaction'>;
 
@@ -41,19 +41,17 @@ function stop(c: Draft, event: Cancel): Ruled {
   if (!payment) return say(noSuchOperation);
   const also = othersBeside(c, payment);
   const isElsewhere = payment.deviceId !== deviceId;
-  if (!isOpen(payment)) return say(withAdvice(c, payment, stopped(payment, { also }), isElsewhere));
+  if (!isOpen(payment)) return say(withAdvice(c, payment, stopped(payment, also), isElsewhere));
   if (isElsewhere) {
     const sentence = 'The payment under this documentNr is open on another terminal: stop it there.';
     return say(warned(cannotApply(sentence, fieldsOf(payment, also)), also));
   }
   const running = followersOf(c, payment.id).find((op) => isAbort(op) && isOpen(op));
-  if (running) return { ...keyOf(c, event, running), answer: stopped(payment, { also }), effects: [{ type: 'wait', id: running.id }] };
+  if (running) return (takeKey(c, event, running.id) ? changedSaying : say)(stopped(payment, also), waitFor(running));
   // Its settlement must not miss this row.
   relyOn(c, 'ops', payment.id);
   return begin(c, event, { kind: 'Abort', documentNr, targetId: payment.id, args: { target: payment.id } });
 }
-
-const keyOf = (c: Draft, event: Cancel, op: Op): Ruled => (takeKey(c, event, op.id) ? changed() : {});
 
 function withAdvice(c: Draft, payment: Op, answer: Answer, isElsewhere: boolean): Answer {
   if (payment.standing !== 'Done' && payment.standing !== 'Closed') return answer;
@@ -78,13 +76,13 @@ function withdraw(c: Draft, event: Cancel): Ruled | undefined {
   // Whatever became of a card payment: its State would let a till take cash for an invoice that was paid by QR [D187].
   if (refusal) return say(refusal);
   const previous = invoiceStatus[invoice.state];
-  move(c, invoice, 'Cancelled', { ...(event.by === undefined ? {} : { by: event.by }), reason: 'Withdrawn by the ERP.' });
+  move(c, invoice, 'Cancelled', { ...byOf(event), reason: 'Withdrawn by the ERP.' });
   takeKey(c, event, invoice.oid, 'invoice');
-  return { ...changed(), answer: done({ ...fields, PreviousStatus: previous }) };
+  return changedSaying(done({ ...fields, PreviousStatus: previous }));
 }
 
 function withKey(c: Draft, event: Cancel, invoice: Invoice, fields: AnswerFields): Ruled {
-  return takeKey(c, event, invoice.oid, 'invoice') ? { ...changed(), answer: done(fields) } : say(done(fields));
+  return (takeKey(c, event, invoice.oid, 'invoice') ? changedSaying : say)(done(fields));
 }
 
 /** If the payment is on another terminal, 20 would be wrong: a till would take cash for a charged invoice [D245]. */

@@ -1,11 +1,11 @@
 // Whether a call repeats an earlier one [D60]: by its Idempotency-Key, then by its number, then by its content [D58]. Looked at before the
 // device, so that a terminal that was switched off answers "paid", not "offline".
 import { type Draft, nameKey, type Op } from '../case.ts';
-import type { CallEvent, Effect } from '../event.ts';
+import type { CallEvent } from '../event.ts';
 import { answerAbout, busy, cannotApply, error, fieldsOf } from './answers.ts';
-import { closesDay, contentName, isAbort, isOpen, isUndelivered, isUnexecuted, keyRowOf, opsUnder } from './facts.ts';
+import { closesDay, contentName, isAbort, isOpen, isUndelivered, isUnexecuted, keyRowOf, opsUnder, presenceOf } from './facts.ts';
 import { othersBeside, unconfirmedAt } from './numbers.ts';
-import { changed, type Ruled, relyOn, say, takeKey } from './ruled.ts';
+import { changedSaying, type Ruled, relyOn, say, takeKey, waitFor } from './ruled.ts';
 
 const keptMs = 24 * 60 * 60_000;
 
@@ -45,13 +45,11 @@ export function repeatOfRefused(c: Draft, event: CallEvent): Ruled | undefined {
 
 /** The call is answered about an earlier operation, and its key belongs to that one from now on. */
 export function joined(c: Draft, event: CallEvent, op: Op, answer = answerAbout(c, op, { also: othersBeside(c, op) })): Ruled {
-  const effects: Effect[] = isOpen(op) ? [{ type: 'wait', id: op.id }] : [];
-  const isKept = takeKey(c, event, op.id);
-  return isKept ? { ...changed(undefined, effects), answer } : say(answer, effects);
+  return (takeKey(c, event, op.id) ? changedSaying : say)(answer, waitFor(op));
 }
 
 function repeated(c: Draft, op: Op): Ruled {
-  return say(answerAbout(c, op, { also: othersBeside(c, op) }), isOpen(op) ? [{ type: 'wait', id: op.id }] : []);
+  return say(answerAbout(c, op, { also: othersBeside(c, op) }), waitFor(op));
 }
 
 /**
@@ -75,7 +73,8 @@ export function repeatByContent(c: Draft, event: CallEvent): Ruled | undefined {
     // Its answer is on the way: better answered twice than charged twice.
     if (!event.hasWaited) return { needs: { type: 'delivery', id: op.id } };
   }
-  return say(answerAbout(c, op, { further: { Repeated: true } }), isOpen(op) ? [{ type: 'wait', id: op.id }] : []);
+  const answer = answerAbout(c, op);
+  return say({ ...answer, fields: { ...answer.fields, Repeated: true } }, waitFor(op));
 }
 
 function mayBeRepeated(c: Draft, op: Op): boolean {
@@ -96,7 +95,7 @@ export function unconfirmed(c: Draft, event: CallEvent, ops: readonly Op[]): Rul
   const asked = unconfirmedAt(ops, event.deviceId);
   if (asked.length === 0) return undefined;
   if (!event.hasWaited) return { needs: { type: 'confirmation', ids: asked.map(({ id }) => id) } };
-  const journalId = c.presence[nameKey(event.merchantId, event.deviceId)]?.journalId ?? null;
+  const journalId = presenceOf(c, event.merchantId, event.deviceId)?.journalId ?? null;
   const isOther = asked.some((op) => op.journalId !== journalId);
   return say(error('Timeout_or_no_response', isOther ? sentToOtherHardware : notConfirmedYet));
 }

@@ -23,6 +23,9 @@ const moves: Readonly<Record<Trigger, Partial<Record<InvoiceState, InvoiceState>
 export const movedBy = (trigger: Trigger, { state }: Invoice): InvoiceState | undefined => moves[trigger][state];
 export const isUnpaid = ({ state }: Invoice): boolean => state === 'NewItem' || state === 'Scanned';
 
+/** Of an entry in the history: the caller, if known. */
+export const byOf = ({ by }: { by?: string | undefined }): InvoiceEntry['detail'] => (by === undefined ? {} : { by });
+
 /** The move with its entry in the history; notices.ts adds the callback. */
 export function move(c: Draft, invoice: Invoice, state: InvoiceState, detail: InvoiceEntry['detail'] = {}): void {
   invoice.state = state;

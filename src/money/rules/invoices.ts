@@ -5,22 +5,28 @@ import { done, invalid, unknownRecord } from './answers.ts';
 import { orphanKey } from './derive-invoices.ts';
 import { byKey, otherRequestUnderKey } from './earlier.ts';
 import { allOps, presenceOf } from './facts.ts';
-import { cannotCancel, invoiceStatus, isCertain, isOverdue, isUnpaid, move, movedBy, refusal, standingPayments } from './invoice-rules.ts';
-import { changed, nothing, type Ruled, relyOn, say, takeKey } from './ruled.ts';
+import {
+  byOf,
+  cannotCancel,
+  invoiceStatus,
+  isCertain,
+  isOverdue,
+  isUnpaid,
+  move,
+  movedBy,
+  refusal,
+  standingPayments,
+} from './invoice-rules.ts';
+import { changed, changedSaying, nothing, type Ruled, relyOn, say, takeKey } from './ruled.ts';
 
 /** The same for a missing invoice and for one of another merchant [D11]. */
 const noSuchInvoice = unknownRecord('There is no invoice with this QR.');
 
-const invoiceOf = (c: Draft, { oid, merchantId }: { oid: string; merchantId?: string | undefined }): Invoice | undefined => {
+/** Of any merchant, if the caller has only the QR. */
+const askedInvoice = (c: Draft, { oid, merchantId }: { oid: string; merchantId?: string | undefined }): Invoice | undefined => {
   const invoice = c.invoices[oid];
   return merchantId === undefined || invoice?.merchantId === merchantId ? invoice : undefined;
 };
-
-const byOf = ({ by }: { by?: string | undefined }) => (by === undefined ? {} : { by });
-const moved = (answer: Answer | undefined, effects: readonly Effect[] = []): Ruled => ({
-  ...changed(undefined, effects),
-  ...(answer ? { answer } : {}),
-});
 
 /** Nothing is notified, and its history begins with its row [D25]. A key is kept with the invoice alone, so a refused call leaves it free. */
 export function create(c: Draft, event: Of<'Create'>): Ruled {
@@ -33,7 +39,7 @@ export function create(c: Draft, event: Of<'Create'>): Ruled {
   const invoice = newInvoice({ ...given, oid, createdAt: c.now });
   c.invoices[oid] = invoice;
   takeKey(c, { merchantId: given.merchantId, key }, oid, 'invoice');
-  return moved(created(invoice));
+  return changedSaying(created(invoice));
 }
 
 /** The same answer again, whatever became of the invoice. */
@@ -58,9 +64,9 @@ function expireIfOverdue(c: Draft, invoice: Invoice): boolean {
 
 /** Once there is a card payment, only the device that was paid and the ERP get the receipt, and no caller while it is in doubt [D142]. */
 export function get(c: Draft, event: Of<'Get'>): Ruled {
-  const invoice = invoiceOf(c, event);
+  const invoice = askedInvoice(c, event);
   if (!invoice) return say(noSuchInvoice);
-  if (expireIfOverdue(c, invoice)) return moved(refusal(c, invoice, 'scan', []));
+  if (expireIfOverdue(c, invoice)) return changedSaying(refusal(c, invoice, 'scan', []));
   const payments = standingPayments(c, invoice);
   const isPayee = event.hasKey === true || payments.some(({ deviceId }) => deviceId === event.asDevice);
   const to = movedBy('scan', invoice);
@@ -68,35 +74,35 @@ export function get(c: Draft, event: Of<'Get'>): Ruled {
     return say(refusal(c, invoice, 'scan', payments));
   if (to === invoice.state) return say(shown(invoice));
   move(c, invoice, to, byOf(event));
-  return moved(shown(invoice));
+  return changedSaying(shown(invoice));
 }
 
 export function invoiceStatusOf(c: Draft, event: Of<'InvoiceStatus'>): Ruled {
-  const invoice = invoiceOf(c, event);
+  const invoice = askedInvoice(c, event);
   if (!invoice) return say(noSuchInvoice);
   const hasExpired = expireIfOverdue(c, invoice);
   const answer = done({ Status: invoiceStatus[invoice.state], ReceiptID: invoice.receiptId ?? '' });
-  return hasExpired ? moved(answer) : say(answer);
+  return hasExpired ? changedSaying(answer) : say(answer);
 }
 
 export function expire(c: Draft, { oid }: Of<'Expire'>): Ruled {
   const invoice = c.invoices[oid];
-  return invoice && expireIfOverdue(c, invoice) ? moved(undefined) : nothing;
+  return invoice && expireIfOverdue(c, invoice) ? changed() : nothing;
 }
 
 export function cancelInvoice(c: Draft, event: Of<'CancelInvoice'>): Ruled {
-  const invoice = invoiceOf(c, event);
+  const invoice = askedInvoice(c, event);
   if (!invoice) return say(noSuchInvoice);
   const why = cannotCancel(c, invoice);
   if (why) return say(why);
   move(c, invoice, 'Cancelled', { ...byOf(event), ...(event.reason === undefined ? {} : { reason: event.reason }) });
-  return moved(done({}));
+  return changedSaying(done({}));
 }
 
 /** The money was taken before this call, so a refused Payd is kept as an orphan. */
 export function payd(c: Draft, event: Of<'Payd'>): Ruled {
   const { oid, receiptId, deviceId, merchantId } = event;
-  const invoice = invoiceOf(c, event);
+  const invoice = askedInvoice(c, event);
   if (!invoice) return say(noSuchInvoice, [{ type: 'unmatched', oid, receiptId, deviceId, merchantId }]);
   if (invoice.state === 'Payed' && invoice.receiptId === receiptId && invoice.paidDeviceId === deviceId) return say(done({}));
   const hasExpired = expireIfOverdue(c, invoice);
@@ -106,7 +112,7 @@ export function payd(c: Draft, event: Of<'Payd'>): Ruled {
   invoice.receiptId = receiptId;
   invoice.paidDeviceId = deviceId;
   sold(c, invoice, deviceId);
-  return moved(done({}));
+  return changedSaying(done({}));
 }
 
 interface Refused {
@@ -167,7 +173,7 @@ function keepOrphan(c: Draft, invoice: Invoice, event: Of<'Payd'>, { reason, ans
     relyOn(c, 'invoices', oid);
   }
   const effects: Effect[] = isKnown ? [] : [{ type: 'orphan', oid, receiptId, deviceId, reason, isKept }];
-  return isKept || hasExpired ? moved(answer, effects) : say(answer, effects);
+  return isKept || hasExpired ? changedSaying(answer, effects) : say(answer, effects);
 }
 
 /** A tombstone stays, so that Status, a repeated Payd and a late payment are answered as before. The store empties its content [D66]. */
@@ -178,5 +184,5 @@ export function removeInvoice(c: Draft, { oid, isCallbackPending }: Of<'RemoveIn
   if (isKept || orphansOf(c, invoice).some(({ isListed }) => isListed)) return nothing;
   invoice.removedAt = c.now;
   relyOn(c, 'invoices', oid);
-  return moved(undefined);
+  return changed();
 }

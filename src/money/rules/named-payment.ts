@@ -43,19 +43,22 @@ export const wrongRrn = unknownRecord('The payment with this operationId has ano
 export function untouchable(payment: Op): Answer | undefined {
   if (payment.standing === 'Disputed') return unclear(payment, fieldsOf(payment));
   if (payment.state !== 'done') return noSuchOperation;
-  return payment.removedAt === null
-    ? undefined
-    : cannotApply(
-        'The payment was made long ago, and its record has been removed since; nothing more can be done about it here.',
-        fieldsOf(payment),
-      );
+  return payment.removedAt === null ? undefined : removedPayment(payment);
 }
 
+export const removedPayment = (payment: Op): Answer =>
+  cannotApply(
+    'The payment was made long ago, and its record has been removed since; nothing more can be done about it here.',
+    fieldsOf(payment),
+  );
+
+/** What a refund may still return. */
+const leftBaniOf = (c: Case, payment: Op): Bani => (payment.amountBani ?? 0) - sumOf(committedRefunds(followersOf(c, payment.id)));
+
 export function cannotRefund(c: Case, payment: Op, amountBani: Bani): Answer | undefined {
-  const followers = followersOf(c, payment.id);
   if (payment.standing === 'Voided') return cannotApply('The payment was voided, so there is nothing to refund.', fieldsOf(payment));
   if (isDayClosed(c, payment)) return cannotApply(`The bank day of this payment is closed. ${howToReturn(c, payment)}`, fieldsOf(payment));
-  const leftBani = (payment.amountBani ?? 0) - sumOf(committedRefunds(followers));
+  const leftBani = leftBaniOf(c, payment);
   return amountBani > leftBani
     ? invalid(`amount must not be over ${formatLei(leftBani)}, which is left of the original payment.`)
     : undefined;
@@ -85,12 +88,12 @@ export function howToReturn(c: Case, payment: Op): string {
 }
 
 /** The call that returns the rest of the money, if its rules allow it; whether its terminal is free now is another question. */
-export function returnOf(c: Case, payment: Op): Of<'Refund' | 'CancelTransaction'> | undefined {
+function returnOf(c: Case, payment: Op): Of<'Refund' | 'CancelTransaction'> | undefined {
   const { merchantId, deviceId, operationId, documentNr, amountBani, rrn } = payment;
   if (operationId === null || amountBani === null || untouchable(payment)) return undefined;
   const call = { merchantId, deviceId, operationId, documentNr: documentNr ?? payment.id, paymentId: payment.id, newId: '' };
   if (!cannotVoid(c, payment, amountBani)) return { type: 'CancelTransaction', ...call, amountBani, token: '' };
-  const leftBani = amountBani - sumOf(committedRefunds(followersOf(c, payment.id)));
+  const leftBani = leftBaniOf(c, payment);
   if (leftBani <= 0 || isDayClosed(c, payment)) return undefined;
   return { type: 'Refund', ...call, rrn: rrn ?? '', amountBani: leftBani };
 }

@@ -1,11 +1,10 @@
 // Pay, CloseDoc, Refund and the void of a payment [D13 to D18].
-import { parseUuid } from '../../kernel/ids.ts';
 import { type Bani, baniToLei } from '../../kernel/money.ts';
 import type { Draft, Op } from '../case.ts';
 import type { Answer, CallEvent, Of } from '../event.ts';
 import { answerAbout, cannotApply, done, fieldsOf, warned } from './answers.ts';
 import { joined, repeatByContent, repeatByKey, repeatOfRefused, unconfirmed } from './earlier.ts';
-import { contentName, followersOf, isCloseDoc, isPayment, isUnexecuted, opsUnder } from './facts.ts';
+import { contentName, followersOf, invoiceOf, isCloseDoc, isPayment, isUnexecuted, opsUnder } from './facts.ts';
 import { cannotCharge } from './invoice-rules.ts';
 import { cannotRefund, cannotVoid, findPayment, noSuchOperation, untouchable, wrongRrn } from './named-payment.ts';
 import { chargesUnder, fold } from './numbers.ts';
@@ -77,9 +76,8 @@ export const chargedByRegister = (print: Op, also: readonly Op[]): Answer =>
 
 /** A payment under an OID begins only while the invoice can be paid [D142]; the invoice is the root of its payments. */
 function invoiceRefusal(c: Draft, { merchantId, documentNr }: Of<'Pay'>): Answer | undefined {
-  const oid = parseUuid(documentNr);
-  const invoice = oid === undefined ? undefined : c.invoices[oid];
-  if (!invoice || invoice.merchantId !== merchantId) return undefined;
+  const invoice = invoiceOf(c, merchantId, documentNr ?? null);
+  if (!invoice) return undefined;
   const refusal = cannotCharge(c, invoice);
   if (refusal) return refusal;
   invoice.isChargeBegun = true;

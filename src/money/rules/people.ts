@@ -1,13 +1,25 @@
 // Steps of people: decisions about what no device can report [D15], disputes [D143], documents that a terminal cannot close, lost hardware.
 import { baniToLei } from '../../kernel/money.ts';
-import { type Draft, nameKey, type Op, type Report } from '../case.ts';
+import { type Draft, type Op, type Report } from '../case.ts';
 import type { Answer, Of, RemovalEvent } from '../event.ts';
 import { cannotApply, done, fieldsOf, invalid, unknownRecord } from './answers.ts';
-import { allOps, contentName, followersOf, invoiceOf, isAbort, isOpen, isPayment, opsUnder, paymentsOf, returnsMoney } from './facts.ts';
+import {
+  allOps,
+  contentName,
+  followersOf,
+  invoiceOf,
+  isAbort,
+  isOpen,
+  isPayment,
+  opsUnder,
+  paymentsOf,
+  presenceOf,
+  returnsMoney,
+} from './facts.ts';
 import { isUnpaid } from './invoice-rules.ts';
 import { noSuchOperation } from './named-payment.ts';
 import { settle } from './reports.ts';
-import { changed, nothing, type Ruled, relyOn, say } from './ruled.ts';
+import { changed, changedSaying, nothing, type Ruled, relyOn, say } from './ruled.ts';
 
 /** No device begins a command after answerBy; this long after it, none is still busy with it, even with a clock slightly off [D63]. */
 const personDecidesAfterMs = 2 * 60_000;
@@ -20,7 +32,7 @@ export function decideByPerson(c: Draft, event: Of<'Decide'>): Ruled {
   if (!isChecked || !op.review || op.review.isClosed) return say(alreadySettled(op));
   if (op.state === 'disputed') return resolve(c, op, event);
   op.review = { ...op.review, isClosed: true };
-  return { ...changed(op.id), answer: done(fieldsOf(op)) };
+  return changedSaying(done(fieldsOf(op)));
 }
 
 function decideOpen(c: Draft, op: Op, event: Of<'Decide'>): Ruled {
@@ -32,11 +44,11 @@ function decideOpen(c: Draft, op: Op, event: Of<'Decide'>): Ruled {
   settle(c, op, event.isDone ? 'done' : 'refused', 'person', undefined);
   op.reason = event.reason;
   if (event.isDone) takeEntered(op, event);
-  return changedBy(op);
+  return taken(op);
 }
 
-/** The consequences are part of the same change, so the answer is only that it was taken. */
-const changedBy = (op: Op): Ruled => ({ ...changed(op.id), answer: done({ OID: op.id }) });
+/** The answer is only that the step was taken: its consequences are part of the same change. */
+const taken = (op: Op): Ruled => changedSaying(done({ OID: op.id }));
 
 /** Without the bank's number no call could close the document or return the money: the decision ends the document [D308]. */
 function takeEntered(op: Op, { operationId, rrn }: Of<'Decide'>): void {
@@ -69,7 +81,7 @@ function resolve(c: Draft, op: Op, event: Of<'Decide'>): Ruled {
   const change = (event.isDone ? 1 : 0) - before;
   const amountBani = change * (returnsMoney(op) ? -1 : 1) * (op.amountBani ?? 0);
   if (amountBani !== 0) c.added.corrections.push({ operationId: op.id, amountBani, at: c.now });
-  return changedBy(op);
+  return taken(op);
 }
 
 /** Their repeats were refused during the dispute: they are recognised for as long as after an answer 3 [D58]. */
@@ -100,14 +112,14 @@ export function closeByHand(c: Draft, { id }: Of<'CloseByHand'>): Ruled {
   if (!payment || payment.document === null) return say(noSuchOperation);
   if (payment.document !== 'open') return say(cannotApply('The document of this payment is not open.'));
   payment.isEndedByHand = true;
-  return changedBy(payment);
+  return taken(payment);
 }
 
 /** Decisions about commands that went to other hardware than the connected one are not waited for [D304]. */
 export function hardwareLost(c: Draft, { deviceId }: Of<'HardwareLost'>): Ruled {
   const waiting = allOps(c).filter((op) => op.deviceId === deviceId && op.isUnconfirmed);
   const lost = waiting.filter((op) => {
-    const live = c.presence[nameKey(op.merchantId, deviceId)];
+    const live = presenceOf(c, op.merchantId, deviceId);
     return !live?.isOnline || live.journalId !== op.journalId;
   });
   if (lost.length === 0)
@@ -115,7 +127,7 @@ export function hardwareLost(c: Draft, { deviceId }: Of<'HardwareLost'>): Ruled 
       cannotApply('No decision about this device waits for other hardware than the connected one: there is nothing to declare lost.'),
     );
   for (const op of lost) op.isHardwareLost = true;
-  return { ...changed(), answer: done({}) };
+  return changedSaying(done({}));
 }
 
 /**

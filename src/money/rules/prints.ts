@@ -10,6 +10,7 @@ import type { Answer, Of } from '../event.ts';
 import { answerAbout, busy, cannotApply, error, fieldsOf, invalid, unclear, unknownRecord } from './answers.ts';
 import { joined, repeatByContent, repeatByKey, repeatOfRefused, unconfirmed } from './earlier.ts';
 import { followersOf, invoiceOf, isOpen, isPayment, isPrint, isUnexecuted, opsUnder, remainderOf, returnsMoney } from './facts.ts';
+import { removedPayment } from './named-payment.ts';
 import { chargesUnder, fold } from './numbers.ts';
 import { underTheSameName } from './payments.ts';
 import { begin, notFree, type Ruled, relyOn, say, wrongDevice } from './ruled.ts';
@@ -116,11 +117,7 @@ function unprintable(c: Draft, payment: Op, place: string): Answer | undefined {
   if (payment.standing === 'Open') return notNow(`The card payment of ${place} has not ended yet.`, payment);
   if (followers.some((op) => returnsMoney(op) && isOpen(op)))
     return notNow(`A void or refund of the card payment of ${place} has not ended yet.`, payment);
-  if (payment.removedAt !== null)
-    return cannotApply(
-      'The payment was made long ago, and its record has been removed since; nothing more can be done about it here.',
-      fields,
-    );
+  if (payment.removedAt !== null) return removedPayment(payment);
   if (payment.standing === 'Voided') return never(`The card payment of ${place} was voided.`, payment);
   if (payment.standing === 'Refunded') return never(`The card payment of ${place} was refunded.`, payment);
   const print = payment.printId === null ? undefined : c.ops[payment.printId];

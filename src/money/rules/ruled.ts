@@ -3,7 +3,7 @@ import { operationOf } from '../../kernel/operations.ts';
 import { type Draft, type Id, nameKey, type Op, type TableName } from '../case.ts';
 import type { Answer, CallEvent, Effect, Need } from '../event.ts';
 import { busy, error } from './answers.ts';
-import { closesDay, isAbort, isCloseDoc, isContentName, isPayment, isUndelivered, nameOf, opsUnder, presenceOf } from './facts.ts';
+import { closesDay, isAbort, isCloseDoc, isContentName, isOpen, isPayment, isUndelivered, nameOf, opsUnder, presenceOf } from './facts.ts';
 
 export interface Ruled {
   answer?: Answer;
@@ -15,12 +15,19 @@ export interface Ruled {
 }
 
 export const nothing: Ruled = {};
+/** Nothing changes. */
 export const say = (answer: Answer, effects: readonly Effect[] = []): Ruled => ({ answer, effects });
+/** The case changes; the answer is about this operation, with the consequences. */
 export const changed = (about?: Id, effects: readonly Effect[] = []): Ruled => ({
   changes: true,
   ...(about === undefined ? {} : { about }),
   effects,
 });
+/** The case changes, and the answer is known already. */
+export const changedSaying = (answer: Answer, effects: readonly Effect[] = []): Ruled => ({ changes: true, answer, effects });
+
+/** The answer about an open operation is given when it has ended. */
+export const waitFor = (op: Op): Effect[] => (isOpen(op) ? [{ type: 'wait', id: op.id }] : []);
 
 /** What is read to be relied on is guarded, and therefore written. */
 export function relyOn(c: Draft, table: TableName, key: string): void {
@@ -131,7 +138,6 @@ const abortWithinMs = 60_000;
 function newOp(c: Draft, event: CallEvent, given: Omit<NewOp, 'answerWithinMs'>, answerWithinMs?: number): Op {
   const { newId: id, merchantId, deviceId, requestHash, callbackUri, isByPerson } = event;
   const within = answerWithinMs ?? (given.kind === 'Abort' ? abortWithinMs : operationOf(given.kind).answerWithinMs);
-  const isClose = closesDay(given);
   return {
     ...emptyOp,
     ...given,
@@ -143,7 +149,7 @@ function newOp(c: Draft, event: CallEvent, given: Omit<NewOp, 'answerWithinMs'>,
     requestHash: isAbort(given) || (isPayment(given) ? given.documentNr : given.receiptUid) != null ? null : (requestHash ?? null),
     callbackUri: callbackUri ?? null,
     isByPerson: isByPerson === true,
-    afterId: isClose ? (c.devices[deviceId]?.lastSaleId ?? null) : null,
+    afterId: closesDay(given) ? (c.devices[deviceId]?.lastSaleId ?? null) : null,
     journalId: presenceOf(c, merchantId, deviceId)?.journalId ?? null,
     issuedAt: c.now,
     answerBy: c.now + within,

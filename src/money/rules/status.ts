@@ -1,13 +1,13 @@
 // Device/Operation/Status [D64]: the answer about an operation, without starting anything; and the notes of connections about delivery.
-import { type Draft, nameKey, type Op } from '../case.ts';
+import { type Draft, type Op } from '../case.ts';
 import type { Answer, DeliveryEvent, StatusEvent } from '../event.ts';
 import { answerAbout, error, invalid, unknownRecord } from './answers.ts';
 import { byKey } from './earlier.ts';
-import { catalogued, isAbort, isOpen, isPayment, isPrint, isUndelivered, isUnexecuted } from './facts.ts';
+import { catalogued, isAbort, isOpen, isPayment, isPrint, isUndelivered, isUnexecuted, keyRowOf } from './facts.ts';
 import { chargesUnder, type Folded, fold, othersBeside } from './numbers.ts';
 import { payByNumber } from './payments.ts';
 import { otherPrint, printUnder } from './prints.ts';
-import { changed, nothing, type Ruled, say } from './ruled.ts';
+import { changed, nothing, type Ruled, say, waitFor } from './ruled.ts';
 
 const unknownName = unknownRecord('No operation of this merchant is known by that name; nothing was begun under it.');
 /** Keys expire, so the absence of one proves nothing about an old call. */
@@ -24,13 +24,13 @@ export function status(c: Draft, event: StatusEvent): Ruled {
   const module = catalogued(about).mode ?? 'POS';
   if (about.merchantId !== merchantId) return say(unknownName);
   if (modules && !modules.has(module)) return say(error('API_Key_Wrong_Product', `APIKey does not open the module ${module}.`));
-  const further = { Operation: isAbort(about) ? 'CancelTransaction' : about.kind };
-  const said = answer ?? answerAbout(c, about, { also, further });
-  return say({ ...said, fields: { ...said.fields, ...further } }, isOpen(about) ? [{ type: 'wait', id: about.id }] : []);
+  const said = answer ?? answerAbout(c, about, { also });
+  const Operation = isAbort(about) ? 'CancelTransaction' : about.kind;
+  return say({ ...said, fields: { ...said.fields, Operation } }, waitFor(about));
 }
 
 interface Found extends Folded {
-  answer?: ReturnType<typeof answerAbout> | undefined;
+  answer?: Answer | undefined;
 }
 
 function found(c: Draft, event: StatusEvent): Found {
@@ -39,7 +39,7 @@ function found(c: Draft, event: StatusEvent): Found {
   if (oid !== undefined) return { about: c.ops[oid], also: c.ops[oid] ? othersBeside(c, c.ops[oid]) : [] };
   if (documentNr !== undefined) return fold(chargesUnder(c, merchantId, documentNr));
   if (receiptUid !== undefined) return newestPrint(c, merchantId, receiptUid);
-  const key = { key: idempotencyKey ?? '', requestHash: c.keys[nameKey(merchantId, idempotencyKey ?? '')]?.requestHash ?? '' };
+  const key = { key: idempotencyKey ?? '', requestHash: keyRowOf(c, merchantId, idempotencyKey ?? '')?.requestHash ?? '' };
   const named = byKey(c, { merchantId, key });
   const op = named && 'op' in named ? named.op : undefined;
   return op ? tried(c, op) : { about: undefined, also: [] };
