@@ -243,7 +243,8 @@ const connected = (state: State, device: Id, journalId: string | undefined): Act
 });
 
 function standsStill(state: State, { call = '' }: Words): Acted {
-  const asked = callOf(call);
+  const noted = /^the caller of (?<id>\S+) has the answer$/.exec(call)?.groups?.['id'];
+  const asked: Event | undefined = noted === undefined ? callOf(call) : { type: 'Delivery', id: noted, was: 'received' };
   if (!asked) throw new Error(`This is no call: ${call}`);
   const first = named(state, asked);
   // If it decides again, it may begin an operation after all.

@@ -86,7 +86,9 @@ function lateUnit(facts: Case, next: Case): Unit {
     if (!before || fields.length === 0) return [];
     const set = toColumns('ops', Object.fromEntries(fields.map((field) => [field, facts.now])), facts.now);
     const { state, acceptedAt, receivedAt } = before;
-    const guard = fields.includes('acceptedAt') ? { state, acceptedAt } : { receivedAt };
+    // What was received before a dispute is not its outcome.
+    const isOfState = fields.includes('receivedAt') ? { state, receivedAt } : { receivedAt };
+    const guard = fields.includes('acceptedAt') ? { state, acceptedAt } : isOfState;
     return [{ table: 'commands', key: [op.id], guard: toColumns('ops', guard), set, isLate: true }];
   });
   return { writes, inserts: [] };

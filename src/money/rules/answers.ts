@@ -5,7 +5,7 @@ import { baniToLei } from '../../kernel/money.ts';
 import type { OperationState } from '../../kernel/operation-states.ts';
 import type { Case, Op } from '../case.ts';
 import type { Answer, AnswerFields } from '../event.ts';
-import { isAbort, isPayment, isUnexecuted } from './facts.ts';
+import { isAbort, isPayment, isUnexecuted, remainderOf } from './facts.ts';
 
 /** `query`: the call itself, its repeat, Operation/Status. `number`: another Pay under a number that was paid. */
 export type Question = 'query' | 'number';
@@ -55,7 +55,7 @@ export function fieldsOf(op: Op, also: readonly Op[] = []): AnswerFields {
   return {
     OID: op.id,
     State: op.standing,
-    ...(isRefundedInPart ? { Remainder: baniToLei((op.amountBani ?? 0) - op.refundedBani) } : {}),
+    ...(isRefundedInPart ? { Remainder: baniToLei(Math.max(0, remainderOf(op))) } : {}),
     ...(also.length > 0 ? { AlsoUnderThisNumber: also.map(({ id, standing }) => ({ OID: id, State: standing })) } : {}),
   };
 }
