@@ -22,7 +22,12 @@ export const refKey = (ref: Ref): string => Object.values(ref).join('\u0000');
 
 /** `looked`: what was looked up already, found or not. */
 export function wanted(event: Event, c: Case, looked: ReadonlySet<string>): Ref[] {
-  const refs = [...asked(event), ...subjectsOf(event, c).flatMap((op) => around(c, op)), ...listed(c), ...commands(c)];
+  const refs = [
+    ...asked(event),
+    ...subjectsOf(event, c).flatMap((op) => [...around(c, op), ...entered(event, op)]),
+    ...listed(c),
+    ...commands(c),
+  ];
   const missing = new Map<string, Ref>();
   for (const ref of refs) {
     const key = refKey(ref);
@@ -118,6 +123,12 @@ function around(c: Case, op: Op): Ref[] {
     return value === undefined ? [] : number(one, value);
   });
   return [{ what: 'device', id: op.deviceId }, ...payments.map((id) => ({ what: 'sale', id }) as const), ...names];
+}
+
+/** A decision must not give a payment the numbers of another one. */
+function entered(event: Event, { deviceId }: Op): Ref[] {
+  if (event.type !== 'Decide' || event.operationId === undefined) return [];
+  return [{ what: 'operations', deviceId, operationId: event.operationId }];
 }
 
 /** What the names, keys, invoices and devices of the case list. */

@@ -17,7 +17,7 @@ import {
   returnsMoney,
 } from './facts.ts';
 import { isUnpaid } from './invoice-rules.ts';
-import { noSuchOperation } from './named-payment.ts';
+import { noSuchOperation, paymentsWith } from './named-payment.ts';
 import { settle } from './reports.ts';
 import { changed, changedSaying, nothing, type Ruled, relyOn, say } from './ruled.ts';
 
@@ -41,6 +41,8 @@ function decideOpen(c: Draft, op: Op, event: Of<'Decide'>): Ruled {
     const sentence = `The device may still carry the command out and report the outcome. Otherwise you can decide it from ${new Date(from).toISOString()} on.`;
     return say(cannotApply(sentence));
   }
+  const wrong = event.isDone ? numbersOfAnother(c, op, event) : undefined;
+  if (wrong) return say(wrong);
   settle(c, op, event.isDone ? 'done' : 'refused', 'person', undefined);
   op.reason = event.reason;
   if (event.isDone) takeEntered(op, event);
@@ -66,7 +68,7 @@ function enteredReport({ operationId, rrn, amountBani }: Op): Report {
 
 /** The state that it would have had at first; its money is corrected now, and its entry stays where it is [D303]. */
 function resolve(c: Draft, op: Op, event: Of<'Decide'>): Ruled {
-  const wrong = event.isDone ? otherNumbers(op, event) : undefined;
+  const wrong = event.isDone ? (otherNumbers(op, event) ?? numbersOfAnother(c, op, event)) : undefined;
   if (wrong) return say(wrong);
   const before = op.disputedFrom === 'done' ? 1 : 0;
   op.state = event.isDone ? 'done' : 'refused';
@@ -97,6 +99,16 @@ function otherNumbers(op: Op, event: Of<'Decide'>): Answer | undefined {
       return invalid(`The device reported ${name} ${reported}; leave it out, or correct it.`);
   }
   return undefined;
+}
+
+/** A void with them would return the money of that payment. The bank's numbers start over, but not both at once [D16]. */
+function numbersOfAnother(c: Draft, op: Op, { operationId, rrn }: Of<'Decide'>): Answer | undefined {
+  if (!isPayment(op) || operationId === undefined || rrn === undefined) return undefined;
+  const { merchantId, deviceId } = op;
+  const other = paymentsWith(c, { merchantId, deviceId, operationId, documentNr: '' }).find((one) => one !== op && one.rrn === rrn);
+  return (
+    other && invalid(`operationId and rrn are those of another payment on this terminal (${other.id}); correct them, or leave both out.`)
+  );
 }
 
 function alreadySettled(op: Op): Answer {

@@ -11,7 +11,7 @@ import { answerAbout, busy, cannotApply, error, fieldsOf, invalid, unclear, unkn
 import { joined, repeatByContent, repeatByKey, repeatOfRefused, unconfirmed } from './earlier.ts';
 import { followersOf, invoiceOf, isOpen, isPayment, isPrint, isUnexecuted, opsUnder, remainderOf, returnsMoney } from './facts.ts';
 import { removedPayment } from './named-payment.ts';
-import { chargesUnder, fold } from './numbers.ts';
+import { chargesUnder, fold, othersBeside } from './numbers.ts';
 import { underTheSameName } from './payments.ts';
 import { begin, notFree, type Ruled, relyOn, say, wrongDevice } from './ruled.ts';
 
@@ -80,7 +80,7 @@ export function printUnder(c: Draft, merchantId: string, receiptUid: string): Op
 
 /** Why a receipt of this content is not answered as this print; undefined: it is the same receipt [D31]. */
 export function otherPrint(c: Draft, print: Op, contentHashes: readonly (string | null)[]): Answer | undefined {
-  if (print.standing === 'Disputed' || print.removedAt !== null) return answerAbout(c, print);
+  if (print.standing === 'Disputed' || print.removedAt !== null) return answerAbout(c, print, { also: othersBeside(c, print) });
   return print.contentHash !== null && contentHashes.includes(print.contentHash)
     ? undefined
     : cannotApply('Receipt.Uid already belongs to a receipt with other content.');
