@@ -139,9 +139,8 @@ const lostIsNotHere: Invariant = ({ before, after, move }) => {
   return other ? `${kindOf(other)} ${other.id} waits for no hardware that could be declared lost` : true;
 };
 
-const acceptedIsDisputed: Invariant = ({ before, after, move }) => {
-  if (move.event?.type !== 'Accepted') return undefined;
-  const { id } = move.event;
+const acceptedIsDisputed: Invariant = ({ before, after }) => {
+  const id = before.gathered.find((one) => !after.gathered.includes(one));
   const was = find(opsOf(before), id);
   if (!was?.isUnconfirmed || was.contradiction !== null || was.acceptedAt !== null) return undefined;
   return find(opsOf(after), id)?.state === 'disputed' || `${kindOf(was)} ${id} was decided as not executed, is accepted, and not disputed`;

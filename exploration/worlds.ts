@@ -93,13 +93,18 @@ export const worlds: Readonly<Record<string, World>> = {
     ...{ events: [...basic, 'Refund', 'Void', 'CloseDoc', 'closeByHand', 'Deadline', 'forget', 'lost'], stale: ['Pay', 'Refund'] },
   },
   'an unnamed wrong no': {
-    ...{ devices: ['t1'], numbers: [], maxOps: 3, depth: 4, pairs: 2, isUnnamed: true },
+    ...{ devices: ['t1'], numbers: [], maxOps: 3, depth: 5, pairs: 2, isUnnamed: true },
     seed: ['Pay t1', 't1 executes Pay 0, its answer is lost', 'the last moment of Pay 0', 'decision 0 no'],
     events: [...basic, 'closeByHand', 'lost', 'lateNote', 'forget'],
   },
   'a gateway stands still after a wrong no': {
     ...{ devices: twoTerminals, numbers: ['n'], maxOps: 3, depth: 3, pairs: 2, seed: wrongNo.slice(0, 4) },
     ...{ events: [...basic, 'lost', 'swap'], stale: ['Pay', 'report', 'resolve'] },
+  },
+  'an acceptance after a wrong no': {
+    ...{ devices: ['t1'], numbers: ['n'], maxOps: 2, depth: 3, pairs: 2 },
+    seed: ['Pay t1 n', 't1 accepts Pay 0', 'the last moment of Pay 0', 'decision 0 no'],
+    events: [...basic, 'accepted', 'lost', 'swap'],
   },
   'a step of a person': {
     ...{ devices: ['t1'], numbers: [], maxOps: 3, depth: 5, pairs: 2, isUnnamed: true },

@@ -33,10 +33,13 @@ const byText: readonly (readonly [part: RegExp, worlds: readonly string[]])[] = 
   [/notice/, ['keys of an invoice', 'doubtful answers']],
   [/key/, ['keys']],
   [/guard|roots|name out/, ['a gateway stands still after a wrong no']],
-  [/requestHash|receivedAt|inDispute|'sent'\) return/, ['an unnamed wrong no', 'a step of a person', 'calls without a name']],
+  [
+    /requestHash|receivedAt|inDispute|delivered outcome|'sent'\) return/,
+    ['an unnamed wrong no', 'a step of a person', 'calls without a name'],
+  ],
   [/lastIsAnother|isOpen\(op\)/, ['no journal']],
   [/refund/i, ['returns', 'the close of a day']],
-  [/journal|unconfirmed|notBegun/i, ['a slow terminal', 'two decisions', 'one terminal']],
+  [/journal|unconfirmed|notBegun|disputedFrom/i, ['an acceptance after a wrong no', 'a slow terminal', 'two decisions', 'one terminal']],
   [/documentNr|otherwise|also|about/i, ['a wrong no', 'two terminals']],
 ];
 
