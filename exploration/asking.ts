@@ -2,7 +2,7 @@
 import type { Case, Id, TableName, TableRows } from '../src/money/case.ts';
 import { nameKey } from '../src/money/case.ts';
 import type { Answer, Event, StatusEvent } from '../src/money/event.ts';
-import { of } from '../src/money/tables.ts';
+import { storedTable } from '../src/money/tables.ts';
 import { plan, type Ran } from './gateway.ts';
 import { load } from './memory-load.ts';
 import { rowOf } from './memory-store.ts';
@@ -44,7 +44,7 @@ export function wholeCase(state: State): Case {
   if (!found) {
     const { ledger } = state;
     const rows = <Table extends TableName>(table: Table): Record<string, TableRows[Table]> =>
-      Object.fromEntries(Object.entries(ledger[of(table).table] ?? {}).map(([key, row]) => [key, rowOf(table, row)]));
+      Object.fromEntries(Object.entries(ledger[storedTable(table).table] ?? {}).map(([key, row]) => [key, rowOf(table, row)]));
     found = {
       ...{
         now,

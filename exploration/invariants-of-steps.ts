@@ -1,4 +1,4 @@
-// Invariants about single steps, which planted bugs showed to be missing (planted/): what is sent where, what ends once, what people are told.
+// Invariants about single steps, which planted bugs showed to be missing (planted/): what is sent where, what ends once, what people see.
 import type { Id, Op } from '../src/money/case.ts';
 import type { Event } from '../src/money/event.ts';
 import { planIn, wholeCase } from './asking.ts';
@@ -66,7 +66,8 @@ const toldOfDouble: Invariant = ({ before, after }) => {
       one.id !== op.id && one.kind === 'PrintReceipt' && op.receiptUid !== null && one.receiptUid === op.receiptUid && !isUnexecuted(one);
     if (number === null || !ops.some((one) => isOther(one) || isOtherPrint(one))) continue;
     isInteresting = true;
-    if (!op.review?.reason.includes('may be done twice')) return `${kindOf(op)} ${op.id} is disputed, and nobody is told of the other one`;
+    if (!op.review?.reason.includes('may be done twice'))
+      return `${kindOf(op)} ${op.id} is disputed, and its review does not name the other one`;
   }
   return isInteresting || undefined;
 };

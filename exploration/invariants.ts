@@ -77,7 +77,7 @@ const oneUnnamed: Invariant = ({ before, after }) => {
   const earlier = ops.filter((one) => one.id !== op.id && one.requestHash === op.requestHash && one.deviceId === op.deviceId);
   for (const one of earlier) {
     const isKnown =
-      before.heard.includes(one.id) ||
+      before.informed.includes(one.id) ||
       before.waiting.includes(one.id) ||
       ops.some(({ targetId, isByPerson }) => targetId === one.id && !isByPerson);
     if (isKnown || isExcused(one, op) || (one.settledAt === 1 && (one.missedAt ?? 1) === 1)) continue;

@@ -12,7 +12,7 @@ import { type Acted, aroundOf, goOn, hardwareOf, longAgo, merchantId, now, opOf,
 
 type Words = Readonly<Record<string, string | undefined>>;
 
-/** Performs one line. Throws for a line that nobody understands. */
+/** Performs one line. Throws for a line that it does not know. */
 export function perform(state: State, line: string): Acted {
   for (const [pattern, act] of lines) {
     const match = pattern.exec(line);
@@ -20,7 +20,7 @@ export function perform(state: State, line: string): Acted {
   }
   const call = callOf(line);
   if (call) return runIn(state, named(state, call));
-  throw new Error(`Nobody understands this line: ${line}`);
+  throw new Error(`No such line is known: ${line}`);
 }
 
 const amount = (text: string) => parseAmount(text) ?? Number.NaN;
@@ -234,7 +234,7 @@ function isAsked(state: State, words: Words): Acted {
 
 function refusesToStop(state: State, { id: payment = '' }: Words): Acted {
   const abort = opsOf(state).find((op) => op.kind === 'Abort' && op.targetId === payment && isOpen(op));
-  if (!abort) throw new Error(`Nobody asked to stop ${payment}.`);
+  if (!abort) throw new Error(`No request to stop ${payment} is open.`);
   return runIn(state, { type: 'AbortRefused', id: abort.id });
 }
 

@@ -2,7 +2,7 @@
 import type { Case, Name, Op, Presence, TableName, TableRows } from '../src/money/case.ts';
 import { nameKey } from '../src/money/case.ts';
 import type { Event } from '../src/money/event.ts';
-import { of } from '../src/money/tables.ts';
+import { storedTable } from '../src/money/tables.ts';
 import { freeDevice } from '../src/money/unit.ts';
 import { type Ref, refKey, wanted } from '../src/money/wanted.ts';
 import { type Ledger, rowOf } from './memory-store.ts';
@@ -68,7 +68,7 @@ function fetch(ledger: Ledger, c: Writable<Case>, ref: Ref): void {
 const isOfSale = (op: Op, id: string) => op.id === id || op.targetId === id || op.paid.some(({ paymentId }) => paymentId === id);
 
 function add<Table extends TableName>(ledger: Ledger, c: Case, table: Table, key: string, absent?: TableRows[Table]): void {
-  const row = ledger[of(table).table]?.[key];
+  const row = ledger[storedTable(table).table]?.[key];
   const found = row ? rowOf(table, row) : absent;
   if (found) (c[table] as Record<string, TableRows[Table]>)[key] = found;
 }

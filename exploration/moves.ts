@@ -253,8 +253,8 @@ function addCaller(moves: Moves, op: Op): void {
     if (op.state === 'disputed' && moves.has('lateNote'))
       moves.ask('delivery', `the caller got what ${name} was before its dispute`, { type: 'Delivery', id, was: 'received' }, left);
   } else {
-    const heard = { ...left, heard: [...new Set([...state.heard, id])].sort() };
-    moves.ask('delivery', `the caller gets the outcome of ${name}`, { type: 'Delivery', id, was: 'received' }, heard);
+    const informed = { ...left, informed: [...new Set([...state.informed, id])].sort() };
+    moves.ask('delivery', `the caller gets the outcome of ${name}`, { type: 'Delivery', id, was: 'received' }, informed);
     moves.ask('delivery', `the caller of ${name} left before its outcome`, { type: 'Delivery', id, was: 'missed' }, left);
   }
 }

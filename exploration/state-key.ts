@@ -37,7 +37,7 @@ function numbersOf(row: object, text: () => string): Both {
 function textOfRow(row: Values): string {
   let text = '';
   for (const [column, value] of Object.entries(row)) if (!dropped.has(column)) text += `${value}|`;
-  // What closed a day is told by its id.
+  // A close of the day is known by its id.
   return text.replace(/"sequence":\d+/g, '');
 }
 
@@ -96,8 +96,8 @@ export function keyOfState(state: State, world: World): string {
           ),
         ].join()
       : '';
-    const { gathered, stops, overruled, waiting, heard } = state;
-    return `${rows.join(';')}/${journals.join()}/${truth.join()}/${held}/${gathered.join()}/${stops.join()}/${overruled.join()}/${waiting.join()}/${heard.join()}`;
+    const { gathered, stops, overruled, waiting, informed } = state;
+    return `${rows.join(';')}/${journals.join()}/${truth.join()}/${held}/${gathered.join()}/${stops.join()}/${overruled.join()}/${waiting.join()}/${informed.join()}`;
   };
   const text = key(0);
   if (!world.isSymmetric) return text;

@@ -81,7 +81,7 @@ export interface State {
   overruled: readonly Id[];
   /** Operations with a caller that waits for an answer, and those of which a caller has the outcome. */
   waiting: readonly Id[];
-  heard: readonly Id[];
+  informed: readonly Id[];
   /** A gateway that stands still between its decision and its commit. */
   pending: Pending | null;
   /** What was sent in the last action; not part of the state's key. */
@@ -112,7 +112,7 @@ export function firstState(options: WorldOptions): State {
   const live = Object.fromEntries(devices.map((id) => [id, withoutJournal.includes(id) ? null : `${id}-a`]));
   return {
     ...{ ledger, live, features: Object.fromEntries(registers.map((id) => [id, ['paid']])) },
-    ...{ truth: {}, gathered: [], stops: [], overruled: [], waiting: [], heard: [], pending: null, sent: undefined, count: 0 },
+    ...{ truth: {}, gathered: [], stops: [], overruled: [], waiting: [], informed: [], pending: null, sent: undefined, count: 0 },
   };
 }
 
@@ -197,7 +197,7 @@ function perform(state: State, effects: readonly Effect[], isWaitedFor: boolean)
 /** A till that names a payment by its numbers has its outcome; a step of a person shows nothing about the till [D309]. */
 function withKnown(state: State, event: Event, effects: readonly Effect[]): State {
   const known = 'isByPerson' in event && event.isByPerson ? [] : effects.flatMap((one) => (one.type === 'delivered' ? [one.id] : []));
-  return known.length === 0 ? state : { ...state, heard: [...new Set([...state.heard, ...known])].sort() };
+  return known.length === 0 ? state : { ...state, informed: [...new Set([...state.informed, ...known])].sort() };
 }
 
 /** A repeat waits for the outcome as the first call does. */

@@ -19,7 +19,9 @@ function outside(findings: readonly string[]): string[] {
 }
 
 describe('sources', () => {
-  const findings = findDiscouragedWords(readFiles('src/**/*.ts', 'web/src/**/*.{ts,tsx}', 'simulation/**/*.ts', 'scripts/**/*.{ts,mjs}'));
+  const findings = findDiscouragedWords(
+    readFiles('src/**/*.ts', 'web/src/**/*.{ts,tsx}', 'simulation/**/*.ts', 'exploration/**/*.ts', 'scripts/**/*.{ts,mjs}'),
+  );
 
   it('use no discouraged words', () => {
     expect(outside(findings)).toEqual([]);

@@ -1,4 +1,4 @@
-// Bugs in the rules, written by hand by somebody who did not know the invariants of the exploration: what a colleague could break in a year of
+// Bugs in the rules, written by hand by a colleague who did not know the invariants of the exploration: what a change could break in a year of
 // changes, and what it would cost a shop.
 import type { PlantedBug } from '../../simulation/planted/planted-bug.ts';
 
@@ -204,7 +204,7 @@ export const handBugs: readonly PlantedBug[] = [
     ],
   },
   {
-    name: 'tells nobody that a disputed payment was charged a second time since',
+    name: 'does not report that a disputed payment was charged a second time since',
     kind: 'evidence',
     harm: 'lie',
     edits: [
@@ -265,8 +265,8 @@ export const handBugs: readonly PlantedBug[] = [
       { room, find: "    relyOn(c, 'ops', payment.id);\n    if (!returnsMoney(op)", instead: '    if (!returnsMoney(op)' },
       {
         room,
-        find: "  relyOn(c, 'ops', payment.id);\n  const asked = unconfirmed(c, event, [\n    payment,",
-        instead: '  const asked = unconfirmed(c, event, [\n    payment,',
+        find: "  relyOn(c, 'ops', payment.id);\n  const asked = unconfirmed(c, event, [...saleOf",
+        instead: '  const asked = unconfirmed(c, event, [...saleOf',
       },
       { room, find: "  for (const { payment } of paid) relyOn(c, 'ops', payment.id);\n", instead: '' },
     ],

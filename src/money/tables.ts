@@ -28,7 +28,8 @@ interface StoredTable<Row> {
   assigned?: Readonly<Record<string, string>>;
 }
 
-const one = (
+/** One field in one column. */
+const inColumn = (
   column: string,
   type: 'text' | 'int8',
   write: (value: unknown, now?: number) => Value,
@@ -39,21 +40,22 @@ const one = (
   read: (row) => read(row[column] ?? null),
 });
 const plain = (value: unknown) => (value ?? null) as Value;
-const text = (column: string) => one(column, 'text', plain, plain);
-const int = (column: string) => one(column, 'int8', plain, plain);
-const sum = (column: string) => one(column, 'int8', plain, (value) => value ?? 0);
-const time = (column: string) => one(column, 'int8', (value, now) => (value === now && now !== undefined ? atCommit : plain(value)), plain);
-const yesNo = (column: string) => one(column, 'int8', Number, (value) => value === 1);
+const text = (column: string) => inColumn(column, 'text', plain, plain);
+const int = (column: string) => inColumn(column, 'int8', plain, plain);
+const zeroIfNull = (column: string) => inColumn(column, 'int8', plain, (value) => value ?? 0);
+const time = (column: string) =>
+  inColumn(column, 'int8', (value, now) => (value === now && now !== undefined ? atCommit : plain(value)), plain);
+const yesNo = (column: string) => inColumn(column, 'int8', Number, (value) => value === 1);
 /** Yes or no, stored as the time of the yes. */
 const since = (column: string) =>
-  one(
+  inColumn(
     column,
     'int8',
     (value) => (value === true ? atCommit : null),
     (value) => value !== null,
   );
 const json = (column: string, empty: string) =>
-  one(
+  inColumn(
     column,
     'text',
     (value) => (value === null ? null : JSON.stringify(value)),
@@ -75,7 +77,7 @@ const review: Stored = {
 };
 
 const invoiceStates: readonly InvoiceState[] = ['NewItem', 'Scanned', 'Payed', 'Expired', 'Cancelled'];
-const invoiceState = one(
+const invoiceState = inColumn(
   'state',
   'int8',
   (value) => invoiceStates.indexOf(value as InvoiceState),
@@ -96,8 +98,8 @@ const ops: StoredTable<Op> = {
     attempt: fixed(int('attempt')),
     state: compared(text('state')),
     amountBani: fixed(int('amount_bani')),
-    cardBani: fixed(sum('card_bani')),
-    cashBani: fixed(sum('cash_bani')),
+    cardBani: fixed(zeroIfNull('card_bani')),
+    cashBani: fixed(zeroIfNull('cash_bani')),
     documentNr: fixed(text('document_nr')),
     receiptUid: fixed(text('receipt_uid')),
     targetId: fixed(text('target_id')),
@@ -130,10 +132,10 @@ const ops: StoredTable<Op> = {
     isStopRefused: yesNo('is_stop_refused'),
     missedAt: time('outcome_missed_at'),
     receivedAt: compared(time('outcome_received_at')),
-    notices: sum('notice_sequence'),
+    notices: zeroIfNull('notice_sequence'),
     removedAt: time('removed_at'),
     standing: text('standing'),
-    refundedBani: sum('refunded_bani'),
+    refundedBani: zeroIfNull('refunded_bani'),
     document: text('document_state'),
     printId: text('print_id'),
     isUnconfirmed: yesNo('is_unconfirmed'),
@@ -156,7 +158,7 @@ const devices: StoredTable<Device> = {
   version: 'sequence',
   fields: {
     id: fixed(text('device_id')),
-    sequence: sum('sequence'),
+    sequence: zeroIfNull('sequence'),
     commandId: compared(text('command_id')),
     documentId: compared(text('document_id')),
     unconfirmed: compared(json('unconfirmed', '[]')),
@@ -210,7 +212,7 @@ const invoices: StoredTable<Invoice> = {
     endedAt: time('ended_at'),
     receiptId: text('receipt_id'),
     paidDeviceId: text('paid_device_id'),
-    notices: sum('callback_sequence'),
+    notices: zeroIfNull('callback_sequence'),
     isChargeBegun: since('payment_begun_at'),
     receipt: fixed(text('receipt')),
     qrSecretId: fixed(int('qr_secret_id')),
@@ -245,7 +247,7 @@ const stored: { readonly [Table in TableName]: StoredTable<TableRows[Table]> } =
 
 export const tableNames = Object.keys(stored) as TableName[];
 /** Without the type of its rows, for what is generic. */
-export const of = (table: TableName): StoredTable<Record<string, unknown>> =>
+export const storedTable = (table: TableName): StoredTable<Record<string, unknown>> =>
   stored[table] as unknown as StoredTable<Record<string, unknown>>;
 
 /** Rows that are only added. */
@@ -277,7 +279,7 @@ export const addedTables: CommitTables = {
 };
 
 export const commitTables: CommitTables = {
-  ...Object.fromEntries(tableNames.map((name) => [stored[name].table, commitTable(of(name))])),
+  ...Object.fromEntries(tableNames.map((name) => [stored[name].table, commitTable(storedTable(name))])),
   ...addedTables,
 };
 
@@ -298,11 +300,13 @@ function commitTable({ key, version, fields, inserted = {}, assigned }: StoredTa
 
 /** Columns of some fields. */
 export function toColumns(table: TableName, fields: Readonly<Record<string, unknown>>, now?: number): Values {
-  const known = of(table).fields;
+  const known = storedTable(table).fields;
   return Object.assign({}, ...Object.entries(fields).map(([field, value]) => known[field]?.write(value, now))) as Values;
 }
 
 /** The row as the rules see it. */
 export function fromColumns<Table extends TableName>(table: Table, row: Values): TableRows[Table] {
-  return Object.fromEntries(Object.entries(of(table).fields).map(([field, { read }]) => [field, read(row)])) as unknown as TableRows[Table];
+  return Object.fromEntries(
+    Object.entries(storedTable(table).fields).map(([field, { read }]) => [field, read(row)]),
+  ) as unknown as TableRows[Table];
 }

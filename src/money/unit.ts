@@ -5,7 +5,7 @@ import type { Case, Device, Draft, Notice, Op, Root, TableName } from './case.ts
 import type { Decision } from './event.ts';
 import { isPayment } from './rules/facts.ts';
 import { differs, isLate } from './rules/roots.ts';
-import { of, tableNames, toColumns } from './tables.ts';
+import { storedTable, tableNames, toColumns } from './tables.ts';
 
 type Row = Record<string, unknown>;
 
@@ -55,13 +55,13 @@ const rootsOf = (roots: readonly Root[], table: TableName) => new Set(roots.filt
 const isUnused = (row: Row) => row['version'] === 0;
 
 function insertOf(name: TableName, row: Row, further: Values): Insert {
-  const { table, version, alsoInserted } = of(name);
+  const { table, version, alsoInserted } = storedTable(name);
   const first = version === undefined ? row : { ...row, [version]: 1 };
   return { table, row: { ...toColumns(name, first), ...alsoInserted?.(row), ...further } };
 }
 
 function writeOf(facts: Case, name: TableName, before: Row, row: Row, fields: readonly string[]): Write {
-  const { table, key, version, fields: known } = of(name);
+  const { table, key, version, fields: known } = storedTable(name);
   const changed = fields.filter((field) => field !== version && !known[field]?.isFixed);
   const set = toColumns(name, Object.fromEntries(changed.map((field) => [field, row[field]])), facts.now);
   const place = { table, key: key.map((field) => String(row[field])), set };

@@ -90,6 +90,16 @@ function equalIsDisputed(op: Op) {
   );
 }
 
+/** Earlier attempts of the same: under the number whatever they are, or with the same content. */
+export function underTheSameName(
+  c: Draft,
+  event: { merchantId: string; deviceId: string; requestHash?: string | undefined; documentNr?: string | undefined },
+): Op[] {
+  const { merchantId, deviceId, requestHash, documentNr } = event;
+  const value = documentNr ?? (requestHash === undefined ? undefined : contentName(deviceId, requestHash));
+  return value === undefined ? [] : opsUnder(c, merchantId, value, () => true);
+}
+
 /** The device must be asked first, and nothing is sent while its journal has not answered [D304, D129]. */
 export function unconfirmed(c: Draft, event: CallEvent, ops: readonly Op[]): Ruled | undefined {
   const asked = unconfirmedAt(ops, event.deviceId);

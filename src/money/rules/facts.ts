@@ -5,6 +5,8 @@ import { type Case, type Id, type Invoice, type Key, nameKey, type Op, type Pres
 
 export const isOpen = ({ state }: Pick<Op, 'state'>): boolean => state === 'sent' || state === 'unknown';
 export const isUnexecuted = ({ state }: Pick<Op, 'state'>): boolean => state === 'refused' || state === 'never';
+/** The same may be tried again under its number. A removed attempt keeps it: what is not known any more is not repeated [D66]. */
+export const leavesNumberFree = (op: Op): boolean => isUnexecuted(op) && op.removedAt === null;
 /** Open, done or disputed; also what a person decided as not executed, until its journal has answered [D304]. */
 export const mayBeExecuted = (op: Op): boolean => !isUnexecuted(op) || op.isUnconfirmed;
 
@@ -38,6 +40,9 @@ export function followersOf(c: Case, paymentId: Id): Op[] {
   return inOrder(allOps(c).filter((op) => op.targetId === paymentId || op.paid.some((element) => element.paymentId === paymentId)));
 }
 
+/** The payment and its followers. */
+export const saleOf = (c: Case, payment: Op): Op[] => [payment, ...followersOf(c, payment.id)];
+
 /** The payments that an operation is about: of a refund one, of a print those on its receipt. */
 export const paymentsOf = (c: Case, op: Op): Op[] =>
   [op.targetId, ...op.paid.map(({ paymentId }) => paymentId)].flatMap((id) => (id === null ? [] : (c.ops[id] ?? [])));
@@ -52,6 +57,9 @@ export function nameOf(op: Pick<Op, 'kind' | 'documentNr' | 'receiptUid' | 'devi
 }
 
 const contentMark = '\u0001';
+export const contentName = (deviceId: Id, requestHash: string) => `${contentMark}${deviceId} ${requestHash}`;
+export const isContentName = (value: string) => value.startsWith(contentMark);
+
 /** A request is known by its content until this long after its end, or after the last answer 3 about it [D58]. */
 const recognisedMs = 10 * 60_000;
 /** No caller is known to have its outcome, and a repeat may still come. */
@@ -59,9 +67,6 @@ export function isUndelivered({ now }: Case, op: Op): boolean {
   if (op.state === 'never' || op.receivedAt !== null || op.removedAt !== null) return false;
   return isOpen(op) || Math.max(op.settledAt ?? 0, op.missedAt ?? 0) > now - recognisedMs;
 }
-
-export const contentName = (deviceId: Id, requestHash: string) => `${contentMark}${deviceId} ${requestHash}`;
-export const isContentName = (value: string) => value.startsWith(contentMark);
 
 /** The operations under a name, in the order in which they began. */
 export const opsUnder = (c: Case, merchantId: Id, value: string, isMeant: (op: Op) => boolean): Op[] =>

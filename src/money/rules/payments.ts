@@ -3,8 +3,8 @@ import { type Bani, baniToLei } from '../../kernel/money.ts';
 import type { Draft, Op } from '../case.ts';
 import type { Answer, CallEvent, Of } from '../event.ts';
 import { answerAbout, cannotApply, done, fieldsOf, warned } from './answers.ts';
-import { joined, repeatByContent, repeatByKey, repeatOfRefused, unconfirmed } from './earlier.ts';
-import { contentName, followersOf, invoiceOf, isCloseDoc, isPayment, isUnexecuted, opsUnder } from './facts.ts';
+import { joined, repeatByContent, repeatByKey, repeatOfRefused, unconfirmed, underTheSameName } from './earlier.ts';
+import { followersOf, invoiceOf, isCloseDoc, isPayment, isUnexecuted, leavesNumberFree, saleOf } from './facts.ts';
 import { cannotCharge } from './invoice-rules.ts';
 import { cannotRefund, cannotVoid, findPayment, noSuchOperation, untouchable, wrongRrn } from './named-payment.ts';
 import { chargesUnder, fold } from './numbers.ts';
@@ -26,22 +26,12 @@ export function pay(c: Draft, event: Of<'Pay'>): Ruled {
   return begin(c, event, { kind: 'Pay', args, amountBani, cardBani: amountBani, documentNr: documentNr ?? null });
 }
 
-/** Earlier attempts of the same: under the number whatever they are, or with the same content. */
-export function underTheSameName(
-  c: Draft,
-  event: { merchantId: string; deviceId: string; requestHash?: string | undefined; documentNr?: string | undefined },
-): Op[] {
-  const { merchantId, deviceId, requestHash, documentNr } = event;
-  const value = documentNr ?? (requestHash === undefined ? undefined : contentName(deviceId, requestHash));
-  return value === undefined ? [] : opsUnder(c, merchantId, value, () => true);
-}
-
 /** Another Pay under a number whose money the shop may have; undefined: the number is free. */
 export function payByNumber(c: Draft, event: Of<'Pay'>): Ruled | undefined {
   const { merchantId, deviceId, documentNr, amountBani } = event;
   if (documentNr === undefined) return undefined;
   const { about, also } = fold(chargesUnder(c, merchantId, documentNr), deviceId);
-  if (!about || (isUnexecuted(about) && about.removedAt === null)) return undefined;
+  if (!about || leavesNumberFree(about)) return undefined;
   const refusal = otherPayment(c, about, also, { deviceId, amountBani });
   return refusal ? say(refusal) : joined(c, event, about, answerAbout(c, about, { also }));
 }
@@ -102,7 +92,7 @@ export function closeDoc(c: Draft, event: Of<'CloseDoc'>): Ruled {
     payment.document === 'voided' ? cannotApply('The payment was voided, which ended its document.', fieldsOf(payment)) : undefined;
   const why = wrong ?? refusal ?? isVoided ?? notFree(c, event, payment.id);
   if (why) return delivers(say(why), event, payment);
-  const asked = unconfirmed(c, event, [payment, ...followersOf(c, payment.id)]);
+  const asked = unconfirmed(c, event, saleOf(c, payment));
   if (asked) return asked;
   const { documentNr, operationId } = event;
   return delivers(
@@ -146,10 +136,6 @@ export function voidPayment(c: Draft, event: Of<'CancelTransaction'>, payment: O
 /** The payment is the root of what returns its money: two returns at once would exceed it [D17]. */
 function follow(c: Draft, event: CallEvent, payment: Op, given: Parameters<typeof begin>[2]): Ruled {
   relyOn(c, 'ops', payment.id);
-  const asked = unconfirmed(c, event, [
-    payment,
-    ...followersOf(c, payment.id),
-    ...underTheSameName(c, { ...event, documentNr: undefined }),
-  ]);
+  const asked = unconfirmed(c, event, [...saleOf(c, payment), ...underTheSameName(c, { ...event, documentNr: undefined })]);
   return asked ?? delivers(begin(c, event, { ...given, targetId: payment.id }), event, payment);
 }

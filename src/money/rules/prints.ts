@@ -8,11 +8,22 @@ import { receiptSums } from '../../kernel/receipt-sums.ts';
 import { type Draft, nameKey, type Op } from '../case.ts';
 import type { Answer, Of } from '../event.ts';
 import { answerAbout, busy, cannotApply, error, fieldsOf, invalid, unclear, unknownRecord } from './answers.ts';
-import { joined, repeatByContent, repeatByKey, repeatOfRefused, unconfirmed } from './earlier.ts';
-import { followersOf, invoiceOf, isOpen, isPayment, isPrint, isUnexecuted, opsUnder, remainderOf, returnsMoney } from './facts.ts';
+import { joined, repeatByContent, repeatByKey, repeatOfRefused, unconfirmed, underTheSameName } from './earlier.ts';
+import {
+  followersOf,
+  invoiceOf,
+  isOpen,
+  isPayment,
+  isPrint,
+  isUnexecuted,
+  leavesNumberFree,
+  opsUnder,
+  remainderOf,
+  returnsMoney,
+  saleOf,
+} from './facts.ts';
 import { removedPayment } from './named-payment.ts';
 import { chargesUnder, fold, othersBeside } from './numbers.ts';
-import { underTheSameName } from './payments.ts';
 import { begin, notFree, type Ruled, relyOn, say, wrongDevice } from './ruled.ts';
 
 type Print = Of<'Print'>;
@@ -44,7 +55,7 @@ export function print(c: Draft, event: Print): Ruled {
   if (refusal) return say(refusal);
   const asked = unconfirmed(c, event, [
     ...underTheSameName(c, { ...event, documentNr: receiptUid }),
-    ...paid.flatMap(({ payment }) => [payment, ...followersOf(c, payment.id)]),
+    ...paid.flatMap(({ payment }) => saleOf(c, payment)),
   ]);
   if (asked) return asked;
   // A void or refund of a payment on it begins before or after this print, never beside it.
@@ -67,7 +78,7 @@ function uidOf({ Uid }: Receipt): string | undefined {
 function printByUid(c: Draft, event: Print, receiptUid: string | undefined): Ruled | undefined {
   if (receiptUid === undefined) return undefined;
   const about = printUnder(c, event.merchantId, receiptUid);
-  if (!about || (isUnexecuted(about) && about.removedAt === null)) return undefined;
+  if (!about || leavesNumberFree(about)) return undefined;
   const refusal = otherPrint(c, about, event.contentHashes);
   return refusal ? say(refusal) : joined(c, event, about);
 }
