@@ -145,7 +145,7 @@ function newOp(c: Draft, event: CallEvent, given: Omit<NewOp, 'answerWithinMs'>,
     merchantId,
     deviceId,
     sequence: isAbort(given) ? 0 : null,
-    // Found by its number, not by its content [D58]; a request to stop is never told apart from its repeat [D302].
+    // Found by its number, not by its content [D58]; a request to stop and its repeat get one answer [D302].
     requestHash: isAbort(given) || (isPayment(given) ? given.documentNr : given.receiptUid) != null ? null : (requestHash ?? null),
     callbackUri: callbackUri ?? null,
     isByPerson: isByPerson === true,
