@@ -257,7 +257,7 @@ function standsStill(state: State, { call = '' }: Words): Acted {
 
 const lengths: Readonly<Record<string, number>> = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };
 const times: Readonly<Record<string, readonly string[]>> = {
-  commands: ['issued_at', 'answer_by', 'accepted_at', 'settled_at', 'missed_at', 'received_at', 'removed_at'],
+  commands: ['issued_at', 'answer_by', 'accepted_at', 'settled_at', 'outcome_missed_at', 'outcome_received_at', 'removed_at'],
   idempotency_keys: ['created_at'],
   invoices: ['valid_to', 'scanned_at', 'ended_at'],
 };
