@@ -77,6 +77,8 @@ export function cannotVoid(c: Case, payment: Op, amountBani: Bani): Answer | und
 export function howToReturn(c: Case, payment: Op): string {
   if (payment.operationId === null)
     return 'Its operationId is not known, so no call can return the money: return it at the terminal or the bank, or ask Device/Operation/Status later, when the terminal may have reported it.';
+  if (isHidden(c, payment))
+    return 'A newer payment under this documentNr has the same operationId, so no call can name this one: return the money in the cabinet, at the terminal or the bank.';
   switch (returnOf(c, payment)?.type) {
     case 'CancelTransaction':
       return 'To return the money, use CancelTransaction with its whole amount and its operationId, which Device/Operation/Status returns.';
@@ -85,6 +87,12 @@ export function howToReturn(c: Case, payment: Op): string {
     default:
       return 'A refund of it was made or is under way, so it can no longer be voided either; what is left must be returned in another way.';
   }
+}
+
+/** A call with its numbers would be about another payment [D16]. */
+function isHidden(c: Case, { merchantId, deviceId, operationId, documentNr, id }: Op): boolean {
+  if (operationId === null || documentNr === null) return false;
+  return findPayment(c, { merchantId, deviceId, operationId, documentNr })?.id !== id;
 }
 
 /** The call that returns the rest of the money, if its rules allow it; whether its terminal is free now is another question. */

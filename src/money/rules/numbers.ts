@@ -1,6 +1,6 @@
 // What a number stands for [D305]: one fold over the operations under it. There is no holder of a number.
 import type { Case, Id, Op } from '../case.ts';
-import { isAbort, isCharge, opsUnder, paymentsOf, stands } from './facts.ts';
+import { isAbort, isCharge, isPrint, opsUnder, paymentsOf, stands } from './facts.ts';
 
 export interface Folded {
   /** What an answer that names only the number is about; undefined: nothing was tried under it. */
@@ -31,9 +31,12 @@ const isChargeUnder = (c: Case, op: Op, number: string) =>
 export function othersBeside(c: Case, op: Op): readonly Op[] {
   if (isAbort(op)) return paymentsOf(c, op).flatMap((payment) => othersBeside(c, payment));
   const number = op.documentNr ?? op.receiptUid;
-  return number === null || !isChargeUnder(c, op, number)
-    ? []
-    : chargesUnder(c, op.merchantId, number).filter((one) => stands(one) && one.id !== op.id);
+  if (number === null || !isCharge(op)) return [];
+  const equal = isChargeUnder(c, op, number)
+    ? chargesUnder(c, op.merchantId, number)
+    : // What registers charged beside the payment under the number of the receipt.
+      opsUnder(c, op.merchantId, number, (one) => isCharge(one) && isPrint(one));
+  return equal.filter((one) => stands(one) && one.id !== op.id);
 }
 
 /** D304: until the journal has answered, nothing is sent to the device about what a person decided as not executed. */
