@@ -1,9 +1,9 @@
 // Loads the case of an event from a ledger in memory, as the databases' load does: by ids and names only, in rounds until nothing is missing.
-import type { Case, Name, Op, Presence, TableName, TableRows } from '../src/money/case.ts';
+import type { Case, Op, Presence, TableName, TableRows } from '../src/money/case.ts';
 import { nameKey } from '../src/money/case.ts';
 import type { Event } from '../src/money/event.ts';
 import { storedTable } from '../src/money/tables.ts';
-import { freeDevice } from '../src/money/unit.ts';
+import { freeDevice, unusedName } from '../src/money/unit.ts';
 import { type Ref, refKey, wanted } from '../src/money/wanted.ts';
 import { type Ledger, rowOf } from './memory-store.ts';
 
@@ -49,13 +49,7 @@ function fetch(ledger: Ledger, c: Writable<Case>, ref: Ref): void {
     case 'device':
       return add(ledger, c, 'devices', ref.id);
     case 'name':
-      return add(ledger, c, 'names', nameKey(ref.merchantId, ref.value), {
-        merchantId: ref.merchantId,
-        value: ref.value,
-        version: 0,
-        attempts: 0,
-        ops: [],
-      });
+      return add(ledger, c, 'names', nameKey(ref.merchantId, ref.value), unusedName(ref.merchantId, ref.value));
     case 'key':
       return add(ledger, c, 'keys', nameKey(ref.merchantId, ref.key));
     case 'invoice':
@@ -82,11 +76,10 @@ export function assume(event: Event, around: Surroundings): Case | undefined {
   // A receipt that names other numbers depends on their payments.
   if (typeof value !== 'string' || (event.type === 'Print' && JSON.stringify(event.receipt).includes('documentNr'))) return undefined;
   const { merchantId, deviceId } = event;
-  const name: Name = { merchantId, value, version: 0, attempts: 0, ops: [] };
   return {
     ...empty(around),
     isAssumed: true,
     devices: { [deviceId]: freeDevice(deviceId) },
-    names: { [nameKey(merchantId, value)]: name },
+    names: { [nameKey(merchantId, value)]: unusedName(merchantId, value) },
   };
 }

@@ -289,6 +289,7 @@ export interface Added {
   history: InvoiceEntry[];
   notices: Notice[];
   corrections: Correction[];
+  /** For the timeline, which the shell writes later: no part of the unit. */
   steps: Step[];
 }
 

@@ -1,7 +1,7 @@
 // What a decision writes: the difference of two cases, and the guards of what it relied on. Generic: no rule is decided here.
 // What was loaded is guarded by its version; what was assumed, by exactly the values assumed.
 import type { Insert, Unit, Values, Write } from '../database/commit-data.ts';
-import type { Case, Device, Draft, Notice, Op, Root, TableName } from './case.ts';
+import type { Case, Device, Draft, Name, Notice, Op, Root, TableName } from './case.ts';
 import type { Decision } from './event.ts';
 import { isPayment } from './rules/facts.ts';
 import { differs, isLate } from './rules/roots.ts';
@@ -14,6 +14,9 @@ export const freeDevice = (id: string): Device => ({
   ...{ id, sequence: 0, commandId: null, documentId: null, unconfirmed: [], closes: [] },
   ...{ lastPayment: null, lastSaleId: null, headId: null },
 });
+
+/** A name under which nothing was begun. */
+export const unusedName = (merchantId: string, value: string): Name => ({ merchantId, value, version: 0, attempts: 0, ops: [] });
 
 /** What a gateway adds to the rows. */
 export interface Additions {
