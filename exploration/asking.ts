@@ -3,13 +3,12 @@ import type { Case, Id, TableName, TableRows } from '../src/money/case.ts';
 import { nameKey } from '../src/money/case.ts';
 import type { Answer, Event, StatusEvent } from '../src/money/event.ts';
 import { storedTable } from '../src/money/tables.ts';
-import { plan, type Ran } from './gateway.ts';
-import { load } from './memory-load.ts';
+import { prepare, type Ran } from './gateway.ts';
 import { rowOf } from './memory-store.ts';
 import type { Counter } from './moves.ts';
 import { aroundOf, merchantId, newId, now, opsOf, priceBani, type State } from './world.ts';
 
-export const planIn = (state: State, event: Event): Omit<Ran, 'ledger'> => plan(load(state.ledger, event, aroundOf(state)), event);
+export const planIn = (state: State, event: Event): Omit<Ran, 'ledger'> => prepare(state.ledger, event, aroundOf(state));
 
 export function askIn(state: State, event: Event, count?: Counter): Answer {
   const { answer, unit } = planIn(state, event);

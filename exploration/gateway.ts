@@ -26,6 +26,8 @@ export interface Planted {
 export let planted: Planted = {};
 export const plant = (fault: Planted) => {
   planted = fault;
+  prepared = new WeakMap();
+  ran = new WeakMap();
 };
 
 /** What would be written, and the answer. A need is taken as met without news: the device did not answer, the note did not come. */
@@ -37,15 +39,46 @@ export function plan(facts: Case, event: Event): Omit<Ran, 'ledger'> {
   return { answer, effects, unit: unit && planted.unit ? planted.unit(unit, event, facts) : unit, steps: added?.steps ?? [] };
 }
 
-export function run(ledger: Ledger, event: Event, around: Surroundings): Ran {
+/**
+ * What a gateway would do with an event now. Equal situations are asked again and again, so each ledger keeps what it was asked.
+ * `around.key`: the surroundings as a text.
+ */
+export const prepare = (ledger: Ledger, event: Event, around: Surroundings): Omit<Ran, 'ledger'> =>
+  kept(prepared, ledger, event, around, () => plan(load(ledger, event, around), event));
+
+export const run = (ledger: Ledger, event: Event, around: Surroundings): Ran =>
+  kept(ran, ledger, event, around, () => runAnew(ledger, event, around));
+
+type Kept<Result> = WeakMap<Ledger, Map<string, Result>>;
+let prepared: Kept<Omit<Ran, 'ledger'>> = new WeakMap();
+let ran: Kept<Ran> = new WeakMap();
+
+function kept<Result>(all: Kept<Result>, ledger: Ledger, event: Event, { key }: Surroundings, make: () => Result): Result {
+  if (key === undefined) return make();
+  let mine = all.get(ledger);
+  if (!mine) {
+    mine = new Map();
+    all.set(ledger, mine);
+  }
+  const place = JSON.stringify(event) + key;
+  let found = mine.get(place);
+  if (!found) {
+    found = make();
+    mine.set(place, found);
+  }
+  return found;
+}
+
+function runAnew(ledger: Ledger, event: Event, around: Surroundings): Ran {
   const assumed = assume(event, around);
-  for (const facts of [...(assumed ? [assumed] : []), undefined]) {
-    const from = facts ?? load(ledger, event, around);
-    const planned = plan(from, event);
+  if (assumed) {
+    const planned = plan(assumed, event);
     // An answer from assumed facts is only given after a commit.
-    if (!planned.unit && from.isAssumed) continue;
-    const next = planned.unit ? commitTo(ledger, planned.unit, around.now) : ledger;
+    const next = planned.unit && commitTo(ledger, planned.unit, around.now);
     if (next) return { ...planned, ledger: next };
   }
+  const planned = prepare(ledger, event, around);
+  const next = planned.unit ? commitTo(ledger, planned.unit, around.now) : ledger;
+  if (next) return { ...planned, ledger: next };
   throw new Error(`A unit that was decided from the present state does not commit: ${JSON.stringify(event)}`);
 }

@@ -1,11 +1,12 @@
 // Invariants about the rows: what is stored is what follows from the operations, State goes forward, and nothing is held for ever.
-import { draftOf, type Id, type Op } from '../src/money/case.ts';
+import { type Device, draftOf, type Id, type Op } from '../src/money/case.ts';
 import type { Event } from '../src/money/event.ts';
 import { derive } from '../src/money/rules/derive.ts';
 import { wholeCase } from './asking.ts';
 import { bankNumbers } from './calls.ts';
 import type { Invariant } from './judged.ts';
 import { invoiceIn, isCharge, isOpen, kindOf, numberOfCharge, stands } from './reading.ts';
+import { keyOfLedger } from './state-key.ts';
 import { isPast, longAgo, oid, opOf, opsOf, runIn, type State, type World, withTimes } from './world.ts';
 
 const ranks: Readonly<Record<string, number>> = { Open: 0, Refused: 1, Never: 1, Done: 1, Closed: 2, Refunded: 3, Voided: 3 };
@@ -89,22 +90,37 @@ function stepsOf(state: State, op: Op, world: World): Event[] {
   return op.document === 'open' ? [{ type: 'CloseByHand', id, reason: '' }] : [];
 }
 
+const known = new Map<string, boolean>();
+export const forgetReleases = () => known.clear();
+
 /** By people and deadlines alone: a device may never answer again. */
 function isReleased(state: State, what: string, left: number, world: World): boolean {
+  const place = `${keyOfLedger(state)} ${what} ${left}`;
+  let found = known.get(place);
+  if (found === undefined) {
+    found = isReleasedBySteps(state, what, left, world);
+    known.set(place, found);
+  }
+  return found;
+}
+
+function isReleasedBySteps(state: State, what: string, left: number, world: World): boolean {
   if (!heldIn(state).includes(what)) return true;
   if (left === 0) return false;
-  for (const op of opsOf(state).filter(({ kind }) => kind !== 'Abort')) {
+  const { devices } = wholeCase(state);
+  const device = what.startsWith('device ') ? devices[what.slice('device '.length)] : undefined;
+  for (const op of device ? holdersOf(state, device) : [opOf(state, what.slice('operation '.length))]) {
     if (isOpen(op) && !isPast(op) && isReleased(withTimes(state, op.id, { answerBy: longAgo }), what, left - 1, world)) return true;
     for (const event of stepsOf(state, op, world)) {
       const { state: next, unit } = runIn(state, event);
       if (unit && isReleased(next, what, left - 1, world)) return true;
     }
   }
-  return unconfirmedDevices(state).some((deviceId) => isReleasedByLoss(state, deviceId, what, left, world));
+  return device !== undefined && device.unconfirmed.length > 0 && isReleasedByLoss(state, device.id, what, left, world);
 }
 
-const unconfirmedDevices = (state: State): Id[] =>
-  Object.values(wholeCase(state).devices).flatMap(({ id, unconfirmed }) => (unconfirmed.length > 0 ? [id] : []));
+const holdersOf = (state: State, { commandId, documentId }: Device): Op[] =>
+  [commandId, documentId].flatMap((id) => (id === null ? [] : opOf(state, id)));
 
 /** The hardware is declared lost that has not come back; or it is there, and answers. */
 function isReleasedByLoss(state: State, deviceId: Id, what: string, left: number, world: World): boolean {

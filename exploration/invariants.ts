@@ -1,6 +1,6 @@
 // What must hold, about answers and states, with the truth beside them. The rules are asked for answers; what these should be is computed here.
 import type { Op } from '../src/money/case.ts';
-import { answerInvariants, answerInvariantsOfTransitions } from './invariants-of-answers.ts';
+import { answerInvariants, answerInvariantsOfTransitions, answerInvariantsWithTruth } from './invariants-of-answers.ts';
 import { stateInvariants, stateInvariantsOfTransitions } from './invariants-of-states.ts';
 import { stepInvariants } from './invariants-of-steps.ts';
 import type { Invariant } from './judged.ts';
@@ -169,15 +169,16 @@ const transitions: Readonly<Record<string, Invariant>> = {
   ...stepInvariants,
 };
 
-export const invariants: Readonly<Record<string, Invariant>> = {
-  ...transitions,
+/** About a state with its truth. */
+const ofTruth: Readonly<Record<string, Invariant>> = {
   '3 "not done" is true': notDone,
   '3 "done" is true': done,
   '6 refunds within the payment': refunds,
   '10 confirmed by its own journal': confirmed,
-  ...stateInvariants,
-  ...answerInvariants,
+  ...answerInvariantsWithTruth,
 };
 
-/** The others look at a state alone, and are asked once about each. */
-export const onTransitions: readonly string[] = Object.keys(transitions);
+/** About the rows alone: equal ones are judged once. */
+const ofLedger: Readonly<Record<string, Invariant>> = { ...stateInvariants, ...answerInvariants };
+
+export const invariants = { transitions, ofTruth, ofLedger };

@@ -11,6 +11,8 @@ export interface Surroundings {
   now: number;
   presence: Readonly<Record<string, Presence>>;
   waitedFor?: ReadonlySet<string>;
+  /** The same as a text. */
+  key?: string;
 }
 
 const maxRounds = 10;

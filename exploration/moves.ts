@@ -3,8 +3,8 @@ import type { Unit } from '../src/database/commit-data.ts';
 import type { Ending, Id, Op, Report, Source } from '../src/money/case.ts';
 import type { Answer, Event } from '../src/money/event.ts';
 import { bankNumbers, callsIn } from './calls.ts';
-import { plan } from './gateway.ts';
-import { assume, load } from './memory-load.ts';
+import { plan, prepare } from './gateway.ts';
+import { assume } from './memory-load.ts';
 import { commitTo } from './memory-store.ts';
 import { kindOf } from './reading.ts';
 import {
@@ -73,7 +73,7 @@ function preparedIn(state: State, event: Event): Unit | undefined {
   const around = aroundOf(state);
   const assumed = assume(event, around);
   const unit = assumed && plan(assumed, event).unit;
-  return unit && commitTo(state.ledger, unit, around.now) ? unit : plan(load(state.ledger, event, around), event).unit;
+  return unit && commitTo(state.ledger, unit, around.now) ? unit : prepare(state.ledger, event, around).unit;
 }
 
 export function movesIn(state: State, world: World, count: Counter = () => undefined): Move[] {

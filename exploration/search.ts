@@ -1,9 +1,10 @@
 // Breadth first, so that the sequence of a violation is the shortest one.
 import type { Answer, Event } from '../src/money/event.ts';
-import { invariants, onTransitions } from './invariants.ts';
-import type { Invariant } from './judged.ts';
+import { invariants } from './invariants.ts';
+import { forgetReleases } from './invariants-of-states.ts';
+import type { Invariant, Judged } from './judged.ts';
 import { type Counter, type Move, movesIn } from './moves.ts';
-import { keyOfState } from './state-key.ts';
+import { keyOfLedger, keyOfState } from './state-key.ts';
 import { firstState, merchantId, oid, runIn, type State, type World } from './world.ts';
 
 export interface Node {
@@ -102,9 +103,15 @@ const seedEvents = [
   'lateMoney',
 ];
 
+/** Processor time of this process: a search is as long on a busy machine. */
+export function coreMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 export interface Limits {
   depth: number;
-  /** Milliseconds; the search is cut, and says so. */
+  /** Of processor time; the search is cut, and says so. */
   limitMs?: number;
   /** Transitions. */
   most?: number;
@@ -113,15 +120,17 @@ export interface Limits {
 export function explore(world: World, { depth, limitMs = 60_000, most = Number.POSITIVE_INFINITY }: Limits, met: Met): Explored {
   const count = counterOf(met);
   const start = startOf(world, count);
+  const judge = judgeOf(world, met, count);
   const seen = new Set([keyOfState(start.state, world)]);
-  const began = performance.now();
+  const began = coreMs();
+  forgetReleases();
   let level = [start];
   let transitions = 0;
   const result = (at: number, isCut = false): Explored => ({ states: seen.size, transitions, depth: at, isCut });
   for (let at = 1; at <= depth && level.length > 0; at += 1) {
     const next: Node[] = [];
     for (const node of level) {
-      if (performance.now() - began > limitMs || transitions > most) return result(at - 1, true);
+      if (coreMs() - began > limitMs || transitions > most) return result(at - 1, true);
       const moves = movesOrFault(node, world, count);
       if ('invariant' in moves) return { ...result(at), violation: moves };
       for (const move of moves) {
@@ -129,17 +138,21 @@ export function explore(world: World, { depth, limitMs = 60_000, most = Number.P
         const child: Node = { state: move.next, parent: node, label: move.label, answer: move.answer };
         const key = keyOfState(move.next, world);
         const isNew = !seen.has(key);
-        const violation = judge(node, child, world, move, isNew, met, count);
+        const violation = judge(node, child, move, isNew);
         if (violation) return { ...result(at), violation };
         if (!isNew) continue;
         seen.add(key);
         next.push(child);
       }
+      // Its sequence is needed still, its rows are not.
+      node.state = noState;
     }
     level = next;
   }
   return result(depth);
 }
+
+const noState = {} as State;
 
 export function movesOrFault(node: Node, world: World, count?: Counter): Move[] | Violation {
   try {
@@ -149,17 +162,45 @@ export function movesOrFault(node: Node, world: World, count?: Counter): Move[] 
   }
 }
 
-function judge(node: Node, child: Node, world: World, move: Move, isNew: boolean, met: Met, count: Counter): Violation | undefined {
-  for (const name of isNew ? Object.keys(invariants) : onTransitions) {
-    const check = invariants[name] as Invariant;
-    let said: ReturnType<Invariant>;
-    try {
-      said = check({ before: node.state, after: child.state, world, move, count });
-    } catch (error) {
-      said = String((error as Error).stack);
+type Judge = (node: Node, child: Node, move: Move, isNew: boolean) => Violation | undefined;
+
+function judgeOf(world: World, met: Met, count: Counter): Judge {
+  const ledgers = new Map<string, State['ledger']>();
+  return (node, child, move, isNew) => {
+    const judged = { before: node.state, after: child.state, world, move, count };
+    const found = firstWrong(invariants.transitions, judged, met) ?? (isNew ? firstWrong(invariants.ofTruth, judged, met) : undefined);
+    if (found) return { ...found, sequence: sequenceOf(child) };
+    if (!isNew) return undefined;
+    const place = keyOfLedger(child.state);
+    const equal = ledgers.get(place);
+    if (equal === undefined) {
+      ledgers.set(place, child.state.ledger);
+      const wrong = firstWrong(invariants.ofLedger, judged, met);
+      return wrong && { ...wrong, sequence: sequenceOf(child) };
     }
-    if (typeof said === 'string') return { invariant: name, why: said, sequence: sequenceOf(child) };
-    if (said) met.interesting[name] = (met.interesting[name] ?? 0) + 1;
+    // The answers of an equal ledger are known; but a unit that stands still knows versions.
+    if (!child.state.pending) child.state = { ...child.state, ledger: equal };
+    return undefined;
+  };
+}
+
+function firstWrong(
+  checks: Readonly<Record<string, Invariant>>,
+  judged: Judged,
+  { interesting }: Met,
+): Omit<Violation, 'sequence'> | undefined {
+  for (const [invariant, check] of Object.entries(checks)) {
+    const why = saidBy(check, judged);
+    if (typeof why === 'string') return { invariant, why };
+    if (why) interesting[invariant] = (interesting[invariant] ?? 0) + 1;
   }
   return undefined;
+}
+
+function saidBy(check: Invariant, judged: Judged): ReturnType<Invariant> {
+  try {
+    return check(judged);
+  } catch (error) {
+    return String((error as Error).stack);
+  }
 }

@@ -2,7 +2,7 @@
 // texts for people. A unit that stands still keeps only what it writes and whether each of its guards holds. Rows are shared between ledgers,
 // so each is read once and stands for a number.
 import type { Unit, Values } from '../src/database/commit-data.ts';
-import { holds } from './memory-store.ts';
+import { holds, type Ledger } from './memory-store.ts';
 import type { State, World } from './world.ts';
 
 const dropped: ReadonlySet<string> = new Set(['version', 'sequence', 'args', 'reason', 'issued_at', 'callback_sequence', 'created_at']);
@@ -75,10 +75,16 @@ function textOfUnit(unit: Unit): string {
   );
 }
 
+const textOfLedger = (ledger: Ledger, which: 0 | 1): string =>
+  tables.map((name) => textsOfTable(name, ledger[name] ?? {})[which]).join(';');
+
+/** What answers depend on: the rows, and what the gateways know about devices and callers. */
+export const keyOfLedger = ({ ledger, live, waiting }: Pick<State, 'ledger' | 'live' | 'waiting'>): string =>
+  `${textOfLedger(ledger, 0)}/${Object.values(live).join()}/${waiting.join()}`;
+
 export function keyOfState(state: State, world: World): string {
   const { ledger, pending } = state;
   const key = (which: 0 | 1): string => {
-    const rows = tables.map((name) => textsOfTable(name, ledger[name] ?? {})[which]);
     const { live } = state;
     const ids = Object.keys(live);
     const journals = which === 0 ? Object.values(live) : inOtherOrder(ids, Object.values(live)).map((id) => exchanged(id ?? ''));
@@ -97,7 +103,7 @@ export function keyOfState(state: State, world: World): string {
         ].join()
       : '';
     const { gathered, stops, overruled, waiting, informed } = state;
-    return `${rows.join(';')}/${journals.join()}/${truth.join()}/${held}/${gathered.join()}/${stops.join()}/${overruled.join()}/${waiting.join()}/${informed.join()}`;
+    return `${textOfLedger(ledger, which)}/${journals.join()}/${truth.join()}/${held}/${gathered.join()}/${stops.join()}/${overruled.join()}/${waiting.join()}/${informed.join()}`;
   };
   const text = key(0);
   if (!world.isSymmetric) return text;

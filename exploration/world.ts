@@ -138,7 +138,8 @@ export function aroundOf(state: State): Surroundings {
         features: state.features[id],
       },
     ]);
-    found = { now, presence: Object.fromEntries(presence), waitedFor: new Set(state.waiting) };
+    const key = `${Object.values(state.live).join()}/${Object.values(state.features).join()}/${state.waiting.join()}`;
+    found = { now, presence: Object.fromEntries(presence), waitedFor: new Set(state.waiting), key };
     surroundings.set(state, found);
   }
   return found;
