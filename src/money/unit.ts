@@ -70,16 +70,23 @@ function writeOf(facts: Case, name: TableName, before: Row, row: Row, fields: re
   const place = { table, key: key.map((field) => String(row[field])), set };
   if (version === undefined) return { ...place, guard: toColumns(name, { subjectId: before['subjectId'] }) };
   if (name === 'devices' && facts.isAssumed) return { ...place, guard: heldBy(before as unknown as Device) };
-  const also: { also?: Values } = isNewlyNever(name, before, row) ? { also: toColumns(name, { acceptedAt: null }) } : {};
+  const late = name === 'ops' ? lateGuards(before, row) : {};
+  const also: { also?: Values } = Object.keys(late).length > 0 ? { also: toColumns(name, late) } : {};
   return { ...place, guard: before[version] as number, ...also };
 }
 
 /** The lock of a device by its values: all that an assumed or remembered case knows of it. */
 const heldBy = ({ commandId, documentId, unconfirmed }: Device): Values => toColumns('devices', { commandId, documentId, unconfirmed });
 
-/** An acceptance is written without the version, and a `never` about an accepted command would be wrong. */
-const isNewlyNever = (table: TableName, before: Row, row: Row) =>
-  table === 'ops' && row['state'] === 'never' && before['state'] !== 'never';
+/**
+ * Acceptance and delivery are written without the version: a `never` about an accepted command would be wrong, and a dispute that takes back
+ * what was delivered must know of it [D58].
+ */
+function lateGuards(before: Row, { state }: Row): Partial<Row> {
+  if (state === before['state']) return {};
+  if (state === 'never') return { acceptedAt: null };
+  return state === 'disputed' ? { receivedAt: before['receivedAt'] } : {};
+}
 
 /** Acceptance and delivery, on the condition that nothing was settled in between. */
 function lateUnit(facts: Case, next: Case): Unit {
