@@ -88,6 +88,8 @@ const abortHasOneAnswer: Invariant = ({ after, count }) => {
       continue;
     }
     const repeat = askIn(after, stopAt(abort.deviceId, payment.documentNr ?? ''), count);
+    // A repeat without the key may be about the invoice, which the void of the payment has cancelled.
+    if (repeat.fields.PreviousStatus !== undefined && payment.standing === 'Voided') continue;
     if (repeat.fields.OID === payment.id && repeat.code !== code)
       return `Abort ${abort.id}: ${code} by its OID, ${repeat.code} repeated; payment ${payment.standing}`;
   }

@@ -21,6 +21,8 @@ const forward: Invariant = ({ before, after }) => {
     if (!was || was.standing === op.standing || op.kind === 'Abort') continue;
     isInteresting = true;
     if (was.standing === 'Disputed' || op.standing === 'Disputed') continue;
+    // It moves no money, so its device's late "done" needs no person.
+    if (op.kind === 'CloseDoc' && op.state === 'done') continue;
     const isByFollower = earlier.some(
       (one) => one.targetId === op.id && (one.state === 'disputed' || opOf(after, one.id).state === 'disputed'),
     );
@@ -45,7 +47,8 @@ const storedIsDerived: Invariant = ({ after }) => {
   for (const table of tables)
     for (const [key, row] of Object.entries(whole[table])) {
       const other = anew[table][key] as unknown as Record<string, unknown>;
-      for (const [field, value] of Object.entries(row as object))
+      // What a caller has received leaves the list of a content with its next change only.
+      for (const [field, value] of key.includes('\u0001') ? [] : Object.entries(row as object))
         if (JSON.stringify(value) !== JSON.stringify(other[field]))
           return `${table} ${key}: ${field} is stored as ${JSON.stringify(value)}, computed as ${JSON.stringify(other[field])}`;
     }

@@ -114,7 +114,7 @@ const notDone: Invariant = ({ after, world }) => {
   const found = opsOf(after).filter((op) => op.kind !== 'Abort' && isUnexecuted(op) && op.settledBy !== 'person');
   // What comes after the removal is for a person.
   for (const op of found)
-    if (isReal(after, op.id) && !(op.removedAt !== null && op.review && !op.review.isClosed))
+    if (isReal(after, op.id) && !(op.removedAt !== null && op.contradiction !== null))
       return `${kindOf(op)} ${op.id} is ${op.standing}, but its device has ${after.truth[op.id]?.did}`;
   return found.length > 0 ? true : undefined;
 };
@@ -152,7 +152,8 @@ const confirmed: Invariant = ({ after, world }) => {
   const found = opsOf(after).filter((op) => op.settledBy === 'person' && op.isConfirmed && op.journalId !== null);
   if (world.hasLapses) return undefined;
   for (const op of found) {
-    if (op.state === 'disputed' || op.contradiction !== null) continue;
+    // A device that cannot tell has finished the command, and the decision stays the person's [D63].
+    if (op.state === 'disputed' || op.contradiction !== null || op.outcome === 'unknown') continue;
     if (isUnexecuted(op) && isReal(after, op.id))
       return `${kindOf(op)} ${op.id} counts as confirmed, but its device has ${after.truth[op.id]?.did}`;
   }

@@ -234,7 +234,7 @@ function addTime(moves: Moves, op: Op): void {
     moves.add(`the last moment of ${name} passes`, withTimes(absent, id, { answerBy: longAgo }));
   } else if (moves.has('Deadline') && op.state === 'sent')
     moves.ask('Deadline', `the sweep finds ${name} overdue`, { type: 'Deadline', id });
-  if (moves.has('forget') && op.settledAt !== null && op.settledAt !== longAgo)
+  if (moves.has('forget') && op.settledAt !== null && op.settledAt !== longAgo && !state.waiting.includes(id))
     moves.add(
       `a day passes after ${name}`,
       withTimes(state, id, { settledAt: longAgo, ...(op.missedAt === null ? {} : { missedAt: longAgo }) }),

@@ -103,9 +103,9 @@ const seedEvents = [
   'lateMoney',
 ];
 
-/** Processor time of this process: a search is as long on a busy machine. */
+/** Processor time of this thread: a search is as long on a busy machine. */
 export function coreMs(): number {
-  const { user, system } = process.cpuUsage();
+  const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
 }
 
