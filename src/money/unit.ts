@@ -76,7 +76,8 @@ function writeOf(facts: Case, name: TableName, before: Row, row: Row, fields: re
 }
 
 /** The lock of a device by its values: all that an assumed or remembered case knows of it. */
-const heldBy = ({ commandId, documentId, unconfirmed }: Device): Values => toColumns('devices', { commandId, documentId, unconfirmed });
+export const heldBy = ({ commandId, documentId, unconfirmed }: Device): Values =>
+  toColumns('devices', { commandId, documentId, unconfirmed });
 
 /**
  * Acceptance and delivery are written without the version: a `never` about an accepted command would be wrong, and a dispute that takes back
