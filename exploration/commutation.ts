@@ -121,9 +121,11 @@ function remembered({ ledger }: State, event: Event, unit: Unit): Unit {
 function difference({ event, answer, unit }: Early, late: Ledger, after: State): string | undefined {
   const anew = run(after.ledger, event, aroundOf(after));
   const [one, other] = [textOf(late), textOf(anew.ledger)];
-  // What only joins an earlier operation waits for that, and answers what it is then.
+  // The call is answered again when its operation ends, with what then stands under the number. What only joins an earlier one waits for that, and answers what it is then.
   const isCall = unit.inserts.some(({ table }) => table === 'commands');
-  const said = isCall ? [answer, anew.answer].map((given) => JSON.stringify([given?.code, given?.fields])) : ['', ''];
+  const said = isCall
+    ? [answer, anew.answer].map((given) => JSON.stringify([given?.code, given?.fields.OID, given?.fields.State]))
+    : ['', ''];
   if (one === other && said[0] === said[1]) return undefined;
   let at = 0;
   while (at < one.length && one[at] === other[at]) at += 1;
@@ -152,7 +154,8 @@ function textOfRow(row: Ledger[string][string]): string {
   let found = texts.get(row);
   if (found === undefined) {
     found = Object.entries(row)
-      .filter(([column]) => !ignored.has(column))
+      // That a caller left is no matter if nothing was done.
+      .filter(([column]) => !ignored.has(column) && !(column === 'outcome_missed_at' && row['state'] === 'never'))
       .map(([column, value]) => `${column}=${value}`)
       .sort((one, two) => (one < two ? -1 : 1))
       .join('|')
