@@ -7,7 +7,7 @@
 //                   the end of what returns the money of a payment under it
 //   invoice ....... by each begin and change of a payment under its OID
 import { type Case, type Draft, nameKey, type Op } from '../case.ts';
-import { isAbort, isCharge, isCloseDoc, isOpen, nameOf, paymentsOf, returnsMoney } from './facts.ts';
+import { invoiceOf, isAbort, isCharge, isCloseDoc, isOpen, nameOf, paymentsOf, returnsMoney } from './facts.ts';
 import { relyOn } from './ruled.ts';
 
 /** Written without the version, on a condition of their own: acceptance and delivery. */
@@ -64,6 +64,8 @@ function relyOnName(c: Draft, op: Op): void {
   if (value !== undefined && c.names[nameKey(op.merchantId, value)]) relyOn(c, 'names', nameKey(op.merchantId, value));
 }
 
-function relyOnInvoice(c: Draft, { documentNr }: Op): void {
-  if (documentNr !== null && c.invoices[documentNr]) relyOn(c, 'invoices', documentNr);
+/** The number may be the OID of another merchant's invoice, which it has nothing to do with. */
+function relyOnInvoice(c: Draft, { merchantId, documentNr }: Op): void {
+  const invoice = invoiceOf(c, merchantId, documentNr);
+  if (invoice) relyOn(c, 'invoices', invoice.oid);
 }
