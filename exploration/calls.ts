@@ -43,6 +43,7 @@ function beginnings(state: State, world: World, ops: readonly Op[]): Asking[] {
     } else {
       for (const number of world.numbers) add('Print', `${deviceId} ${number}`, printOf(world, deviceId, numberOf(number), undefined));
       for (const number of world.numbers) add('PrintPaid', `${deviceId} u ${number}`, printOf(world, deviceId, 'u', numberOf(number)));
+      for (const number of world.numbers) add('PrintCards', `${deviceId} ${number}`, printOfCards(world, deviceId, numberOf(number)));
       if (world.isUnnamed) add('Print', deviceId, printOf(world, deviceId, undefined, undefined));
       add('Cash', deviceId, { type: 'Plain', kind: 'MoneyIn', args: { amount: 150 }, amountBani: priceBani, ...call });
     }
@@ -84,6 +85,13 @@ function printOf(world: World, deviceId: Id, uid: string | undefined, documentNr
     Payments: [element],
   };
   return { type: 'Print', ...callOf(world, deviceId), receipt, contentHashes: [`receipt ${uid} ${documentNr}`] };
+}
+
+/** Two cards that the register charges itself: neither element names a payment. */
+function printOfCards(world: World, deviceId: Id, uid: string): CallEvent {
+  const half = { PaymentCode: 1, Amount: priceBani / 200 };
+  const receipt = { Uid: uid, Items: [{ Name: 'x', Quantity: 1, Price: priceBani / 100 }], Payments: [half, half] };
+  return { type: 'Print', ...callOf(world, deviceId), receipt, contentHashes: [`two cards ${uid}`] };
 }
 
 function aboutPayment(world: World, ops: readonly Op[], payment: Op): [string, string, CallEvent][] {

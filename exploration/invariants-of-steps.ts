@@ -2,6 +2,7 @@
 import type { Id, Op } from '../src/money/case.ts';
 import type { Event } from '../src/money/event.ts';
 import { planIn, wholeCase } from './asking.ts';
+import { callsIn } from './calls.ts';
 import type { Invariant } from './judged.ts';
 import { invoiceIn, isCharge, isOpen, isUnexecuted, kindOf, numberOfCharge, stands } from './reading.ts';
 import { longAgo, merchantId, newId, oid, opsOf, type State } from './world.ts';
@@ -172,6 +173,31 @@ const openCanBeClosed: Invariant = ({ after }) => {
   return open.length > 0 ? true : undefined;
 };
 
+const givesBack = ({ kind }: Op) => kind === 'CancelTransaction' || kind === 'Refund';
+
+/** What a till can expect of a sale at rest: its payment can be voided, and its receipt printed. */
+const saleGoesOn: Invariant = ({ after, world }) => {
+  const ops = opsOf(after);
+  const { devices } = wholeCase(after);
+  const isAtRest = ops.every((op) => !isOpen(op) && op.state !== 'disputed' && !op.isUnconfirmed && op.removedAt === null);
+  const paid = ops.filter((op) => op.kind === 'Pay' && (op.standing === 'Done' || op.standing === 'Closed') && op.operationId !== null);
+  const [payment] = paid;
+  if (!isAtRest || !payment || paid.length > 1 || ops.some((op) => givesBack(op) && !isUnexecuted(op))) return undefined;
+  const { id, deviceId, documentNr } = payment;
+  for (const { kind, label, event } of callsIn(after, { ...world, maxOps: 99, keys: [] })) {
+    const isVoid = kind === 'Void' && label.startsWith(`Void ${deviceId} ${id}`);
+    const isPrint = kind === 'Print' && payment.printId === null && numberIn(event) === documentNr;
+    if ((!isVoid && !isPrint) || world.hasReusedNumbers || documentNr === null) continue;
+    if (isVoid && !['commandId', 'documentId'].every((held) => [null, id].includes(devices[deviceId]?.[held as 'commandId'] ?? null)))
+      continue;
+    const { answer, unit } = planIn(after, event);
+    if (!unit && !(isPrint && ops.some((op) => op.receiptUid === documentNr))) return `${label} is ${answer?.code}: ${answer?.sentence}`;
+  }
+  return true;
+};
+
+const numberIn = (event: Event): unknown => (event.type === 'Print' ? event.receipt['Uid'] : undefined);
+
 export const stepInvariants: Readonly<Record<string, Invariant>> = {
   '1 a device has one command': oneAtATime,
   '1 nothing is sent beside a disputed equal': notBesideDisputed,
@@ -187,5 +213,6 @@ export const stepInvariants: Readonly<Record<string, Invariant>> = {
   '9 an open document can be closed': openCanBeClosed,
   '10 an acceptance contradicts a decision': acceptedIsDisputed,
   '10 what is connected is not lost': lostIsNotHere,
+  '9 a sale at rest goes on': saleGoesOn,
   '9 what has no number is closed': unnumberedIsClosed,
 };

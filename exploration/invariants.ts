@@ -8,6 +8,7 @@ import {
   invoiceIn,
   isCharge,
   isDecidedNo,
+  isOpen,
   isReal,
   isUnexecuted,
   kindOf,
@@ -78,7 +79,7 @@ const oneUnnamed: Invariant = ({ before, after }) => {
   for (const one of earlier) {
     const isKnown =
       before.informed.includes(one.id) ||
-      before.waiting.includes(one.id) ||
+      (before.waiting.includes(one.id) && isOpen(one)) ||
       ops.some(({ targetId, isByPerson }) => targetId === one.id && !isByPerson);
     if (isKnown || isExcused(one, op) || (one.settledAt === 1 && (one.missedAt ?? 1) === 1)) continue;
     const isOtherDay = op.kind === 'CloseDay' && ops.some((sale) => sale.kind === 'Pay' && Number(sale.id) > Number(one.id));

@@ -92,10 +92,19 @@ export const worlds: Readonly<Record<string, World>> = {
     ...{ devices: ['t1'], numbers: [], maxOps: 3, depth: 6, pairs: 3, isUnnamed: true },
     ...{ events: [...basic, 'Refund', 'Void', 'CloseDoc', 'closeByHand', 'Deadline', 'forget', 'lost'], stale: ['Pay', 'Refund'] },
   },
+  'two cards on a receipt': {
+    ...{ devices: ['t1', 'r1'], numbers: ['n'], maxOps: 3, depth: 4, pairs: 2 },
+    ...{ events: [...basic, 'PrintCards', 'Print', 'Void'], stale: ['PrintCards', 'Pay'] },
+  },
   'an unnamed wrong no': {
-    ...{ devices: ['t1'], numbers: [], maxOps: 3, depth: 5, pairs: 2, isUnnamed: true },
+    ...{ devices: ['t1'], numbers: [], maxOps: 3, depth: 4, pairs: 2, isUnnamed: true },
     seed: ['Pay t1', 't1 executes Pay 0, its answer is lost', 'the last moment of Pay 0', 'decision 0 no'],
-    events: [...basic, 'closeByHand', 'lost', 'lateNote', 'forget'],
+    events: [...basic, 'closeByHand', 'lost', 'forget'],
+  },
+  'a late note': {
+    ...{ devices: ['t1'], numbers: [], maxOps: 2, depth: 4, pairs: 2, isUnnamed: true },
+    seed: ['Pay t1', 't1 executes Pay 0, its answer', 'the last moment of Pay 0', 'decision 0 no', 't1 is asked about Pay 0: done'],
+    events: ['Pay', 'resolve', 'closeByHand', 'lateNote', 'CloseDoc'],
   },
   'a gateway stands still after a wrong no': {
     ...{ devices: twoTerminals, numbers: ['n'], maxOps: 3, depth: 3, pairs: 2, seed: wrongNo.slice(0, 4) },

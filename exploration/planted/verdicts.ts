@@ -29,13 +29,13 @@ export function withVerdicts(page: string, bugs: readonly PlantedBug[], verdicts
 
 const byText: readonly (readonly [part: RegExp, worlds: readonly string[]])[] = [
   [/invoice/i, ['keys of an invoice', 'invoice', 'an invoice after a wrong no']],
-  [/print|receipt/i, ['receipts by number', 'receipts', 'receipts after a wrong no', 'two registers']],
+  [/print|receipt/i, ['two cards on a receipt', 'receipts by number', 'receipts', 'receipts after a wrong no', 'two registers']],
   [/notice/, ['keys of an invoice', 'doubtful answers']],
   [/key/, ['keys']],
   [/guard|roots|name out/, ['a gateway stands still after a wrong no']],
   [
     /requestHash|receivedAt|inDispute|delivered outcome|'sent'\) return/,
-    ['an unnamed wrong no', 'a step of a person', 'calls without a name'],
+    ['a late note', 'an unnamed wrong no', 'a step of a person', 'calls without a name'],
   ],
   [/lastIsAnother|isOpen\(op\)/, ['no journal']],
   [/refund/i, ['returns', 'the close of a day']],
