@@ -271,6 +271,11 @@ export const addedTables: CommitTables = {
     },
     assigned: { created_at: 'now_ms()', next_attempt_at: 'now_ms()' },
   },
+  command_events: {
+    key: ['command_id'],
+    columns: { command_id: 'text', step: 'text', detail: 'text', at: 'int8' },
+    assigned: { at: 'now_ms()' },
+  },
   money_corrections: {
     key: ['operation_id'],
     columns: { operation_id: 'text', amount_bani: 'int8', at: 'int8' },

@@ -127,6 +127,11 @@ function addedRows(facts: Case, next: Case, added: Decision['added'], { callback
       'callbacks',
       (added?.notices ?? []).map((notice) => callbackOf(notice)),
     ),
+    // A step that a person needs after the change is part of it; where nothing changes, it may get lost.
+    ...rows(
+      'command_events',
+      (added?.steps ?? []).map(({ operationId, step, detail }) => ({ command_id: operationId, step, detail })),
+    ),
     ...rows('money_corrections', (added?.corrections ?? []).map(snake)),
   ];
 }

@@ -21,7 +21,7 @@ export function cancelTransaction(c: Draft, event: Cancel): Ruled {
   const payment = findPayment(c, event);
   if (payment) return voidPayment(c, event, payment);
   const found = byKey(c, event);
-  if (found && 'op' in found) return say(answerAbout(c, found.op));
+  if (found && 'op' in found) return say(answerAbout(c, found.op, { also: othersBeside(c, found.op) }));
   // An operationId of another payment is a mistake of a caller that means that payment.
   if (paymentsWith(c, event).length > 0) return say(wrongDevice(c, event, 'terminal') ?? noSuchOperation);
   return withdraw(c, event) ?? stopHere(c, event);
