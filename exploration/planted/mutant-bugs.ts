@@ -32,8 +32,8 @@ export const mutantBugs: readonly PlantedBug[] = [
   mutant(
     "cancel: found && 'op' in found  becomes  found || 'op' in found",
     'lie',
-    "  if (found && 'op' in found) return say(answerAbout(c, found.op));",
-    "  if (found || 'op' in found) return say(answerAbout(c, found.op));",
+    "  if (found && 'op' in found) return say(answerAbout(c, found.op, { also: othersBeside(c, found.op) }));",
+    "  if (found || 'op' in found) return say(answerAbout(c, found.op, { also: othersBeside(c, found.op) }));",
   ),
   mutant(
     'decide: op && answerOfTry(c, op)  becomes  op || answerOfTry(c, op)',
