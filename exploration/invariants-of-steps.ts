@@ -142,6 +142,8 @@ const lostIsNotHere: Invariant = ({ before, after, move }) => {
 };
 
 const acceptedIsDisputed: Invariant = ({ before, after }) => {
+  // A gateway has only decided, and stands still.
+  if (after.pending !== null && after.pending !== before.pending) return undefined;
   const id = before.gathered.find((one) => !after.gathered.includes(one));
   const was = find(opsOf(before), id);
   if (!was?.isUnconfirmed || was.contradiction !== null || was.acceptedAt !== null) return undefined;
