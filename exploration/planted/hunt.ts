@@ -36,12 +36,12 @@ function hunt(first: readonly string[], skipped: readonly string[], limitS: numb
         continue;
       }
       transitions += explored.transitions;
+      if (explored.violation) return { world: name, violation: explored.violation, transitions, seconds: secondsUsed() };
       // A search in which nothing happens would find nothing.
       if (explored.transitions === 0 && !explored.isCut) {
         const violation = { invariant: 'no search is empty', why: `nothing can happen in the world "${name}"`, sequence: [] };
         return { world: name, violation, transitions, seconds: secondsUsed() };
       }
-      if (explored.violation) return { world: name, violation: explored.violation, transitions, seconds: secondsUsed() };
       if (!explored.isCut) impossible.add(name);
     }
   return { transitions, seconds: secondsUsed() };
