@@ -170,7 +170,7 @@ export const worlds: Readonly<Record<string, World>> = {
     ],
   },
   'receipts by number': {
-    ...{ devices: ['t1', 'r1'], numbers: ['n'], maxOps: 5, depth: 5, pairs: 3, seed: paid },
+    ...{ devices: ['t1', 'r1'], numbers: ['n'], maxOps: 5, depth: 4, pairs: 2, seed: paid },
     events: [...basic, 'PrintPaid', 'Print', 'Void', 'Refund', 'closeByHand', 'lost', 'Cash', 'swap'],
     stale: ['PrintPaid', 'Void'],
   },
