@@ -4,7 +4,7 @@ import { invariants } from './invariants.ts';
 import type { Met } from './search.ts';
 
 /**
- * Answers by kind of event; `-`: nobody is answered. Not in any world: the sale in one call, a device that is offline or disabled, another
+ * Answers by kind of event; `-`: no caller is answered. Not in any world: the sale in one call, a device that is offline or disabled, another
  * merchant, a lost answer of a commit, batches, restored ledgers, the creation and removal of invoices.
  */
 const expected: Readonly<Record<string, readonly string[]>> = {
