@@ -1,14 +1,15 @@
 // Load at full size: `npm run load`. 1,000 payments open at once, 10,000 devices, 10,000 slow sockets, a dead ERP among a hundred, 2,000
-// dead ones, and mixed load with flat memory. Each scene has its own gateway; exit code 1 when a bound is broken. CI runs `--short`.
+// dead ones, floods from one address, and mixed load with flat memory. Each scene has its own gateway; exit code 1 when a bound is broken. CI runs `--short`.
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startMosquitto } from '../test/support/servers/mosquitto.ts';
+import { floods } from './load/floods-scene.ts';
 import { deadErp, manyDeadErps, mixedLoad } from './load/long-scenes.ts';
 import { isKept, type SceneResult } from './load/measure.ts';
 import { manyDevices, openPays, type SceneOptions, slowSockets } from './load/scenes.ts';
 
 const usage = `npm run load -- [--only LIST] [--minutes N] [--short] [--json]
-  --only LIST   of pays, devices, mosquitto, sockets, erp, erps, mixed (all of them)
+  --only LIST   of pays, devices, mosquitto, sockets, erp, erps, floods, mixed (all of them)
   --minutes N   of mixed load (60)
   --short       a tenth or less of everything, in seconds
   --json        the results as JSON, on standard output; progress goes to standard error
@@ -21,6 +22,7 @@ const scenes: Record<string, (options: SceneOptions) => Promise<SceneResult>> = 
   sockets: slowSockets,
   erp: deadErp,
   erps: manyDeadErps,
+  floods,
   mixed: mixedLoad,
 };
 

@@ -50,7 +50,7 @@ export function readConfig(mode: Mode, environment: Environment = process.env): 
 
 /** Values of secret settings and logins inside addresses are not repeated in error messages. */
 function shown(variable: string, given: string): string {
-  return /TOKEN|URL/.test(variable) ? '(hidden)' : given;
+  return /TOKEN|URL/.test(variable) || given.includes('@') ? '(hidden)' : given;
 }
 
 /** Kubernetes and container links set TILLGATE_PORT for a Service of that name. */

@@ -75,12 +75,23 @@ export function webUrl(value: string): string {
   return urlOf('http:', 'https:')(value).replace(/\/+$/, '');
 }
 
-/** An address that is shown to others, or that Node's own client, which takes no login, calls. */
+/** Node's own client takes no login. */
 export function withoutLogin(parse: Parser<string>): Parser<string> {
   return (value) => {
     const url = parse(value);
     const { username, password } = new URL(url);
     if (username !== '' || password !== '') throw new Error('must not hold a login');
+    return url;
+  };
+}
+
+/** An address that others get, and that a path is appended to. Without // a login would be read as the path. */
+export function publicAddress(parse: Parser<string>): Parser<string> {
+  return (value) => {
+    const url = withoutLogin(parse)(value);
+    const { host, search, hash } = new URL(url);
+    if (host === '') throw new Error('must name a host after //');
+    if (search !== '' || hash !== '') throw new Error('must have no part that begins with ? or #');
     return url;
   };
 }

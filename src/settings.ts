@@ -10,6 +10,7 @@ import {
   oneOf,
   type Parser,
   pathSegment,
+  publicAddress,
   text,
   timeZone,
   urlOf,
@@ -44,7 +45,7 @@ export const settings = {
   basePath: setting('TILLGATE_BASE_PATH', pathSegment, '/tillgate', 'first path segment of every address'),
   publicUrl: optional(
     'TILLGATE_PUBLIC_URL',
-    withoutLogin(webUrl),
+    publicAddress(webUrl),
     'base URL under which others reach the gateway; devices get it at pairing',
   ),
   hosts: setting(
@@ -285,7 +286,7 @@ export const settings = {
   mqttLoginS: setting('TILLGATE_MQTT_LOGIN_S', wholeNumber(1, 600), '10', 'seconds that a connection to it has for its login'),
   mqttPublicUrl: optional(
     'TILLGATE_MQTT_PUBLIC_URL',
-    withoutLogin(urlOf('mqtt:', 'mqtts:')),
+    publicAddress(urlOf('mqtt:', 'mqtts:')),
     'MQTT address that devices get at pairing, without a login',
   ),
   mosquittoAdminUrl: optional(
@@ -311,7 +312,7 @@ export const settings = {
   ),
   queuePublicUrl: optional(
     'TILLGATE_QUEUE_PUBLIC_URL',
-    withoutLogin(urlOf('amqp:', 'amqps:', 'ws:', 'wss:')),
+    publicAddress(urlOf('amqp:', 'amqps:', 'ws:', 'wss:')),
     'queue address that devices get at pairing, without a login',
   ),
   banks: setting(

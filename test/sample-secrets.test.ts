@@ -112,3 +112,16 @@ it.each(['TILLGATE_PUBLIC_URL', 'TILLGATE_MQTT_PUBLIC_URL', 'TILLGATE_QUEUE_PUBL
       }
   },
 );
+
+it.each([
+  ['TILLGATE_PUBLIC_URL', 'https://pay.example.md/tillgate?token=canary', 'must have no part that begins with'],
+  ['TILLGATE_PUBLIC_URL', 'https://pay.example.md/tillgate#canary', 'must have no part that begins with'],
+  ['TILLGATE_MQTT_PUBLIC_URL', 'mqtts:user:canary@pay.example.md', 'must name a host'],
+  ['TILLGATE_MQTT_PUBLIC_URL', 'mqtts://pay.example.md?canary', 'must have no part that begins with'],
+  ['TILLGATE_QUEUE_PUBLIC_URL', 'amqps:user:canary@pay.example.md', 'must name a host'],
+  ['TILLGATE_HOSTS', 'https://user:canary@pay.example.md', 'must be a list of host names'],
+])('%s as %s is refused, and not printed', (variable, value, sentence) => {
+  const problems = problemsOf({ ...sound, [variable]: value });
+  expect(problems).toEqual([expect.stringContaining(`${variable} ${sentence}`)]);
+  expect(problems.join()).not.toContain('canary');
+});

@@ -12,7 +12,7 @@ import { openDatabase } from '../../src/database/open.ts';
 import { systemClock } from '../../src/kernel/system.ts';
 import { createDatabase } from '../../test/support/create-database.ts';
 import { freePort } from '../../test/support/free-port.ts';
-import { serveSettings, startServeProcess, temporaryDirectory } from '../../test/support/gateway-process.ts';
+import { type Settings, serveSettings, startServeProcess, temporaryDirectory } from '../../test/support/gateway-process.ts';
 import { cpuMsOf, megabytesOf } from '../../test/support/process-figures.ts';
 import { quietLogger } from '../../test/support/quiet-logger.ts';
 import { createTill, eventually } from '../../test/support/till.ts';
@@ -32,7 +32,11 @@ export interface LoadShop {
   baseUrl: string;
   apiKey: string;
   deviceIds: string[];
+  /** Another merchant, whose device is not connected. */
+  other: { apiKey: string; device: FarmOptions['devices'][number] };
   connectedAfterMs: number;
+  mqttPort: number;
+  mqttsPort: number;
   /** Of the gateway. */
   pid: number;
   /** Megabytes that the gateway holds now. */
@@ -80,7 +84,9 @@ export async function addDevices(
       .insertInto('devices')
       .values(rows.slice(at, at + 500))
       .execute();
-  await sql`insert into device_locks (device_id) select id from devices`.execute(database.queries);
+  await sql`insert into device_locks (device_id) select id from devices where id not in (select device_id from device_locks)`.execute(
+    database.queries,
+  );
   await database.close();
 }
 
@@ -130,6 +136,7 @@ export async function openLoadShop(options: {
   holdMs: number;
   mqttUrl?: string | undefined;
   postgresUrl?: string | undefined;
+  settings?: Settings;
   say(line: string): void;
 }): Promise<LoadShop> {
   const { mqttUrl, postgresUrl, say } = options;
@@ -147,22 +154,34 @@ export async function openLoadShop(options: {
     TILLGATE_LOG_LEVEL: 'error',
     ...(url === undefined ? {} : { TILLGATE_DATABASE_URL: url }),
     ...(mqttUrl === undefined ? {} : { TILLGATE_MQTT_URL: mqttUrl, TILLGATE_MQTT_PUBLIC_URL: mqttUrl }),
+    ...options.settings,
   });
   const first = await startServeProcess(settings);
   const cabinet = createTill({ baseUrl: first.baseUrl, adminToken: first.adminToken, apiKey: '' });
-  const { id: merchantId } = await cabinet.admin('/merchants', { name: 'Load' });
-  const { key } = await cabinet.admin('/keys', { merchantId, name: 'Load', modules: ['POS', 'QR', 'Fiscal'] });
+  const addMerchant = async (name: string) => {
+    const { id: merchantId } = await cabinet.admin('/merchants', { name });
+    const { key } = await cabinet.admin('/keys', { merchantId, name, modules: ['POS', 'QR', 'Fiscal'] });
+    return { merchantId: String(merchantId), apiKey: String(key) };
+  };
+  const { merchantId, apiKey } = await addMerchant('Load');
+  const neighbour = await addMerchant('Other');
   await first.terminate();
-  const devices = Array.from({ length: options.devices }, () => ({ id: randomUUID(), secret: randomUUID() }));
-  await addDevices(url === undefined ? { dataDir } : { url }, String(merchantId), devices);
+  const newDevice = () => ({ id: randomUUID(), secret: randomUUID() });
+  const devices = Array.from({ length: options.devices }, newDevice);
+  const other = { apiKey: neighbour.apiKey, device: newDevice() };
+  await addDevices(url === undefined ? { dataDir } : { url }, merchantId, devices);
+  await addDevices(url === undefined ? { dataDir } : { url }, neighbour.merchantId, [other.device]);
   const inspectorPort = await freePort();
-  const gateway = await startServeProcess({ ...settings, NODE_OPTIONS: `--inspect=127.0.0.1:${inspectorPort}` });
+  const gateway = await startServeProcess({
+    ...settings,
+    NODE_OPTIONS: `--inspect=127.0.0.1:${inspectorPort}`,
+  });
   const broker = new URL(mqttUrl ?? `mqtt://127.0.0.1:${settings['TILLGATE_MQTT_PORT']}`);
   const startedAt = performance.now();
   const farm = startFarm({ host: broker.hostname, port: Number(broker.port), devices, holdMs: options.holdMs }, say);
   await farm.ready;
   // Their first presence may still be in transit.
-  const till = createTill({ baseUrl: gateway.baseUrl, adminToken: '', apiKey: String(key) });
+  const till = createTill({ baseUrl: gateway.baseUrl, adminToken: '', apiKey });
   const step = Math.ceil(devices.length / 20);
   for (const { id } of devices.filter((_, at) => at % step === 0 || at === devices.length - 1)) {
     const isThere = ({ errorCode }: { errorCode: number }) => errorCode === 0;
@@ -170,9 +189,12 @@ export async function openLoadShop(options: {
   }
   return {
     baseUrl: gateway.baseUrl,
-    apiKey: String(key),
+    apiKey,
     deviceIds: devices.map(({ id }) => id),
+    other,
     connectedAfterMs: performance.now() - startedAt,
+    mqttPort: Number(broker.port),
+    mqttsPort: Number(settings['TILLGATE_MQTTS_PORT']),
     pid: gateway.pid,
     memory: () => megabytesOf(gateway.pid),
     liveMemory: () => liveMegabytes(inspectorPort),

@@ -22,13 +22,14 @@ export const isKept = ({ value, atMost, exactly }: Check): boolean =>
 export interface Spread {
   p50: number;
   p95: number;
+  p99: number;
   max: number;
 }
 
 export function spreadOf(values: number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN);
-  return { p50: at(0.5), p95: at(0.95), max: at(1) };
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) };
 }
 
 export const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;

@@ -14,7 +14,7 @@ export interface SceneOptions {
 }
 
 /** The short form runs beside other tests: it finds endless waits, not exact times. */
-const boundMs = (isShort: boolean) => (isShort ? 10_000 : 1_000);
+export const boundMs = (isShort: boolean) => (isShort ? 10_000 : 1_000);
 
 export const tillOf = ({ baseUrl, apiKey }: LoadShop): Till => createTill({ baseUrl, apiKey, adminToken: '' });
 

@@ -16,17 +16,15 @@ export interface AuditEntry {
   detail?: Record<string, unknown>;
 }
 
+/** Its columns but the time. */
+export function auditRow({ actor, action, subject, detail = {}, merchantId = null }: AuditEntry) {
+  return { actor, action, subject, detail: JSON.stringify(detail), merchant_id: merchantId };
+}
+
 export async function writeAudit(queries: Queries, entry: AuditEntry): Promise<void> {
   await queries
     .insertInto('audit_log')
-    .values({
-      at: nowMs,
-      actor: entry.actor,
-      action: entry.action,
-      subject: entry.subject,
-      detail: JSON.stringify(entry.detail ?? {}),
-      merchant_id: entry.merchantId ?? null,
-    })
+    .values({ at: nowMs, ...auditRow(entry) })
     .execute();
 }
 

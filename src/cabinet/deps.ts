@@ -12,14 +12,14 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Link } from '../link/link.ts';
 
 export interface CabinetDeps
-  extends Pick<Invoices, 'cancelUnpaidInvoice' | 'qrOf' | 'rotateQrSecret'>,
+  extends Pick<Invoices, 'cancelInvoice' | 'qrOf' | 'rotateQrSecret'>,
     Pick<Shared, 'database' | 'clock' | 'random'> {
   access: Access;
   people: People;
   devices: Devices;
   callbacks: Pick<Callbacks, 'attempts' | 'wake' | 'sendTest'>;
   link: Pick<Link, 'presence' | 'locate' | 'ask' | 'droppedOf' | 'dropNotesOf'>;
-  ledger: Pick<Ledger, 'find' | 'findByKey' | 'listReview' | 'decide' | 'declareLost' | 'askDevice' | 'timelineOf'>;
+  ledger: Pick<Ledger, 'find' | 'findByKey' | 'listReview' | 'decide' | 'declareLost' | 'waitingDecisions' | 'askDevice' | 'timelineOf'>;
   cards: Pick<Cards, 'refund' | 'cancelTransaction' | 'closeDoc' | 'closeDocumentByHand' | 'closeDay' | 'lastTransaction'>;
   fiscal: Pick<Fiscal, 'createReport'>;
   basePath: string;

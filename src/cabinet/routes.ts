@@ -1,6 +1,7 @@
 // The API of the cabinet and the command line: {base_url}/cabinet/api. Every route has a row in roles.ts with its rights. Every change writes
 // an entry to the audit log. Lists never contain secrets.
 import type { RouteApp } from '../http/server.ts';
+import { takeChangesInTurn } from './changes-in-turn.ts';
 import type { CabinetDeps } from './deps.ts';
 import type { EventHub } from './events/event-hub.ts';
 import { registerEventRoutes } from './events/event-routes.ts';
@@ -20,7 +21,7 @@ import { registerAccessRoutes } from './setup/access-routes.ts';
 import { type DeveloperDeps, registerDeveloperRoutes } from './setup/developer-routes.ts';
 import { registerDeviceAdminRoutes } from './setup/device-routes.ts';
 import { registerInstanceRoutes } from './setup/instance-routes.ts';
-import { registerSigningRoutes } from './setup/signing-routes.ts';
+import { registerSigningRoutes, registerTestCallback } from './setup/signing-routes.ts';
 import { registerDecisionRoutes } from './steps/decision-routes.ts';
 import { registerDeviceStepRoutes } from './steps/device-step-routes.ts';
 import { registerMoneyStepRoutes } from './steps/money-step-routes.ts';
@@ -34,18 +35,24 @@ export function registerCabinetRoutes(app: RouteApp, deps: Deps): void {
   app.register(async (scope) => registerAll(scope as unknown as RouteApp, deps));
 }
 
-function registerAll(app: RouteApp, deps: Deps): void {
-  guardRows(app, deps);
+function registerSetUp(app: RouteApp, deps: Deps): void {
+  takeChangesInTurn(app);
   registerAccessRoutes(app, deps);
   registerDeviceAdminRoutes(app, deps);
+  registerUserRoutes(app, deps);
+  registerSigningRoutes(app, deps);
+}
+
+function registerAll(app: RouteApp, deps: Deps): void {
+  guardRows(app, deps);
+  app.register(async (scope) => registerSetUp(scope as unknown as RouteApp, deps));
   registerCallbackRoutes(app, deps);
   registerSaleRoutes(app, deps);
   registerDecisionRoutes(app, deps);
   const csvExports = createCsvExports({ ...deps, bounds: deps.exportBounds });
   registerCommandListRoutes(app, { ...deps, csvExports });
   registerSessionRoutes(app, deps);
-  registerUserRoutes(app, deps);
-  registerSigningRoutes(app, deps);
+  registerTestCallback(app, deps);
   const mismatches = createMismatches();
   registerSalePageRoutes(app, { ...deps, mismatches });
   const bounded = createStepBound(deps.clock);

@@ -3,13 +3,12 @@
 
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 import type { Clock } from '../kernel/clock.ts';
 import { createNameLookup, type LookupAll } from './name-lookup.ts';
+import { createOwnAddresses, type MachineAddresses } from './own-addresses.ts';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
-type Interfaces = () => NodeJS.Dict<{ address: string }[]>;
 
 export type AddressGuard = ReturnType<typeof createAddressGuard>;
 
@@ -21,12 +20,13 @@ interface GuardOptions {
   clock: Clock;
   allow: readonly string[];
   lookup?: LookupAll;
-  /** Of this machine; absent: its own. */
-  interfaces?: Interfaces;
+  /** Absent: of this machine. */
+  machine?: MachineAddresses;
 }
 
 export function createAddressGuard(options: GuardOptions) {
   const allowed = options.allow.map(parseRange);
+  const own = createOwnAddresses(options.clock, options.machine);
   const resolve = sharedLookup(options.lookup ?? createNameLookup({ clock: options.clock }));
 
   /** Why an address must not be dialled; undefined: it may. */
@@ -36,9 +36,9 @@ export function createAddressGuard(options: GuardOptions) {
     if (allowed.some(([start, bits]) => address.kind() === start.kind() && address.match(start, bits))) return undefined;
     const range = rangeOf(address);
     if (range !== 'public') return `the address ${address.toString()} is not public (${range})`;
-    return isOwn(address, options.interfaces ?? networkInterfaces)
-      ? `the address ${address.toString()} belongs to the gateway's own machine`
-      : undefined;
+    const isOwn = own.isOwn(address);
+    if (isOwn === undefined) return "the addresses of the gateway's own machine cannot be read";
+    return isOwn ? `the address ${address.toString()} belongs to the gateway's own machine` : undefined;
   }
 
   /** For net.connect: resolves a name and returns only addresses that may be dialled. */
@@ -102,12 +102,6 @@ function rangeOf(address: Address): string {
   // Of IPv6 only 2000::/3 is allocated; the rest, old IPv4-compatible forms included, belongs to no network.
   if (address.kind() === 'ipv6' && !(address as ipaddr.IPv6).match(ipaddr.IPv6.parse('2000::'), 3)) return 'reserved';
   return 'public';
-}
-
-/** Read at each connect: an interface may get another address at any time. */
-function isOwn(address: Address, interfaces: Interfaces): boolean {
-  const text = address.toString();
-  return Object.values(interfaces()).some((addresses) => addresses?.some((own) => parseAddress(own.address)?.toString() === text));
 }
 
 /** A range in CIDR form, or a single address. */

@@ -15,6 +15,8 @@ import type { Devices } from './devices.ts';
 
 export interface BrokerRoutesDeps {
   devices: Pick<Devices, 'checkSecret' | 'mayStay'>;
+  /** The logins of a device that floods the broker are refused for a while. */
+  isRefused?: ((deviceId: string) => boolean) | undefined;
   /** Each of them is valid: two while one is being replaced. None: the routes are not registered. */
   tokens: readonly string[];
   /** The vhost of the devices. */
@@ -39,7 +41,7 @@ function readQuestion(fields: unknown): BrokerQuestion {
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 }
 
-export function registerBrokerRoutes(app: RouteApp, { devices, tokens, vhost = '/' }: BrokerRoutesDeps): void {
+export function registerBrokerRoutes(app: RouteApp, { devices, isRefused = () => false, tokens, vhost = '/' }: BrokerRoutesDeps): void {
   if (tokens.length === 0) return;
   const checks = tokens.map(createTokenCheck);
   // All tokens are compared, so that the timing reveals nothing about them.
@@ -51,7 +53,8 @@ export function registerBrokerRoutes(app: RouteApp, { devices, tokens, vhost = '
       decide(question, vhost) === 'allow' && (await devices.mayStay(question['username'] ?? '')) ? 'allow' : 'deny';
 
   const decisions: Record<string, (question: BrokerQuestion) => Promise<Decision>> = {
-    user: (question) => decideUser(question, async (deviceId, secret) => (await devices.checkSecret(deviceId, secret)) !== undefined),
+    user: (question) =>
+      decideUser(question, async (deviceId, secret) => !isRefused(deviceId) && (await devices.checkSecret(deviceId, secret)) !== undefined),
     vhost: ifItMayStay(decideVhost),
     resource: ifItMayStay(decideResource),
     topic: ifItMayStay(decideTopic),

@@ -8,7 +8,7 @@ import { networkOf } from '../kernel/network-of.ts';
 import type { World } from '../kernel/world.ts';
 import { type AnonymousSlot, createAnonymousSlots } from './anonymous-slots.ts';
 import { type Access, type AccessOptions, createAccessJudge, ownerOf } from './authentication.ts';
-import { beginInTurn } from './begins.ts';
+import { createRequestTurns } from './begins.ts';
 import { createCredentialChecks, type Next } from './credential-checks.ts';
 import { noSuchPath } from './envelope.ts';
 import { readErpFields } from './erp-fields.ts';
@@ -36,6 +36,8 @@ export interface Admission {
   attach(app: FastifyInstance): void;
   /** Throws unless a large body comes with a valid credential. */
   judgeUnparsed(request: FastifyRequest, needed: Access, body: Buffer): Promise<void>;
+  /** Calls `read` when it is the turn of the body of so many bytes, which has arrived. */
+  bodyArrived(request: FastifyRequest, bytes: number, read: () => void): void;
   /** The handler of this request has ended, with or without an error. */
   workEnded(request: FastifyRequest): void;
   /** Resolves when no request is in flight, or after the bound. */
@@ -46,6 +48,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   const { basePath, clock, logger, metrics, limits, unauthenticated, whyNot } = deps;
   const access = createAccessJudge(deps);
   const line = createCredentialChecks(limits.requestsInFlight);
+  const turns = createRequestTurns(unauthenticated);
   const inFlight = createInFlight(clock);
   const flights = createNotes<FastifyRequest, Flight>();
   const places = limits.requestsInFlight;
@@ -89,15 +92,10 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     slotOf.set(request, owner === undefined ? takeAnonymousSlot(request) : takeSlot(owner));
   }
 
-  function admitNext(request: FastifyRequest, next: Next): void {
-    try {
-      admit(request);
-      if (isErpCall(request)) readErpFields(request);
-    } catch (error) {
-      return next(error as GatewayError);
-    }
-    next();
-  }
+  const admitNext = passOn((request) => {
+    admit(request);
+    if (isErpCall(request)) readErpFields(request);
+  });
 
   /** The headers have arrived. */
   function onRequest(request: FastifyRequest, reply: FastifyReply): void {
@@ -120,25 +118,42 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   }
 
   /** The answer is ready. A handler that sends its own answer ends only when the client has read it. */
-  function onSend(request: FastifyRequest, _reply: FastifyReply, _payload: unknown, next: Next): void {
+  function onSend(request: FastifyRequest, _reply: FastifyReply, payload: unknown, next: Next): void {
+    turns.answered(request, payload);
     if (isWorkedOn.of(request) === true) {
       isWorkedOn.set(request, false);
       unauthenticated.busy(request.raw.socket, false);
-      const slot = slotOf.of(request);
-      if (slot !== undefined && 'answered' in slot) slot.answered();
+      noteAnswered(slotOf.of(request));
     }
     next();
   }
 
   return {
     attach(app) {
-      app.addHook('onRequest', beginInTurn(unauthenticated, onRequest));
+      turns.attach(app.server);
+      app.addHook('onRequest', turns.begin(onRequest));
       app.addHook('preValidation', preValidation);
       app.addHook('onSend', onSend);
     },
     judgeUnparsed: (request, needed, body) => line.judged(request, access.judgeUnparsed(request, needed, body)),
+    bodyArrived: turns.bodyArrived,
     workEnded: (request) => flights.of(request)?.workEnded(),
     drained: inFlight.drained,
+  };
+}
+
+function noteAnswered(slot: Slot | AnonymousSlot | undefined): void {
+  if (slot !== undefined && 'answered' in slot) slot.answered();
+}
+
+function passOn(step: (request: FastifyRequest) => void): (request: FastifyRequest, next: Next) => void {
+  return (request, next) => {
+    try {
+      step(request);
+    } catch (error) {
+      return next(error as GatewayError);
+    }
+    next();
   };
 }
 

@@ -15,6 +15,13 @@ export interface IntakeOptions {
   bufferedBytes: number;
 }
 
+interface BodyOptions {
+  contentLength?: number | undefined;
+  maxBytes?: number;
+  /** Calls `read` when the body, which has arrived, may be read; until then it takes memory as before. */
+  inTurn?: (bytes: number, read: () => void) => void;
+}
+
 interface Unfinished {
   /** The memory that it takes. */
   cost: number;
@@ -23,6 +30,8 @@ interface Unfinished {
   fadedAtMs: number;
   end(outcome: GatewayError | Buffer): void;
 }
+
+const atOnce = (_bytes: number, read: () => void) => read();
 
 const fadesWithinMs = 2_000;
 /** A new body counts as fast for its first seconds. */
@@ -96,7 +105,11 @@ export function createBodyIntake(options: IntakeOptions) {
       return bufferedBytes;
     },
     /** The whole body, or a failure for the caller. */
-    read(address: string, payload: Readable, contentLength: number | undefined, maxBytes = options.bodyBytes): Promise<Buffer> {
+    read(
+      address: string,
+      payload: Readable,
+      { contentLength, maxBytes = options.bodyBytes, inTurn = atOnce }: BodyOptions = {},
+    ): Promise<Buffer> {
       return new Promise((resolve, reject) => {
         if (contentLength !== undefined && contentLength > maxBytes) {
           reject(tooLarge(maxBytes));
@@ -110,7 +123,7 @@ export function createBodyIntake(options: IntakeOptions) {
           fadedAtMs: clock.elapsed(),
           end(outcome) {
             remove(body);
-            payload.off('data', onData).off('end', onEnd).off('close', onClose);
+            stopReading();
             if (Buffer.isBuffer(outcome)) resolve(outcome);
             else {
               // The rest of the body is read and dropped, so that a client that is still writing can read the answer.
@@ -126,8 +139,13 @@ export function createBodyIntake(options: IntakeOptions) {
           chunks.push(chunk);
           grow(body, chunk.length);
         };
-        const onEnd = () => body.end(contentLength !== undefined && contentLength !== length ? wrongLength() : whole(chunks));
+        const onEnd = () => {
+          if (contentLength !== undefined && contentLength !== length) return body.end(wrongLength());
+          stopReading();
+          inTurn(length, () => body.end(whole(chunks)));
+        };
         const onClose = () => body.end(brokenOff());
+        const stopReading = () => payload.off('data', onData).off('end', onEnd).off('close', onClose);
         payload.on('data', onData).on('end', onEnd).on('close', onClose);
         // Never removed: the connection may break after the body was cut.
         payload.on('error', onClose);

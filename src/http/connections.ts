@@ -69,6 +69,20 @@ function closeAfter(due: ServerResponse, socket: Duplex): void {
   due.once('close', () => socket.end());
 }
 
+/**
+ * Before Node's own listener, which asks for an answer on the TLS socket: that would wait for a handshake that has failed or stalled, and the
+ * connection would never end. A client that sends plain HTTP to the TLS port gets its answer on the raw socket, to which Node has no public
+ * access; if it is absent the connection just closes.
+ */
+function endFailedHandshakes(server: Server, refuse: (socket: Duplex, error: GatewayError) => void): void {
+  server.prependListener('tlsClientError', ({ code }: Error & { code?: string }, socket: Socket & { _parent?: Duplex }) => {
+    const { _parent: bare } = socket;
+    if (code === 'ERR_SSL_HTTP_REQUEST' && bare?.writable === true)
+      refuse(bare, protocolFailure(400, 'This port speaks HTTPS: the URL must begin with https://.'));
+    else socket.destroy();
+  });
+}
+
 export function createConnections(clock: Clock, onFailure: (error: GatewayError) => void) {
   const lastExchange = createNotes<Duplex, Exchange>();
   /** Those whose answer is due, in their order. */
@@ -151,12 +165,7 @@ export function createConnections(clock: Clock, onFailure: (error: GatewayError)
           response.appendHeader(line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2));
         response.writeHead(error.httpStatus).end(body);
       });
-      // Without this, a client that sends plain HTTP to the TLS port would only see its connection close. Node has no public access to the raw
-      // socket; if `_parent` is absent the connection just closes.
-      server.on('tlsClientError', (error: Error & { code?: string }, { _parent: bare }: { _parent?: Duplex }) => {
-        if (error.code === 'ERR_SSL_HTTP_REQUEST' && bare?.writable)
-          refuse(bare, protocolFailure(400, 'This port speaks HTTPS: the URL must begin with https://.'));
-      });
+      endFailedHandshakes(server, refuse);
       server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
         const due = endWithAnswerDue(openExchanges.of(socket));
         if (due !== undefined) {

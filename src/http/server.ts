@@ -113,6 +113,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     perAddress: limits.unauthenticatedPerAddress,
     inAll: limits.connections,
     trustedProxies: options.trustedProxies ?? [],
+    isTls: options.tls !== undefined,
   });
   const admission = createAdmission({ ...options, limits, unauthenticated, whyNot });
   const connections = createConnections(options.clock, (error) => noteUnreadable(options, error));
@@ -177,6 +178,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       await admission.drained(graceMs);
       upgrades.end();
       app.server.closeAllConnections();
+      unauthenticated.cutHandshakes();
       await closed;
     },
   };
@@ -277,7 +279,11 @@ function readJsonBodies(app: FastifyInstance, limits: HttpLimits, clock: Clock, 
     const { access } = request.routeOptions.config;
     const maxBytes = access !== undefined && takesSmallBodiesOnly(access) ? maxAnonymousBodyBytes : limits.bodyBytes;
     const length = request.headers['content-length'];
-    const body = await intake.read(networkOf(request.ip), payload, length === undefined ? undefined : Number(length), maxBytes);
+    const body = await intake.read(networkOf(request.ip), payload, {
+      contentLength: length === undefined ? undefined : Number(length),
+      maxBytes,
+      inTurn: (bytes, read) => admission.bodyArrived(request, bytes, read),
+    });
     if (access === undefined) return undefined;
     if (body.length > maxAnonymousBodyBytes) await admission.judgeUnparsed(request, access, body);
     return parseJsonBody(body, limits.json);

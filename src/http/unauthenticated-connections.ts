@@ -2,6 +2,8 @@
 // one; the same for all addresses together near the bound of all connections. If none of them is left, the oldest idle connection of the
 // caller that has the most of those that logged in makes room [D287]. A connection whose request is being handled is never closed here (an
 // unauthenticated one with an unread answer is). Trusted proxies are not counted, because their connections carry many callers.
+// Of connections whose TLS handshake has not ended there may be fewer, because they can end their handshakes all in one turn of the event loop;
+// above their bounds the oldest of them is closed.
 import { BlockList, isIPv6, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ByOwner } from '../kernel/by-owner.ts';
@@ -12,6 +14,7 @@ export interface UnauthenticatedConnectionsOptions {
   /** Bound of all connections, authenticated or not. */
   inAll: number;
   trustedProxies: readonly string[];
+  isTls?: boolean;
 }
 
 export type UnauthenticatedConnections = ReturnType<typeof createUnauthenticatedConnections>;
@@ -21,6 +24,10 @@ interface Unauthenticated {
   socket: Socket;
   isBusy: boolean;
 }
+
+/** A handshake costs up to a millisecond. */
+export const maxHandshakesPerAddress = 100;
+const maxHandshakes = 1_000;
 
 /** The rest is for connections that arrive while others are being closed. */
 const nearlyAll = 0.95;
@@ -40,10 +47,12 @@ function nameOf(socket: Duplex): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-export function createUnauthenticatedConnections({ perAddress, inAll, trustedProxies }: UnauthenticatedConnectionsOptions) {
+export function createUnauthenticatedConnections(options: UnauthenticatedConnectionsOptions) {
+  const { perAddress, inAll, trustedProxies, isTls = false } = options;
   const trusted = blockListOf(trustedProxies);
   const byName = new Map<string, Unauthenticated>();
   const byNetwork = new ByOwner<Unauthenticated>();
+  const handshakes = new ByOwner<Unauthenticated>();
   const loggedIn = new ByOwner<Unauthenticated>();
   let open = 0;
 
@@ -52,6 +61,7 @@ export function createUnauthenticatedConnections({ perAddress, inAll, trustedPro
     if (connection === undefined) return;
     byName.delete(name);
     byNetwork.delete(connection);
+    handshakes.delete(connection);
     loggedIn.delete(connection);
   }
 
@@ -89,10 +99,26 @@ export function createUnauthenticatedConnections({ perAddress, inAll, trustedPro
     byNetwork.add(network, connection);
     byName.set(name, connection);
     socket.once('close', () => forget(name));
+    if (isTls) beginHandshake(network, connection);
+  }
+
+  function beginHandshake(network: string, connection: Unauthenticated): void {
+    if (handshakes.of(network).size >= maxHandshakesPerAddress) cutOldest(handshakes.of(network));
+    if (handshakes.size >= maxHandshakes) cutOldest(handshakes.all());
+    handshakes.add(network, connection);
+  }
+
+  function endHandshake(socket: Duplex): void {
+    const connection = byName.get(nameOf(socket));
+    if (connection !== undefined) handshakes.delete(connection);
   }
 
   return {
-    attach: (server: Server) => void server.on('connection', arrive),
+    attach: (server: Server) => void server.on('connection', arrive).on('secureConnection', endHandshake),
+    /** The server does not count these as connections of its own. */
+    cutHandshakes(): void {
+      for (const { socket } of handshakes.all()) socket.destroy();
+    },
     /** A valid credential of this caller was sent on the connection. Undefined: its places are bounded elsewhere. */
     loggedIn(socket: Duplex, caller?: string): void {
       const connection = byName.get(nameOf(socket));

@@ -85,7 +85,8 @@ export async function createInvoice(deps: InvoiceDeps, request: CreateRequest, t
 /** What generated clients accept: date, time and offset as in RFC 3339. */
 const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 
-function shownTime(given: string, atMs: number, timeZone: string): string {
+/** ValidTo as the answer shows it. */
+export function shownTime(given: string, atMs: number, timeZone: string): string {
   return dateTime.test(given) ? given : isoTimeIn(timeZone, atMs);
 }
 
@@ -105,7 +106,8 @@ function tooLate(): GatewayError {
   return invalidRequest('ValidTo must not be in the past.');
 }
 
-function checkContent(request: CreateRequest, timeZone: string): Omit<NewInvoice, 'oid' | 'merchantId' | 'qrSecretId'> {
+/** What an ERP gives with a new invoice, checked. */
+export function checkContent(request: CreateRequest, timeZone: string): Omit<NewInvoice, 'oid' | 'merchantId' | 'qrSecretId'> {
   const { callbackUri, validTo, pointOfSalesCode, deviceId } = request;
   if (callbackUri != null) checkTemplate(callbackUri);
   const preferredDeviceId = deviceId == null ? null : parseUuid(deviceId);

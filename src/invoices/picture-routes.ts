@@ -10,7 +10,7 @@ import { qrPng, qrSvg } from './qr-picture.ts';
 
 const exampleFile = 'AQ9iZzcU7kaBs0lNq2tDQwWex87g9SwhwyqTJddp1P5X.png';
 
-export function registerPictureRoutes(app: RouteApp, invoices: Invoices): void {
+export function registerPictureRoutes(app: RouteApp, invoices: Pick<Invoices, 'checkQr'>): void {
   const picture = { schema: { type: 'string', format: 'binary' } };
   const refused = errorResponses('Invalid_QR', 'Error_Connection_Database')[200]?.content;
   app.get(

@@ -24,6 +24,8 @@ interface UnderWay {
   seenAgain(channel: ChannelName, isReboot: boolean): void;
 }
 
+/** As which an unproven message counts, whatever its size: only a device that may use the address can send many. */
+const unprovenBytes = 64 * 1024;
 const droppedSentence = 'a message from a device was dropped';
 
 export interface IncomingDeps {
@@ -34,6 +36,8 @@ export interface IncomingDeps {
   drops: DropCounts;
   waiting: WaitingRoom;
   underWay: Iterable<UnderWay>;
+  /** A message of so many bytes was dropped because it is above the share of the device, or nothing proves its sender. */
+  onExcess?: ((deviceId: string, bytes: number) => void) | undefined;
   /** Called for every valid message: the device is on this channel. */
   onReceived(deviceId: string, channel: ChannelName): void;
 }
@@ -54,7 +58,8 @@ export class Incoming implements ChannelListener {
       clock: deps.clock,
       messagesPerS: deps.deviceMessagesPerS,
       isAwaited: deps.waiting.isWaitingFor,
-      onDropped: (channel, deviceId) => {
+      onDropped: (channel, deviceId, bytes) => {
+        deps.onExcess?.(deviceId, bytes);
         deps.drops.add(channel, 'over-budget', deviceId);
         this.#restrained.warn({ channel, deviceId }, 'a device exceeds its share of messages; some are dropped');
       },
@@ -127,6 +132,7 @@ export class Incoming implements ChannelListener {
 
   dropped(channel: ChannelName, reason: CountedReason, deviceId?: string, detail?: DropDetail): void {
     const note = this.#deps.drops.add(channel, reason, deviceId, detail);
+    if (reason === 'unknown-sender' && deviceId !== undefined) this.#deps.onExcess?.(deviceId, unprovenBytes);
     const facts = { deviceId, channel, reason, field: detail?.field, why: note?.why ?? detail?.why, count: note?.count };
     // Logs the first of its kind, the tenth, the hundredth; the others are only counted.
     const isNews = Number.isInteger(Math.log10(note?.count ?? 1));

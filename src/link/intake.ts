@@ -26,7 +26,7 @@ export interface IntakeDeps {
   messagesPerS: number;
   /** Whether a call waits for this device's answer to this command. */
   isAwaited(id: string, deviceId: string): boolean;
-  onDropped(channel: ChannelName, deviceId: string): void;
+  onDropped(channel: ChannelName, deviceId: string, bytes: number): void;
 }
 
 export type Intake = ReturnType<typeof createIntake>;
@@ -82,7 +82,8 @@ export function createIntake({ clock, messagesPerS, isAwaited, onDropped }: Inta
   }
 
   function hold(share: Share, channel: ChannelName, deviceId: string, message: HeldMessage): void {
-    if (share.held.has(channel)) onDropped(channel, deviceId);
+    const before = share.held.get(channel);
+    if (before) onDropped(channel, deviceId, before.bytes.byteLength);
     if (share.held.size === 0) releaseLater(share, message.cost);
     share.held.set(channel, message);
   }
@@ -104,8 +105,10 @@ export function createIntake({ clock, messagesPerS, isAwaited, onDropped }: Inta
   /** The device's connection on this channel ended: held presence is outdated. */
   function gone(channel: ChannelName, deviceId: string): void {
     const share = shares.get(deviceId);
-    if (!share?.held.delete(channel)) return;
-    onDropped(channel, deviceId);
+    const held = share?.held.get(channel);
+    if (share === undefined || held === undefined) return;
+    share.held.delete(channel);
+    onDropped(channel, deviceId, held.bytes.byteLength);
     if (share.held.size === 0) share.cancelRelease();
   }
 
@@ -115,7 +118,7 @@ export function createIntake({ clock, messagesPerS, isAwaited, onDropped }: Inta
       const cost = costOf(message);
       if (message.kind === 'answer') {
         if (mayRead(share, deviceId, message, cost)) message.read();
-        else onDropped(channel, deviceId);
+        else onDropped(channel, deviceId, message.bytes.byteLength);
       } else if (share.held.size === 0 && share.presences.take(cost)) message.read();
       else hold(share, channel, deviceId, { ...message, cost });
     },

@@ -58,6 +58,8 @@ export interface LinkDeps {
   channels: readonly Channel[];
   maxWaiting?: number;
   deviceMessagesPerS?: number;
+  /** See `Incoming`. */
+  onExcess?: ((deviceId: string, bytes: number) => void) | undefined;
 }
 
 const defaultMaxWaiting = 10_000;
@@ -74,6 +76,7 @@ export function createLink(deps: LinkDeps): Link {
   const incoming = new Incoming({
     ...shared,
     deviceMessagesPerS,
+    onExcess: deps.onExcess,
     drops,
     underWay: carries,
     onReceived: (deviceId, channel) => plainCommands.received(deviceId, channel),

@@ -94,7 +94,11 @@ function registerRoutes(app: RouteApp, { config, shared, rooms, sandbox }: Deps)
   registerFiscalRoutes(app, fiscal);
   registerLedgerRoutes(app, { database: shared.database, ledger });
   // Only an external broker calls these.
-  registerBrokerRoutes(app, { devices, tokens: config.queueUrl === undefined ? [] : config.brokerToken });
+  registerBrokerRoutes(app, {
+    devices,
+    isRefused: rooms.floods?.isRefused,
+    tokens: config.queueUrl === undefined ? [] : config.brokerToken,
+  });
   registerCabinetRoutes(app, {
     ...shared,
     access,
@@ -103,7 +107,7 @@ function registerRoutes(app: RouteApp, { config, shared, rooms, sandbox }: Deps)
     link,
     ledger,
     cards,
-    cancelUnpaidInvoice: invoices.cancelUnpaidInvoice,
+    cancelInvoice: invoices.cancelInvoice,
     qrOf: invoices.qrOf,
     events,
     fiscal,

@@ -125,7 +125,7 @@ export async function openCabinet(engine: Engine, options: OfficeOptions = {}): 
   });
   const events = createEventHub({ database, clock, logger, link, streamBounds: { maxPerUser: 6, maxPerMerchant: 8, maxInAll: 10 } });
   server.routes((app) => {
-    const { cancelUnpaidInvoice, rotateQrSecret } = invoices;
+    const { cancelInvoice, rotateQrSecret } = invoices;
     const about = { people, basePath: '/tillgate', isSandbox, version: '1.2.3', banks: devices.banks };
     app.addHook('onRoute', (route) => void routes.push(route));
     registerCabinetRoutes(app, {
@@ -137,7 +137,7 @@ export async function openCabinet(engine: Engine, options: OfficeOptions = {}): 
       devices,
       callbacks,
       link,
-      cancelUnpaidInvoice,
+      cancelInvoice,
       rotateQrSecret,
       qrOf: invoices.qrOf,
       events,

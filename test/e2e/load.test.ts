@@ -1,5 +1,6 @@
 // The short form of `npm run load`: every call is answered, nothing is charged twice, and normal callers are served under load.
 import { describe, expect, it } from 'vitest';
+import { floods } from '../../scripts/load/floods-scene.ts';
 import { deadErp, manyDeadErps, mixedLoad } from '../../scripts/load/long-scenes.ts';
 import { isKept, type SceneResult } from '../../scripts/load/measure.ts';
 import { openPays, type SceneOptions, slowSockets } from '../../scripts/load/scenes.ts';
@@ -32,6 +33,10 @@ describe('under load', () => {
 
   it('delivers callbacks beside more dead ERPs than there are slots', slowTest, async () => {
     expectKept(await manyDeadErps(options));
+  });
+
+  it('pays beside floods of another merchant and of anonymous clients', slowTest, async () => {
+    expectKept(await floods(options));
   });
 
   it('answers sales, documents, invoices and repeats correctly', slowTest, async () => {

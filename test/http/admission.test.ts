@@ -55,13 +55,22 @@ function create(limits: Partial<AdmissionDeps['limits']> = {}, findCaller = find
     metrics: { observeRequest: (...args: unknown[]) => void observed.push(args) } as unknown as AdmissionDeps['metrics'],
     limits: { ...defaultLimits, ...limits },
     unauthenticated: {
-      ...{ attach: () => {}, count: 0, loggedIn: (socket) => void told.push(['logged in', socket]), ownerOf: () => undefined },
+      ...{
+        attach: () => {},
+        cutHandshakes: () => {},
+        count: 0,
+        loggedIn: (socket) => void told.push(['logged in', socket]),
+        ownerOf: () => undefined,
+      },
       busy: (socket, isBusy) => void told.push([isBusy ? 'busy' : 'idle', socket]),
     },
     whyNot: () => refusal,
   });
   const added: Record<string, unknown> = {};
-  admission.attach({ addHook: (name: string, hook: unknown) => (added[name] = hook) } as unknown as FastifyInstance);
+  admission.attach({
+    addHook: (name: string, hook: unknown) => (added[name] = hook),
+    server: new EventEmitter(),
+  } as unknown as FastifyInstance);
   hooks = added as unknown as Hooks;
 }
 

@@ -1,10 +1,11 @@
-// What one caller on many connections can do to the others: of its requests a few begin in a turn of the event loop, so a request of another
-// caller waits for those of one turn only. On real sockets.
+// What one caller on many connections can do to the others: of its requests a few begin in a turn of the event loop, fewer if they are large
+// or while connections are accepted, so a request of another caller waits for those of one turn only. On real sockets.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { anonymousBeginsPerTurn, beginInTurn, callerBeginsPerTurn, createBegins } from '../../src/http/begins.ts';
+import { anonymousBeginsPerTurn, callerBeginsPerTurn, createBegins, createRequestTurns } from '../../src/http/begins.ts';
+import { until } from '../support/until.ts';
 import { openRaw, type RawConnection } from './raw-socket.ts';
-import { base, createSample, posKey, type Sample } from './sample-server.ts';
+import { base, createSample, deviceId, posKey, type Sample } from './sample-server.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -30,9 +31,52 @@ describe('requests of one owner', () => {
     expect(begun).toEqual(['a', 'a', 'b']);
   });
 
+  it('that cost more than the bound of a turn are followed by as many turns without others', async () => {
+    const begins = createBegins();
+    const begun: number[] = [];
+    for (let n = 0; n < 4; n += 1) begins.enter({ owner: 'a', perTurn: 4 }, () => begun.push(n), n === 0 ? 10 : 1);
+    expect(begun).toEqual([0]);
+    await turn();
+    expect(begun).toEqual([0]);
+    await turn();
+    expect(begun).toEqual([0, 1, 2]);
+    await turn();
+    expect(begun).toEqual([0, 1, 2, 3]);
+  });
+
+  it('wait for as long as work that was charged when it was done', async () => {
+    const begins = createBegins();
+    const begun: string[] = [];
+    begins.charge({ owner: 'a', perTurn: 4 }, 8);
+    begins.charge({ owner: 'b', perTurn: 4 }, 0);
+    for (const owner of ['a', 'b']) begins.enter({ owner, perTurn: 4 }, () => begun.push(owner));
+    expect(begun).toEqual(['b']);
+    await turn();
+    expect(begun).toEqual(['b']);
+    await turn();
+    expect(begun).toEqual(['b', 'a']);
+  });
+
+  it('are an eighth in a turn that accepts a connection', async () => {
+    const begins = createBegins();
+    let begun = 0;
+    const enter = (count: number) => {
+      for (let n = 0; n < count; n += 1) begins.enter({ owner: 'a', perTurn: 16 }, () => (begun += 1));
+    };
+    begins.accepting();
+    enter(100);
+    expect(begun).toBe(2);
+    begins.accepting();
+    await turn();
+    expect(begun).toBe(4);
+    await turn();
+    expect(begun).toBe(20);
+  });
+
   it('leave nothing behind', async () => {
     const begins = createBegins();
     for (let n = 0; n < 3; n += 1) begins.enter({ owner: 'a', perTurn: 2 }, () => {});
+    begins.charge({ owner: 'b', perTurn: 2 }, 5);
     await turn();
     await turn();
     await turn();
@@ -42,7 +86,8 @@ describe('requests of one owner', () => {
 
 it('a request whose connection ends while it waits is never handled', async () => {
   const handled: FastifyRequest[] = [];
-  const hook = beginInTurn({ ownerOf: () => ({ name: 'a', isLoggedIn: false }) }, (request) => handled.push(request));
+  const turns = createRequestTurns({ ownerOf: () => ({ name: 'a', isLoggedIn: false }) });
+  const hook = turns.begin((request) => handled.push(request));
   const requests = Array.from({ length: anonymousBeginsPerTurn + 2 }, () => ({ raw: {} }) as FastifyRequest);
   const replies = requests.map(() => ({ raw: { destroyed: false } }) as FastifyReply);
   const gone: boolean[] = [];
@@ -53,13 +98,29 @@ it('a request whose connection ends while it waits is never handled', async () =
   expect(gone).toEqual(requests.slice(0, -1).map(() => true));
 });
 
+it('a large answer is charged to its caller when it is sent', async () => {
+  const turns = createRequestTurns({ ownerOf: () => ({ name: 'a', isLoggedIn: false }) });
+  let begun = 0;
+  const hook = turns.begin(() => (begun += 1));
+  const request = { raw: {} } as FastifyRequest;
+  turns.answered(request, 'x'.repeat(anonymousBeginsPerTurn * 2 * 1_024));
+  hook(request, { raw: { destroyed: false } } as FastifyReply, () => {});
+  await turn();
+  expect(begun).toBe(0);
+  await turn();
+  expect(begun).toBe(1);
+});
+
 describe('requests on hundreds of connections', () => {
   let sample: Sample;
   let port: number;
   let opened: RawConnection[];
+  let received: number;
 
   const begin = async (proxies: string[] = []) => {
     sample = createSample({ trustedProxies: proxies });
+    received = 0;
+    sample.server.app.server.on('request', () => (received += 1));
     ({ port } = await sample.server.listen());
     opened = [];
   };
@@ -87,11 +148,11 @@ describe('requests on hundreds of connections', () => {
   }
 
   /** The most that began in one turn until `isOver`. */
-  async function mostInATurn(isOver: () => boolean): Promise<number> {
-    let [most, before] = [0, sample.runs['echo'] ?? 0];
+  async function mostInATurn(isOver: () => boolean, call = 'echo'): Promise<number> {
+    let [most, before] = [0, sample.runs[call] ?? 0];
     while (!isOver()) {
       await turn();
-      const now = sample.runs['echo'] ?? 0;
+      const now = sample.runs[call] ?? 0;
       [most, before] = [Math.max(most, now - before), now];
     }
     return most;
@@ -109,6 +170,34 @@ describe('requests on hundreds of connections', () => {
     const most = await mostInATurn(() => sample.runs['echo'] === 700);
     expect(most).toBeGreaterThan(2 * anonymousBeginsPerTurn);
     expect(most).toBeLessThanOrEqual(2 * (anonymousBeginsPerTurn + callerBeginsPerTurn));
+  });
+
+  it('whose bodies arrive at one moment after their headers are handled a few at a time', async () => {
+    const many = await openMany(300, status);
+    for (const { socket } of many) socket.write(echo('').slice(0, -2));
+    await until(() => received === 600);
+    for (const { socket } of many) socket.write('{}');
+    expect(await mostInATurn(() => sample.runs['echo'] === 300)).toBeLessThanOrEqual(2 * callerBeginsPerTurn);
+  });
+
+  it('with large bodies are handled fewer at a time', async () => {
+    const many = await openMany(60, status);
+    const pay = JSON.stringify({ APIKey: posKey, DeviceID: deviceId, amount: 1 }).padEnd(20_000);
+    const head = `POST ${base}/Device/sample/Pay HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 20000\r\n\r\n`;
+    for (const { socket } of many) socket.write(head + pay);
+    expect(await mostInATurn(() => sample.runs['Pay'] === 60, 'Pay')).toBeLessThanOrEqual(4);
+  });
+
+  it('begin one by one while connections are accepted, because a turn accepts one connection', async () => {
+    const many = await openMany(60, status);
+    let accepted = 0;
+    const begunBefore: number[] = [];
+    sample.server.app.server.on('connection', () => begunBefore.push(sample.runs['echo'] ?? 0));
+    for (let n = 0; n < 60; n += 1) void open().then(() => (accepted += 1));
+    for (const { socket } of many) socket.write(echo('').repeat(10));
+    await until(() => accepted === 60 && begunBefore.length === 60 && sample.runs['echo'] === 600);
+    const between = begunBefore.slice(1).map((begun, n) => begun - (begunBefore[n] ?? 0));
+    expect(Math.max(...between)).toBeLessThanOrEqual(callerBeginsPerTurn / 4);
   });
 
   it('behind a trusted proxy count by the address that it reports', async () => {

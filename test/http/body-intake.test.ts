@@ -23,7 +23,7 @@ function begin({ address = 'a', length }: { address?: string; length?: number } 
   const payload = new PassThrough();
   let end: Buffer | undefined;
   let refusal: { httpStatus: number; message: string } | undefined;
-  intake.read(address, payload, length).then(
+  intake.read(address, payload, { contentLength: length }).then(
     (body) => (end = body),
     (error: { httpStatus: number; message: string }) => (refusal = error),
   );
@@ -62,6 +62,28 @@ describe('a body', () => {
     expect([listeners(one), listeners(several)]).toEqual([before, before]);
   });
 
+  it('that waits for its turn takes the memory until then, and may be cut like one that still arrives', async () => {
+    intake = create({ bufferedBytes: 10_000 });
+    const turns: (() => void)[] = [];
+    const wait = () => {
+      const payload = new PassThrough();
+      const outcome = intake
+        .read('a', payload, { inTurn: (_bytes, read) => turns.push(read) })
+        .then(String, (error: Error) => error.message);
+      payload.end('x'.repeat(500));
+      return outcome;
+    };
+    const first = wait();
+    await clock.settle();
+    expect(held()).toEqual([1, overheadBytes + chunkBytes + 500]);
+    turns[0]?.();
+    expect([await first, held()]).toEqual(['x'.repeat(500), [0, 0]]);
+    intake = create({ bufferedBytes: overheadBytes });
+    const cut = wait();
+    expect(await cut).toContain('too slowly');
+    expect(held()).toEqual([0, 0]);
+  });
+
   it('may be empty, and exactly as large as the limit', async () => {
     const [empty, full] = [begin({ length: 0 }), begin({ length: 1_000 })];
     await full.write('x'.repeat(600), 'x'.repeat(400));
@@ -79,7 +101,7 @@ describe('a body', () => {
     expect([body.status(), body.sentence(), held()]).toEqual([413, expect.stringContaining('10000 chunks'), [0, 0]]);
     const many = create({ bodyBytes: 100_000, bufferedBytes: 100 * chunkBytes });
     const cut = new PassThrough();
-    const refused = expect(many.read('a', cut, undefined)).rejects.toMatchObject({ httpStatus: 408 });
+    const refused = expect(many.read('a', cut)).rejects.toMatchObject({ httpStatus: 408 });
     for (let chunk = 0; chunk < 100; chunk += 1) cut.emit('data', Buffer.from('1'));
     await refused;
   });

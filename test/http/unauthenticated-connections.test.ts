@@ -4,6 +4,7 @@ import type { Server, Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import {
   createUnauthenticatedConnections,
+  maxHandshakesPerAddress,
   type UnauthenticatedConnections,
   type UnauthenticatedConnectionsOptions,
 } from '../../src/http/unauthenticated-connections.ts';
@@ -43,7 +44,8 @@ function doorOf(options: Partial<UnauthenticatedConnectionsOptions> = {}) {
     server.emit('connection', socket);
     return socket;
   };
-  return { unauthenticated, come };
+  const endHandshake = (socket: FakeSocket) => server.emit('secureConnection', new FakeSocket(socket.remoteAddress, socket.remotePort));
+  return { unauthenticated, come, endHandshake };
 }
 
 describe('connections of one address', () => {
@@ -205,5 +207,41 @@ describe('connections that have logged in', () => {
     come('192.0.2.4');
     come('192.0.2.5');
     expect([one.cuts, other.cuts, third.cuts]).toEqual([0, 0, 0]);
+  });
+});
+
+describe('TLS handshakes that have not ended', () => {
+  const many = { perAddress: 10_000, inAll: 100_000 };
+  const cut = (sockets: FakeSocket[]) => sockets.flatMap(({ cuts }, n) => (cuts > 0 ? [n] : []));
+
+  it('are bounded for an address: above that the oldest is closed, and those that have ended are not', () => {
+    const { come, endHandshake } = doorOf({ ...many, isTls: true });
+    const ended = come();
+    endHandshake(ended);
+    const other = come('192.0.2.9');
+    const sockets = Array.from({ length: maxHandshakesPerAddress }, () => come());
+    expect(cut([ended, other, ...sockets])).toEqual([]);
+    endHandshake(sockets[0] as FakeSocket);
+    come();
+    expect(cut(sockets)).toEqual([]);
+    come();
+    expect(cut([...sockets, ended, other])).toEqual([1]);
+    sockets[2]?.emit('close');
+    come();
+    expect(cut(sockets)).toEqual([1]);
+  });
+
+  it('are bounded in all', () => {
+    const { come } = doorOf({ ...many, isTls: true });
+    const sockets = Array.from({ length: 1_000 }, (_, n) => come(`192.0.2.${n % 20}`));
+    expect(cut(sockets)).toEqual([]);
+    come('192.0.3.1');
+    expect(cut(sockets)).toEqual([0]);
+  });
+
+  it('are none without TLS', () => {
+    const { come } = doorOf(many);
+    const sockets = Array.from({ length: 2 * maxHandshakesPerAddress }, () => come());
+    expect(cut(sockets)).toEqual([]);
   });
 });

@@ -150,11 +150,11 @@ describe('the memory for bodies', () => {
     const large = body();
     const short = body();
     const all = Promise.allSettled([
-      intake.read('a', ended, 2),
-      intake.read('a', broken, undefined),
-      intake.read('a', large, undefined),
-      intake.read('a', short, 10),
-      intake.read('a', body(), 1_048_577),
+      intake.read('a', ended, { contentLength: 2 }),
+      intake.read('a', broken),
+      intake.read('a', large),
+      intake.read('a', short, { contentLength: 10 }),
+      intake.read('a', body(), { contentLength: 1_048_577 }),
     ]);
     ended.push('{}');
     ended.push(null);

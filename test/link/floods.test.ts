@@ -80,6 +80,23 @@ describe('a flood', () => {
   });
 });
 
+describe('what a flood exceeds', () => {
+  it('is reported with its device and bytes, and so are messages whose sender is not proven', async () => {
+    const excess: [string, number][] = [];
+    const { clock, queue, link } = await createLinkBench({ onExcess: (device, bytes) => excess.push([device, bytes]) });
+    for (let count = 0; count < 103; count += 1) queue.offers(deviceId, 'answer', `{"an":${count}`, () => {});
+    expect(excess).toHaveLength(3);
+    expect(excess[0]).toEqual([deviceId, '{"an":100'.length]);
+    for (let count = 0; count < 22; count += 1) queue.offers(deviceId, 'presence', 'presence', () => {});
+    expect(excess.slice(3)).toEqual([[deviceId, 'presence'.length]]);
+    queue.offers(otherDeviceId, 'answer', '', (listener) => listener.dropped('queue', 'unknown-sender', otherDeviceId));
+    queue.offers(otherDeviceId, 'answer', '', (listener) => listener.dropped('queue', 'field', otherDeviceId));
+    expect(excess.slice(4)).toEqual([[otherDeviceId, 64 * 1024]]);
+    await link.stop();
+    expect(clock.pending).toBe(0);
+  });
+});
+
 describe('the record of a flood', () => {
   it('is bounded in devices; the totals are kept', () => {
     let nowMs = 0;

@@ -31,7 +31,9 @@ export interface LinkBench {
   commandsOn(channel: FakeChannel, name: string): CommandMessage[];
 }
 
-export async function createLinkBench(options: { seed?: number; maxWaiting?: number } = {}): Promise<LinkBench> {
+export async function createLinkBench(
+  options: { seed?: number; maxWaiting?: number; onExcess?: (deviceId: string, bytes: number) => void } = {},
+): Promise<LinkBench> {
   const clock = createVirtualClock(undefined, { settle: 'microtasks' });
   const mqtt = createFakeChannel('mqtt');
   const queue = createFakeChannel('queue');
@@ -41,6 +43,7 @@ export async function createLinkBench(options: { seed?: number; maxWaiting?: num
     logger: quietLogger,
     gatewayId,
     channels: [mqtt, queue],
+    onExcess: options.onExcess,
     ...(options.maxWaiting === undefined ? {} : { maxWaiting: options.maxWaiting }),
   });
   await link.start();

@@ -65,7 +65,7 @@ export async function readLink(queries: Queries, token: string) {
   const row = await queries
     .selectFrom('user_links as l')
     .leftJoin('users as u', 'u.id', 'l.user_id')
-    .select(['l.subject', 'l.purpose', 'l.expires_at', 'u.email', 'u.name', 'u.totp_secret'])
+    .select(['l.subject', 'l.purpose', 'l.expires_at', 'u.email', 'u.name', 'u.totp_secret', 'u.merchant_id'])
     .where('l.token_hash', '=', hashSecret(token))
     .where('l.expires_at', '>', nowMs)
     .executeTakeFirst();
@@ -76,6 +76,7 @@ export async function readLink(queries: Queries, token: string) {
     purpose: row.purpose,
     // A code is needed beside the new password.
     needsCode: row.totp_secret !== null,
+    merchantId: row.merchant_id,
     email: row.email ?? undefined,
     name: row.name ?? undefined,
     expiresAtMs: row.expires_at,

@@ -12,7 +12,7 @@ import { hashPassword, isPassword, matchPassword } from './passwords.ts';
 import { actorNamed } from './session-keeper.ts';
 import { endSession, insertSession, type NewSession, type Origin, rotateSession } from './sessions.ts';
 import { findStep } from './totp.ts';
-import type { Tries, Verdict } from './tries.ts';
+import type { Trier, Tries, Verdict } from './tries.ts';
 import { siblingHash, type UserRow } from './users.ts';
 
 export interface SignInRequest {
@@ -68,11 +68,13 @@ function accountsOf(queries: Queries, email: string): Promise<UserRow[]> {
 
 export async function signIn({ database, random, tries }: Deps, request: SignInRequest, origin: Origin): Promise<SignedIn> {
   const { email, password, code, browserOf } = request;
-  const all = (await accountsOf(database.queries, email)).map(({ id }) => id);
-  const known = all.find((id) => id === browserOf);
-  const knownBy = known === undefined ? undefined : `browser ${known}`;
-  const accounts = all.filter((id) => id !== known);
-  return tries.attempt<SignedIn>({ address: origin.address, email, knownBy, accounts }, async (tried) => {
+  const all = await accountsOf(database.queries, email);
+  const owner = all.find(({ id }) => id === browserOf);
+  const known = owner?.id;
+  const knownBy = owner && `browser ${owner.id}`;
+  const accounts = all.filter((account) => account !== owner).map(({ id }) => id);
+  const trier = { address: origin.address, email, knownBy, merchantId: owner?.merchant_id, accounts };
+  return tries.attempt<SignedIn>(trier, async (tried) => {
     const found = (await accountsOf(database.queries, email)).filter(({ id }) => id === known || tried.includes(id));
     const matches = await matchPassword(
       found.map((account) => account.password_hash),
@@ -120,10 +122,10 @@ export interface Prover {
 
 type Then<Result> = (queries: Queries, user: UserRow) => Promise<Result>;
 
-async function userOf({ database }: Deps, { userId }: Prover): Promise<{ user: UserRow; knownBy: string }> {
+async function proverOf({ database }: Deps, { userId, address }: Prover): Promise<{ user: UserRow; trier: Trier }> {
   const user = await database.queries.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirst();
   if (!user) throw sessionOver();
-  return { user, knownBy: `session ${userId}` };
+  return { user, trier: { address, email: user.email, knownBy: `session ${userId}`, merchantId: user.merchant_id } };
 }
 
 const wrongPassword = () =>
@@ -132,8 +134,8 @@ const wrongPassword = () =>
 /** Checks the password or a code again within a session. `then` runs in the transaction that uses up the proof. */
 export async function proveAgain<Result>(deps: Deps, prover: Prover, { password, code }: Proof, then: Then<Result>): Promise<Result> {
   const { database, tries } = deps;
-  const { user, knownBy } = await userOf(deps, prover);
-  return tries.attempt<Result>({ address: prover.address, email: user.email, knownBy }, async () => {
+  const { user, trier } = await proverOf(deps, prover);
+  return tries.attempt<Result>(trier, async () => {
     if (password !== undefined && !(await isPassword(user.password_hash, password))) return wrong(wrongPassword());
     return await database.transaction<Verdict<Result>>(async (queries) => {
       const current = await lockProven(database, queries, user);
@@ -152,8 +154,7 @@ export async function proveAndHash<Result>(
   then: (queries: Queries, user: UserRow, passwordHash: string) => Promise<Result>,
 ): Promise<Result> {
   const { database, random, tries } = deps;
-  const { user, knownBy } = await userOf(deps, prover);
-  const trier = { address: prover.address, email: user.email, knownBy };
+  const { user, trier } = await proverOf(deps, prover);
   const tryIt = async (): Promise<Verdict<Result>> => {
     if (!(await isPassword(user.password_hash, passwords.current))) return wrong(wrongPassword());
     const passwordHash = await hashPassword(random, passwords.next, await siblingHash(database.queries, user));

@@ -1,5 +1,5 @@
 // Bounds the cost of guessing passwords and codes. Invariants: one attempt runs at a time, so guessing takes at most one core; the queue is
-// bounded, in all and per network or user; wrong attempts are rate-limited per network, per account and in all; and every hash is counted,
+// bounded, in all and per network, user or merchant; wrong attempts are rate-limited per network, per account and in all; and every hash is counted,
 // also of correct attempts, so that a correct password cannot keep the core busy either.
 // An attempt counts against every account of its e-mail that it did not match, also if it matched another one: a merchant who invites an address
 // into their own merchant could otherwise try guesses on the other accounts of that address with right passwords of their own [D281].
@@ -9,7 +9,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { createGate } from '../../kernel/gate.ts';
-import { createNetworkLimit } from '../../kernel/network-limit.ts';
+import { createNetworkLimit, widestNetwork } from '../../kernel/network-limit.ts';
 import { createRateLimiter } from '../../kernel/rate-limiter.ts';
 
 const perNetwork = { burst: 20, perS: 1 / 10 };
@@ -20,7 +20,10 @@ const perKnown = { burst: 10, perS: 1 / 60 };
 const inAll = { burst: 100, perS: 1 };
 const hashesEach = { burst: 60, perS: 1 };
 const waitingPerNetwork = 8;
+const waitingPerWidestNetwork = 16;
 const waitingPerKnown = 2;
+/** Of its known users. The users of a merchant share a queue with those of all others. */
+const waitingPerMerchant = 10;
 const waitingInLane = 100;
 
 export interface Trier {
@@ -30,6 +33,8 @@ export interface Trier {
   email: string;
   /** How the user is already known: `browser <user>`, `session <user>`, `link <subject>`. */
   knownBy?: string | undefined;
+  /** Of the user who is known; of an operator null. */
+  merchantId?: string | null | undefined;
   /** Of a sign-in: the accounts of the e-mail that have a password, without the one of `knownBy`. */
   accounts?: readonly string[] | undefined;
 }
@@ -46,6 +51,18 @@ export type Tries = ReturnType<typeof createTries>;
 export interface WrongTry extends Pick<Trier, 'address' | 'email'> {
   /** The attempt opened another account of the e-mail. */
   isSignedIn: boolean;
+}
+
+/** For whom an attempt waits, and how many may. */
+function sharesOf({ address, knownBy, merchantId }: Trier): [string, number][] {
+  if (knownBy === undefined) {
+    return [
+      [address, waitingPerNetwork],
+      [`widest ${widestNetwork(address)}`, waitingPerWidestNetwork],
+    ];
+  }
+  const ofMerchant: [string, number][] = merchantId == null ? [] : [[`merchant ${merchantId}`, waitingPerMerchant]];
+  return [[knownBy, waitingPerKnown], ...ofMerchant];
 }
 
 export function createTries({ clock, onWrong }: { clock: Clock; onWrong?: ((wrong: WrongTry) => void) | undefined }) {
@@ -102,21 +119,22 @@ export function createTries({ clock, onWrong }: { clock: Clock; onWrong?: ((wron
   }
 
   /** Queues the work, or refuses it. */
-  async function inLane<Result>({ address, knownBy }: Trier, work: () => Promise<Result>): Promise<Result> {
-    const lane = knownBy === undefined ? 'unknown' : 'known';
-    const name = knownBy ?? address;
-    const ofName = waiting.byName.get(name) ?? 0;
-    const most = knownBy === undefined ? waitingPerNetwork : waitingPerKnown;
-    if (ofName >= most || waiting[lane] >= waitingInLane) throw tooMany(1);
-    waiting.byName.set(name, ofName + 1);
+  async function inLane<Result>(trier: Trier, work: () => Promise<Result>): Promise<Result> {
+    const lane = trier.knownBy === undefined ? 'unknown' : 'known';
+    const shares = sharesOf(trier);
+    const isFull = shares.some(([name, most]) => (waiting.byName.get(name) ?? 0) >= most);
+    if (isFull || waiting[lane] >= waitingInLane) throw tooMany(1);
+    for (const [name] of shares) waiting.byName.set(name, (waiting.byName.get(name) ?? 0) + 1);
     waiting[lane] += 1;
     try {
-      return await gate.run(work, knownBy !== undefined);
+      return await gate.run(work, lane === 'known');
     } finally {
       waiting[lane] -= 1;
-      const left = (waiting.byName.get(name) ?? 1) - 1;
-      if (left === 0) waiting.byName.delete(name);
-      else waiting.byName.set(name, left);
+      for (const [name] of shares) {
+        const left = (waiting.byName.get(name) ?? 1) - 1;
+        if (left === 0) waiting.byName.delete(name);
+        else waiting.byName.set(name, left);
+      }
     }
   }
 

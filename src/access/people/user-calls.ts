@@ -117,7 +117,7 @@ function createLinkCalls({ database, random, tries, baseUrl, maxUsers }: Deps, c
       checkUse(link, use);
       if (link.needsCode && use.code === undefined) return { needsCode: true };
       const email = link.email ?? readEmail(use.email ?? '');
-      const trier = { address: origin.address, email, knownBy: `link ${link.subject}` };
+      const trier = { address: origin.address, email, knownBy: `link ${link.subject}`, merchantId: link.merchantId };
       return tries.attempt<SignedIn>(trier, async () => {
         const sibling = await siblingHash(database.queries, { id: link.subject, email });
         const passwordHash = await hashPassword(random, use.password, sibling);

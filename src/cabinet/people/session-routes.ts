@@ -211,7 +211,7 @@ function registerLinks(app: RouteApp, deps: CabinetDeps): void {
       'Record_not_exist',
     ),
     handle: async (request) => {
-      const { subject: _subject, ...link } = await people.readLink(request.body.token);
+      const { subject: _subject, merchantId: _merchantId, ...link } = await people.readLink(request.body.token);
       return shownRow(link);
     },
   });

@@ -1,7 +1,6 @@
 // Sales in the cabinet's API: cancelling an unpaid invoice [D19], the orphan board [D22], a new signing secret for QRs.
 
 import { Type } from 'typebox';
-import { writeAudit } from '../../access/audit.ts';
 import { textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
@@ -16,7 +15,7 @@ import { listOrphans } from './orphans.ts';
 const cancelBody = Type.Union([Type.Object({ reason: Type.Optional(textField('Why, for the history.', 500)) }), Type.Null()]);
 const orphanQuery = Type.Object({ ...pageFields, merchantId: Type.Optional(uuidField('Only of this merchant.')) });
 
-export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelUnpaidInvoice, rotateQrSecret }: CabinetDeps): void {
+export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelInvoice, rotateQrSecret }: CabinetDeps): void {
   addRoute(app, 'POST /invoices/:oid/cancel', 'cancelInvoice', {
     summary: 'Cancel an unpaid invoice',
     description:
@@ -28,13 +27,10 @@ export function registerSaleRoutes(app: RouteApp, { database, callbacks, cancelU
       const { oid } = request.params;
       const actor = actorOf(request);
       const reason = request.body?.reason ?? 'cancelled in the cabinet';
-      await database.transaction(async (queries) => {
-        const found = await queries.selectFrom('invoices').select('merchant_id').where('oid', '=', oid).executeTakeFirst();
-        if (!found) throw new GatewayError('Record_not_exist', 'There is no invoice by that OID.');
-        const { refusal } = await cancelUnpaidInvoice(queries, oid, found.merchant_id, `${reason} (${actor})`);
-        if (refusal) throw refusal;
-        await writeAudit(queries, { actor, action: 'invoice.cancel', subject: oid, merchantId: found.merchant_id, detail: { reason } });
-      });
+      const { queries } = database;
+      const found = await queries.selectFrom('invoices').select('merchant_id').where('oid', '=', oid).executeTakeFirst();
+      if (!found) throw new GatewayError('Record_not_exist', 'There is no invoice by that OID.');
+      await cancelInvoice({ oid, merchantId: found.merchant_id, reason, actor });
       callbacks.wake();
     },
   });

@@ -16,9 +16,11 @@ import { type TermKind, termsOfCommand, termsOfInvoice } from '../views/lists/se
 const everyMs = 5_000;
 /** A row gets its time before its transaction commits: an older row may still appear among rows younger than this. */
 const restsForMs = 3_000;
-const rowsPerRead = 500;
+/** A receipt has up to 256 KiB, and payments wait while these rows are read and parsed. */
+const rowsPerRead = 10;
+const readsPerCommit = 50;
 /** Per round: a long history is filled in parts, with pauses that leave the disk to payments. */
-const readsPerRound = 10;
+const commitsPerRound = 10;
 const rowsPerInsert = 200;
 /** The name of the progress. A new one after the terms have changed reads all rows again. */
 const progressOf = { command: 'command 2', invoice: 'invoice' } as const satisfies Record<TermKind, string>;
@@ -102,24 +104,35 @@ export async function fillTerms(database: Pick<Database, 'engine' | 'queries' | 
   const { engine, queries, transaction } = database;
   const known = await queries.selectFrom('search_progress').select(['at', 'id']).where('kind', '=', progressOf[kind]).executeTakeFirst();
   let place: Place = known ?? { at: 0, id: '' };
-  for (let reads = 0; reads < readsPerRound; reads += 1) {
-    const rows = await readers[kind](queries, place);
-    const last = rows.at(-1);
+  for (let commits = 0; commits < commitsPerRound; commits += 1) {
+    const { terms, last, isAll } = await readTerms(queries, kind, place);
     if (!last) return;
-    place = { at: last.at, id: last.id };
-    const terms = rows.flatMap(({ merchantId, id, terms: own }) =>
-      own.map((term) => ({ merchant_id: merchantId, term, kind, subject_id: id })),
-    );
+    place = last;
+    const progress = { at: last.at, id: last.id };
     await transaction(async (within) => {
       for (let first = 0; first < terms.length; first += rowsPerInsert) {
         await insertTerms[engine](within, { rows: rowsText(columns, terms.slice(first, first + rowsPerInsert)) });
       }
       await within
         .insertInto('search_progress')
-        .values({ kind: progressOf[kind], ...place })
-        .onConflict((conflict) => conflict.column('kind').doUpdateSet(place))
+        .values({ kind: progressOf[kind], ...progress })
+        .onConflict((conflict) => conflict.column('kind').doUpdateSet(progress))
         .execute();
     });
-    if (rows.length < rowsPerRead) return;
+    if (isAll) return;
   }
+}
+
+async function readTerms(queries: Queries, kind: TermKind, after: Place) {
+  const terms: { merchant_id: string; term: string; kind: TermKind; subject_id: string }[] = [];
+  let last: Place | undefined;
+  for (let reads = 0; reads < readsPerCommit; reads += 1) {
+    const rows = await readers[kind](queries, last ?? after);
+    for (const { merchantId, id, terms: own } of rows) {
+      terms.push(...own.map((term) => ({ merchant_id: merchantId, term, kind, subject_id: id })));
+    }
+    last = rows.at(-1) ?? last;
+    if (rows.length < rowsPerRead) return { terms, last, isAll: true };
+  }
+  return { terms, last, isAll: false };
 }

@@ -1,14 +1,12 @@
 // Devices in the cabinet's API: register, list, dropped messages, rename, disable, enable, new secret, new pairing code.
 
 import { Type } from 'typebox';
-import { writeAudit } from '../../access/audit.ts';
 import { listDevices, noSuchDevice } from '../../devices/registry.ts';
 import { readUuid, textField, uuidField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf, viewerOf } from '../../http/viewer.ts';
 import { invalidRequest } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
-import { waitingDecisions } from '../../ledger/settling/lost-hardware.ts';
 import { deviceKinds } from '../../link/protocol.ts';
 import type { DeviceSnapshot } from '../../link/sightings.ts';
 import { addRoute } from '../add-route.ts';
@@ -44,7 +42,7 @@ export function registerDeviceAdminRoutes(app: RouteApp, deps: CabinetDeps): voi
   registerDroppedMessages(app, deps);
 }
 
-function registerDeviceList(app: RouteApp, { database, devices, link }: CabinetDeps): void {
+function registerDeviceList(app: RouteApp, { database, devices, ledger, link }: CabinetDeps): void {
   addRoute(app, 'POST /devices', 'registerDevice', {
     summary: 'Register a device',
     body: deviceBody,
@@ -130,7 +128,7 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: CabinetD
       const scope = scopeOfView(request, request.query.merchantId);
       const listed = await listDevices(database.pages, scope.merchantId);
       const lasts = await readLastOfDevices(database.pages, scope);
-      const waiting = await waitingDecisions(database.pages);
+      const waiting = await ledger.waitingDecisions();
       return {
         devices: listed.map((device) => {
           const snapshot = link.presence.of(device.id);
@@ -155,7 +153,7 @@ function registerDeviceList(app: RouteApp, { database, devices, link }: CabinetD
 
 /** Decisions that wait for other hardware than the one that is connected as this device [D304]; absent: none. */
 function countsOfOther(
-  waiting: Awaited<ReturnType<typeof waitingDecisions>>,
+  waiting: readonly { deviceId: string; journalId: string | null }[],
   deviceId: string,
   snapshot: DeviceSnapshot | undefined,
 ): { waitingForOther?: number; releasedIfLost?: number } {
@@ -211,7 +209,7 @@ function registerDeviceChanges(app: RouteApp, { devices, ledger, link, database 
         .executeTakeFirstOrThrow(noSuchDevice);
       const audit = { actor, action: 'device.hardware-lost', subject: deviceId, merchantId, detail: { reason } };
       const lastSeenAtMs = link.presence.of(deviceId)?.lastSeenAtMs || storedAtMs;
-      const declared = await ledger.declareLost({ deviceId, actor, reason }, (queries) => writeAudit(queries, audit));
+      const declared = await ledger.declareLost({ deviceId, actor, reason }, audit);
       return { ...declared, lastSeenAt: isoTime(lastSeenAtMs) };
     },
   });

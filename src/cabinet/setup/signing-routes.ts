@@ -24,7 +24,7 @@ const overlapBody = Type.Union([
   Type.Null(),
 ]);
 
-export function registerSigningRoutes(app: RouteApp, { database, random, callbacks }: CabinetDeps): void {
+export function registerSigningRoutes(app: RouteApp, { database, random }: CabinetDeps): void {
   addRoute(app, 'POST /merchants/:id/secret', 'rotateSigningSecret', {
     summary: "Replace a merchant's signing secret",
     description:
@@ -49,7 +49,9 @@ export function registerSigningRoutes(app: RouteApp, { database, random, callbac
       return { secret, oldSecretEndsAt: isoTime(oldSecretEndsAtMs) };
     },
   });
+}
 
+export function registerTestCallback(app: RouteApp, { database, random, callbacks }: CabinetDeps): void {
   addRoute(app, 'POST /merchants/:id/test-callback', 'sendTestCallback', {
     summary: 'Send a test callback',
     description:

@@ -2,7 +2,6 @@
 // A decision and its audit entry, with all fields of the request, are one transaction: a refused decision leaves no entry.
 
 import { Type } from 'typebox';
-import { writeAudit } from '../../access/audit.ts';
 import { textField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { actorOf } from '../../http/viewer.ts';
@@ -109,9 +108,7 @@ export function registerDecisionRoutes(app: RouteApp, { ledger, cards }: Cabinet
       const { state, reason, operationId, rrn, closesReview, contradiction } = request.body;
       const decision = { state, reason, actor, operationId, rrn, closesReview, contradiction };
       const detail = { state, reason, operationId, rrn, closesReview };
-      const command = await ledger.decide(id, decision, (queries, { merchantId }) =>
-        writeAudit(queries, { actor, action: 'command.decide', subject: id, merchantId, detail }),
-      );
+      const command = await ledger.decide(id, decision, { actor, action: 'command.decide', subject: id, detail });
       return { command: shown(command) };
     },
   });

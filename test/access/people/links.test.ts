@@ -43,11 +43,19 @@ describe.each(engines)('links on %s', (engine) => {
     const made = await link({ userId, purpose: 'reset' });
     expect(made?.expiresAtMs).toBeGreaterThanOrEqual(clock.now() + hourMs);
     expect(await readLink(database.queries, made?.token ?? '')).toEqual({
-      ...{ subject: userId, purpose: 'reset', needsCode: false, email: 'ana@shop.md', name: 'ana', expiresAtMs: made?.expiresAtMs },
+      ...{
+        subject: userId,
+        purpose: 'reset',
+        needsCode: false,
+        merchantId,
+        email: 'ana@shop.md',
+        name: 'ana',
+        expiresAtMs: made?.expiresAtMs,
+      },
     });
     const first = await readLink(database.queries, await tokenOf());
     expect(first).toEqual({
-      ...{ subject: 'first operator', purpose: 'invitation', needsCode: false, email: undefined, name: undefined },
+      ...{ subject: 'first operator', purpose: 'invitation', needsCode: false, merchantId: null, email: undefined, name: undefined },
       expiresAtMs: expect.any(Number),
     });
     expect(await refusal(readLink(database.queries, 'another'))).toBe('Record_not_exist');

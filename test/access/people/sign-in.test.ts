@@ -187,4 +187,21 @@ describe.each(engines)('on %s', (engine) => {
       await expect(confirm()).rejects.toMatchObject({ errorName: 'Invalid_API_Key', httpStatus: 401 });
     });
   });
+
+  it('waits in the share of the merchant of a known user, and in none if the user is not known', async () => {
+    const triers: unknown[] = [];
+    const { tries } = deps;
+    const noted: typeof tries = {
+      attempt: (trier, ...rest) => (triers.push([trier.knownBy, trier.merchantId]), tries.attempt(trier, ...rest)),
+    };
+    deps = { ...deps, tries: noted };
+    await enter();
+    await enter({ browserOf: userId });
+    await proveAgain(deps, { userId, address: origin.address }, { password: 'right' }, async () => undefined);
+    expect(triers).toEqual([
+      [undefined, undefined],
+      [`browser ${userId}`, merchantId],
+      [`session ${userId}`, merchantId],
+    ]);
+  });
 });

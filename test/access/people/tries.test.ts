@@ -238,4 +238,30 @@ describe('an attempt', () => {
     expect((await more()).over()).toBeUndefined();
     expect((await more()).over()).toBe('Too_Many_Requests');
   });
+
+  it('is one of sixteen of its /48 of IPv6', async () => {
+    const tries = createTries({ clock: createVirtualClock() });
+    const all = Array.from({ length: 20 }, (_, number) => hold(tries, { address: `2001:db8:1:${number}::`, email: `user${number}` }));
+    const elsewhere = hold(tries, { address: '2001:db8:2::', email: 'ana' });
+    await settle();
+    expect(all.filter((one) => one.over() === undefined)).toHaveLength(16);
+    expect(elsewhere.over()).toBeUndefined();
+  });
+
+  it('is one of ten of the users of its merchant who are known: they leave room for those of others, and for operators', async () => {
+    const tries = createTries({ clock: createVirtualClock() });
+    const known = (number: number, merchantId: string | null) => hold(tries, { ...from(number), knownBy: `session ${number}`, merchantId });
+    const all = Array.from({ length: 50 }, (_, number) => known(number, 'm1'));
+    const others = [known(50, 'm2'), known(51, null), known(52, null)];
+    await settle();
+    expect(all.map((one) => one.over())).toEqual([...Array(10).fill(undefined), ...Array(40).fill('Too_Many_Requests')]);
+    expect(others.map((one) => one.over())).toEqual([undefined, undefined, undefined]);
+    all[0]?.letGo();
+    await settle();
+    expect([known(53, 'm1').over(), known(54, null).over()]).toEqual([undefined, undefined]);
+    await settle();
+    const late = known(55, 'm1');
+    await settle();
+    expect(late.over()).toBe('Too_Many_Requests');
+  });
 });

@@ -55,7 +55,7 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
   });
   const events = createEventHub({ database, clock, logger, link, streamBounds: { maxPerUser: 6, maxPerMerchant: 8, maxInAll: 10 } });
   server.routes((app) => {
-    const { cancelUnpaidInvoice, rotateQrSecret } = invoices;
+    const { cancelInvoice, rotateQrSecret } = invoices;
     const about = { people, basePath: '', isSandbox: false, version: '1.2.3', banks };
     registerCabinetRoutes(app, {
       exportBounds: { maxAtOnce: 4, maxRows: 1_000_000 },
@@ -68,7 +68,7 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
       link,
       ledger,
       cards,
-      cancelUnpaidInvoice,
+      cancelInvoice,
       rotateQrSecret,
       qrOf: invoices.qrOf,
       events,

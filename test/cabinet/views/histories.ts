@@ -89,6 +89,8 @@ export function sale(changes: Partial<StoryCommand>, notes: readonly Note[] = []
     attempts: [],
     isOutOfContact: false,
     isOffline: false,
+    isUnconfirmed: false,
+    hasOtherCharge: false,
     attention: [],
     ...more,
   };

@@ -28,6 +28,7 @@ const readable = [
   'settlements',
   'bank_operations',
   'receipt_payments',
+  'decisions',
 ];
 /** The cabinet's own tables: notes of people, and sums that can be recomputed. */
 const writers: Record<string, string> = { 'figures/notes.ts': 'notes', 'figures/hour-sums.ts': 'hour_sums' };

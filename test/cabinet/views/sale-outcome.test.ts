@@ -266,6 +266,15 @@ describe('the advice', () => {
     ['close the document', sale({ documentState: 'open' }), 'advice.closeDocument'],
     ['send a dead callback again', sale({}, smooth, { callbacks: [callback({ state: 'dead' })] }), 'advice.sendAgain'],
     ['try again', sale({ ...failed, state: 'never' }), 'advice.tryAgain'],
+    ['return the second charge', sale({ documentState: 'closed' }, smooth, { hasOtherCharge: true }), 'advice.chargedTwice'],
+    ['nothing about a voided one', sale({ documentState: 'voided' }, smooth, { hasOtherCharge: true }), 'advice.nothing'],
+    ['pay otherwise', sale({ ...failed, state: 'refused', settledBy: 'person' }, [], { isUnconfirmed: true }), 'advice.payOtherwise'],
+    ['pay again', sale({ ...failed, state: 'refused', settledBy: 'person' }), 'advice.anotherCard'],
+    [
+      'wait for the register',
+      sale({ ...failed, name: 'PrintReceipt', state: 'refused', settledBy: 'person' }, [], { isUnconfirmed: true }),
+      'advice.confirmFirst',
+    ],
   ] as [string, Sale, string][])('%s', (_name, story, key) => {
     expect(adviceOf(story).key).toBe(key);
   });

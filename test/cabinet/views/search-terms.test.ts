@@ -6,7 +6,7 @@ import { readSaleColumns } from '../../../src/cabinet/views/lists/sale-columns.t
 import { search } from '../../../src/cabinet/views/lists/search.ts';
 import { removableCommands } from '../../../src/removal/commands.ts';
 import { engines, openNewDatabase, type TestDatabase } from '../../support/engines.ts';
-import { seedCommand, seedDevice, seedMerchant } from '../../support/fixtures.ts';
+import { seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';
 import { firstPlan } from './plans.ts';
 
 const documentNr = '3f9f6a52-0c1d-4e8b-a7c6-1b2d3e4f5a6b';
@@ -155,6 +155,28 @@ describe.each(engines)('the search on %s', (engine) => {
     ).toBeUndefined();
     expect(await erp({ outcome_missed_at: 5, outcome_received_at: 9 })).toBe('notified');
     expect(await erp({ outcome_missed_at: null, outcome_received_at: null })).toBe('notified');
+  });
+
+  it('reads few receipts at once, because each may have 256 KiB, and misses none', async () => {
+    const { queries, transaction } = database;
+    for (let n = 0; n < 25; n += 1)
+      await seedInvoice(queries, otherId, {
+        receipt: JSON.stringify({ Number: `many-${n}`, Items: [] }),
+        created_at: 1_700_000_000_000 + n,
+      });
+    let most = 0;
+    const counting = queries.withPlugin({
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        most = Math.max(most, result.rows.length);
+        return result;
+      },
+    });
+    await fillTerms({ engine, queries: counting, transaction }, 'invoice');
+    expect(most).toBe(10);
+    const terms = await queries.selectFrom('search_terms').select('term').where('merchant_id', '=', otherId).execute();
+    expect(terms).toHaveLength(25);
+    await queries.deleteFrom('search_terms').where('merchant_id', '=', otherId).execute();
   });
 
   it.each(['command', 'invoice'] as const)('reads new rows of kind %s by an index, so that an idle run costs little', async (kind) => {

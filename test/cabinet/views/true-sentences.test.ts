@@ -189,6 +189,19 @@ describe('the sentences of the cabinet', () => {
     expect(await world.act(`/commands/${id}/ask`)).toMatchObject({ state: 'done', isAnswered: true, isContradicted: true });
   });
 
+  it('do not say that there is nothing to do about a second charge under one number, until one of them is voided', async () => {
+    const number = world.random.uuid();
+    const first = String((await pay(10.61, number))['OID']);
+    const second = String((await pay(10.61, number))['OID']);
+    await step(second, 'close');
+    expect((await page(second)).advice.key).toBe('advice.nothing');
+    const { database } = world;
+    await database.queries.updateTable('commands').set({ state: 'done', document_state: 'closed' }).where('id', '=', first).execute();
+    expect([(await page(first)).advice.key, (await page(second)).advice.key]).toEqual(['advice.chargedTwice', 'advice.chargedTwice']);
+    expect(await step(second, 'void')).toMatchObject({ errorCode: 0 });
+    expect((await page(first)).advice.key).toBe('advice.nothing');
+  });
+
   it('do not say that a dispute stays done, because it becomes what is decided', async () => {
     const id = await disputed();
     const { steps } = await page(id);
@@ -261,6 +274,10 @@ describe('the sentences of the cabinet', () => {
     await world.clock.advance(Date.parse(String(hints[1]?.params['from'])) - world.clock.now());
     expect((await page(id)).hints.map(({ key }) => key)).toEqual(['hint.offline', 'hint.decideNow']);
     expect(await world.act(`/commands/${id}/decide`, decision)).toMatchObject({ errorCode: 0 });
+    // Nothing is charged under its number before the terminal has confirmed that, or its hardware is lost.
+    expect((await page(id)).advice).toEqual({ key: 'advice.payOtherwise', params: { device: expect.any(String) } });
+    expect(await world.act(`/devices/${terminal.id}/hardware-lost`, { reason: 'Stolen.' })).toMatchObject({ errorCode: 0 });
+    expect((await page(id)).advice.key).toBe('advice.anotherCard');
   });
 
   it('do not claim that the ERP has an outcome that was found after its answer 3', async () => {

@@ -78,60 +78,6 @@ export interface Step {
 }
 
 export interface Answers {
-  createMerchant: { id: string; name: string; callbackSecret: string };
-  listMerchants: { merchants: { id: string; name: string; createdAt: string; sharePercent?: number }[] };
-  createKey: { id: string; key: string; expiresAt: string };
-  listKeys: {
-    keys: {
-      id: string;
-      merchantId: string;
-      name: string;
-      modules: ('POS' | 'QR' | 'Fiscal')[];
-      state: 'active' | 'expired' | 'revoked';
-      createdAt: string;
-      expiresAt?: string;
-      revokedAt?: string;
-      replacedBy?: string;
-      lastUsedAt?: string;
-    }[];
-  };
-  revokeKey: { revokedAt: string };
-  rotateKey: { id: string; key: string; expiresAt: string; oldKeyEndsAt: string };
-  listAudit: { audit: { id: number; at: string; actor: string; action: string; subject: string; detail: Record<string, unknown> }[] };
-  registerDevice: { id: string; pairingCode: string; pairingExpiresAt: string };
-  listDevices: {
-    devices: {
-      id: string;
-      merchantId: string;
-      kind: 'terminal' | 'register';
-      name: string;
-      bank?: string;
-      pointOfSalesCode?: string;
-      state: 'new' | 'paired' | 'disabled';
-      hasJournal: boolean;
-      liveOn: ('mqtt' | 'queue')[];
-      channels: { name: 'mqtt' | 'queue'; isLive: boolean; since?: string }[];
-      battery?: number;
-      paper?: string;
-      signal?: number;
-      firmware?: string;
-      clockOffsetMs?: number;
-      lastCommand?: CommandRow;
-      dropped: { reason: string; count: number; lastAt: string }[];
-      waitingForOther?: number;
-      releasedIfLost?: number;
-      createdAt: string;
-      lastSeenAt?: string;
-      pairingExpiresAt?: string;
-    }[];
-    banks: { code: string; name: string }[];
-  };
-  declareHardwareLost: { released: number; isConnected: boolean; lastSeenAt?: string };
-  replaceDeviceSecret: { secret: string };
-  issuePairingCode: { pairingCode: string; pairingExpiresAt: string };
-  listDeviceMessages: {
-    dropped: { channel: 'mqtt' | 'queue'; reason: string; field?: string; why: string; count: number; firstAt: string; lastAt: string }[];
-  };
   listCallbacks: {
     callbacks: {
       id: string;
@@ -294,54 +240,6 @@ export interface Answers {
     };
     needsCode?: boolean;
   };
-  listUsers: {
-    users: {
-      id: string;
-      email: string;
-      name: string;
-      role: 'operator' | 'merchant' | 'viewer';
-      merchantId?: string;
-      merchantName?: string;
-      hasTotp: boolean;
-      state: 'invited' | 'active' | 'disabled';
-      createdAt: string;
-    }[];
-    next: string;
-  };
-  createUser: {
-    user: {
-      id: string;
-      email: string;
-      name: string;
-      role: 'operator' | 'merchant' | 'viewer';
-      merchantId?: string;
-      merchantName?: string;
-      hasTotp: boolean;
-      state: 'invited' | 'active' | 'disabled';
-      createdAt: string;
-    };
-    link: string;
-    linkExpiresAt: string;
-  };
-  inviteFirstOperator: { link: string; linkExpiresAt: string };
-  changeUser: {
-    user: {
-      id: string;
-      email: string;
-      name: string;
-      role: 'operator' | 'merchant' | 'viewer';
-      merchantId?: string;
-      merchantName?: string;
-      hasTotp: boolean;
-      state: 'invited' | 'active' | 'disabled';
-      createdAt: string;
-    };
-    link: string;
-    linkExpiresAt: string;
-  };
-  renewUserLink: { link: string; linkExpiresAt: string };
-  startTotp: { secret: string; uri: string };
-  rotateSigningSecret: { secret: string; oldSecretEndsAt: string };
   sendTestCallback: {
     id: string;
     url: string;
@@ -770,4 +668,106 @@ export interface Answers {
     stories: ('lostAnswer' | 'powerCut' | 'doubleClick' | 'deadErp' | 'expiredQr' | 'refundOverRest')[];
     stepByStep: boolean;
   };
+  createMerchant: { id: string; name: string; callbackSecret: string };
+  listMerchants: { merchants: { id: string; name: string; createdAt: string; sharePercent?: number }[] };
+  createKey: { id: string; key: string; expiresAt: string };
+  listKeys: {
+    keys: {
+      id: string;
+      merchantId: string;
+      name: string;
+      modules: ('POS' | 'QR' | 'Fiscal')[];
+      state: 'active' | 'expired' | 'revoked';
+      createdAt: string;
+      expiresAt?: string;
+      revokedAt?: string;
+      replacedBy?: string;
+      lastUsedAt?: string;
+    }[];
+  };
+  revokeKey: { revokedAt: string };
+  rotateKey: { id: string; key: string; expiresAt: string; oldKeyEndsAt: string };
+  listAudit: { audit: { id: number; at: string; actor: string; action: string; subject: string; detail: Record<string, unknown> }[] };
+  registerDevice: { id: string; pairingCode: string; pairingExpiresAt: string };
+  listDevices: {
+    devices: {
+      id: string;
+      merchantId: string;
+      kind: 'terminal' | 'register';
+      name: string;
+      bank?: string;
+      pointOfSalesCode?: string;
+      state: 'new' | 'paired' | 'disabled';
+      hasJournal: boolean;
+      liveOn: ('mqtt' | 'queue')[];
+      channels: { name: 'mqtt' | 'queue'; isLive: boolean; since?: string }[];
+      battery?: number;
+      paper?: string;
+      signal?: number;
+      firmware?: string;
+      clockOffsetMs?: number;
+      lastCommand?: CommandRow;
+      dropped: { reason: string; count: number; lastAt: string }[];
+      waitingForOther?: number;
+      releasedIfLost?: number;
+      createdAt: string;
+      lastSeenAt?: string;
+      pairingExpiresAt?: string;
+    }[];
+    banks: { code: string; name: string }[];
+  };
+  declareHardwareLost: { released: number; isConnected: boolean; lastSeenAt?: string };
+  replaceDeviceSecret: { secret: string };
+  issuePairingCode: { pairingCode: string; pairingExpiresAt: string };
+  listDeviceMessages: {
+    dropped: { channel: 'mqtt' | 'queue'; reason: string; field?: string; why: string; count: number; firstAt: string; lastAt: string }[];
+  };
+  listUsers: {
+    users: {
+      id: string;
+      email: string;
+      name: string;
+      role: 'operator' | 'merchant' | 'viewer';
+      merchantId?: string;
+      merchantName?: string;
+      hasTotp: boolean;
+      state: 'invited' | 'active' | 'disabled';
+      createdAt: string;
+    }[];
+    next: string;
+  };
+  createUser: {
+    user: {
+      id: string;
+      email: string;
+      name: string;
+      role: 'operator' | 'merchant' | 'viewer';
+      merchantId?: string;
+      merchantName?: string;
+      hasTotp: boolean;
+      state: 'invited' | 'active' | 'disabled';
+      createdAt: string;
+    };
+    link: string;
+    linkExpiresAt: string;
+  };
+  inviteFirstOperator: { link: string; linkExpiresAt: string };
+  changeUser: {
+    user: {
+      id: string;
+      email: string;
+      name: string;
+      role: 'operator' | 'merchant' | 'viewer';
+      merchantId?: string;
+      merchantName?: string;
+      hasTotp: boolean;
+      state: 'invited' | 'active' | 'disabled';
+      createdAt: string;
+    };
+    link: string;
+    linkExpiresAt: string;
+  };
+  renewUserLink: { link: string; linkExpiresAt: string };
+  startTotp: { secret: string; uri: string };
+  rotateSigningSecret: { secret: string; oldSecretEndsAt: string };
 }

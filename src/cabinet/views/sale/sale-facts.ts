@@ -8,6 +8,7 @@ import { listInvoiceEvents } from '../../../invoices/store.ts';
 import { operationOf } from '../../../kernel/operations.ts';
 import { commandColumns, toCommand } from '../../../ledger/command.ts';
 import type { CommandEvent } from '../../../ledger/command-event.ts';
+import { keepsMoney, refundedBaniOf } from '../../../ledger/standing.ts';
 import { kindConditions } from '../../../ledger/standing-sql.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import type { Sale, StoryAttempt, StoryCallback, StoryCommand, StoryEvent, StoryInvoice } from './sale-model.ts';
@@ -42,7 +43,27 @@ export async function readSale(
     events: storyEvents(events),
     callbacks,
     attempts: await readAttempts(queries, callbacks),
+    isUnconfirmed: await isUnconfirmed(queries, command),
+    hasOtherCharge: await hasOtherCharge(queries, own, command),
   };
+}
+
+async function isUnconfirmed(queries: Queries, { id, settledBy, state }: StoryCommand): Promise<boolean> {
+  if (settledBy !== 'person' || state !== 'refused') return false;
+  const decision = queries.selectFrom('decisions').select('command_id').where('command_id', '=', id).where('lost_at', 'is', null);
+  return (await decision.executeTakeFirst()) !== undefined;
+}
+
+/** After a dispute two payments may have been charged under one number; not if the other one was voided or refunded. */
+async function hasOtherCharge(queries: Queries, scope: Scope, { id, name, documentNr }: StoryCommand): Promise<boolean> {
+  if (documentNr === null || !operationOf(name).isPayment) return false;
+  const isOther = sql<SqlBool>`c.merchant_id = ${scope.merchantId} and c.document_nr = ${documentNr} and c.id <> ${id}`;
+  const others = (await readCommands(queries, scope, isOther)).filter((other) => operationOf(other.name).isPayment && keepsMoney(other));
+  for (const other of others) {
+    const followers = await readCommands(queries, scope, sql<SqlBool>`c.target_id = ${other.id}`);
+    if (refundedBaniOf(followers) === 0) return true;
+  }
+  return false;
 }
 
 /** Oldest first. */

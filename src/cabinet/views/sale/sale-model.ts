@@ -79,6 +79,10 @@ export interface Sale {
   isOutOfContact: boolean;
   /** The device is not connected now. */
   isOffline: boolean;
+  /** A person decided that it was not executed; its device has not confirmed it. */
+  isUnconfirmed: boolean;
+  /** Another payment under its number was charged, and neither voided nor refunded. */
+  hasOtherCharge: boolean;
   /** The kinds under which Attention lists it, its receipt or its invoice. */
   attention: readonly AttentionKind[];
 }

@@ -4,7 +4,7 @@ import { isoTime } from '../../../kernel/moments.ts';
 import { baniToLei } from '../../../kernel/money.ts';
 import { operationOf } from '../../../kernel/operations.ts';
 import { isInReview, isOpen } from '../../../ledger/command.ts';
-import { isDocumentClosed, mayBeDone, refundedBaniOf, remainderOf, standingOf, wasDone } from '../../../ledger/standing.ts';
+import { isDocumentClosed, keepsMoney, mayBeDone, refundedBaniOf, remainderOf, standingOf, wasDone } from '../../../ledger/standing.ts';
 import type { AttentionKind } from '../figures/attention-kinds.ts';
 import { type ShownState, shownStateOf } from '../shown-state.ts';
 import { type Text, text } from '../texts.ts';
@@ -139,8 +139,10 @@ export function adviceOf(sale: Sale): Text {
     case 'notClosed':
       return text('advice.closeDocument', { device: command.deviceName });
     case 'declined':
+      if (sale.isUnconfirmed) return text(isPayment ? 'advice.payOtherwise' : 'advice.confirmFirst', { device: command.deviceName });
       return text(isPayment ? 'advice.anotherCard' : 'advice.tryAgainOnDevice');
     default:
+      if (sale.hasOtherCharge && keepsMoney(command) && refundedBaniOf(sale.followers) === 0) return text('advice.chargedTwice');
       return adviceOnListed(sale.attention) ?? adviceOnCallbacks(callbacks) ?? text('advice.nothing');
   }
 }

@@ -26,8 +26,11 @@ export interface BrokerPortsOptions {
   onCut(client: Client, why: 'too-large' | 'over-budget'): void;
 }
 
-/** A message slightly above the maximum is dropped and counted; far above it ends the connection. A login contains at most a short will. */
-const packetLimits = { firstBytes: 64 * 1024, bytes: 2 * maxMessageBytes, controlBytes: 4 * 1024 };
+/**
+ * A message slightly above the maximum is dropped and counted; far above it ends the connection. A login contains at most a short will. Many
+ * more chunks than any network makes of a packet.
+ */
+const packetLimits = { firstBytes: 16 * 1024, firstChunks: 128, bytes: 2 * maxMessageBytes, controlBytes: 4 * 1024, chunks: 4_096 };
 
 export class BrokerPorts {
   readonly #options: BrokerPortsOptions;

@@ -9,6 +9,9 @@ import { createPacketGuard, type PacketLimits } from './packet-guard.ts';
 /** Pings, subscriptions, acknowledgements: no device needs more, and each causes an answer. */
 const controlPackets = { burst: 500, perS: 20 };
 
+/** A chunk of fewer bytes costs as much time as a packet, even if it ends none. */
+const smallBytes = 512;
+
 export function holdSocket(
   socket: Socket,
   options: { clock: Clock; limits: PacketLimits; messagesPerS?: number | undefined; cut(why: 'too-large' | 'over-budget'): void },
@@ -32,7 +35,7 @@ export function holdSocket(
     const counted = count(chunk);
     if (counted === undefined) return end('too-large');
     if (counted.controlPackets > controlPackets.burst || !control.take(counted.controlPackets)) return end('over-budget');
-    pace.count(counted.packets, chunk.length);
+    pace.count(chunk.length < smallBytes ? Math.max(1, counted.packets) : counted.packets, chunk.length);
     return chunk;
   };
 

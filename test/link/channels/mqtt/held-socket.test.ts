@@ -6,7 +6,7 @@ import { holdSocket } from '../../../../src/link/channels/mqtt/held-socket.ts';
 import { createPace } from '../../../../src/link/channels/reading-pace.ts';
 import { createVirtualClock, type VirtualClock } from '../../../support/virtual-clock.ts';
 
-const limits = { firstBytes: 100, bytes: 1_000, controlBytes: 50 };
+const limits = { firstBytes: 100, firstChunks: 30, bytes: 1_000, controlBytes: 50, chunks: 40 };
 const ping = Buffer.from([0xc0, 0]);
 const message = (bytes: number) => Buffer.concat([Buffer.from([0x30, bytes]), Buffer.alloc(bytes)]);
 const times = (count: number, packet: Buffer) => Buffer.concat(Array.from({ length: count }, () => packet));
@@ -71,6 +71,11 @@ describe('a held socket', () => {
   it('is closed at a burst of 501 pings', () => {
     expect(read(times(501, ping))).toBeNull();
     expect(cuts).toEqual(['over-budget']);
+  });
+
+  it('pauses above its rate of small chunks, however few packets they are', () => {
+    for (let n = 0; n < 25; n += 1) for (const byte of message(20)) read(Buffer.from([byte]));
+    expect([clock.pending, cuts]).toEqual([1, []]);
   });
 
   it('pauses above its rate, returns nothing meanwhile, and then emits readable', async () => {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createPacketGuard } from '../../../../src/link/channels/mqtt/packet-guard.ts';
 
-const limits = { firstBytes: 100, bytes: 1_000, controlBytes: 50 };
+const limits = { firstBytes: 100, firstChunks: 30, bytes: 1_000, controlBytes: 50, chunks: 40 };
 
 function packet(bodyBytes: number, type = 3): Buffer {
   const length: number[] = [];
@@ -76,5 +76,21 @@ describe('the packet guard', () => {
       packets: 3,
       controlPackets: 2,
     });
+  });
+
+  it('limits the chunks in which a packet arrives, of the first to fewer', () => {
+    const count = createPacketGuard(limits);
+    const chunksUntilRefused = (stream: Buffer) => [...stream].findIndex((byte) => count(Buffer.from([byte])) === undefined);
+    const first = packet(limits.firstBytes, 1);
+    expect(chunksUntilRefused(first)).toBe(limits.firstChunks);
+    const other = createPacketGuard(limits);
+    other(packet(10, 1));
+    // The end of one packet and the begin of the next in one chunk: the packets are counted apart.
+    const stream = Buffer.concat([packet(limits.chunks - 3), packet(limits.chunks - 3)]);
+    const chunks = [...stream].map((byte) => Buffer.from([byte]));
+    chunks.splice(limits.chunks - 2, 2, Buffer.concat(chunks.slice(limits.chunks - 2, limits.chunks)));
+    for (const chunk of chunks) expect(other(chunk)).toBeDefined();
+    const refused = [...packet(limits.chunks)].findIndex((byte) => other(Buffer.from([byte])) === undefined);
+    expect(refused).toBe(limits.chunks);
   });
 });
