@@ -1,5 +1,5 @@
 // Processor time of PostgreSQL and of Node for the commits of a Pay, its CloseDoc, a print with a notice and a refund: by the ledger's
-// own statements, and by the generic commit of the money core with every row that it will write [D300]. One at a time and in batches of sixteen.
+// own statements, and by the new money core as it runs, with its facts and decisions [D300]. One at a time and in batches of sixteen.
 // Machines differ by half, and quarters of an hour as well: both are measured in turn with the three statements of a plain service, and the
 // median of the rounds counts. The timeline is the same for both, written later and in batches, and is left out.
 // Usage: TILLGATE_TEST_POSTGRES_URL=... node bench/ledger-cost.ts [commands] [in flight, separated by commas] [rounds]
@@ -10,8 +10,6 @@ import { claimKey } from '../src/access/idempotency.ts';
 import { enqueueCallback } from '../src/callbacks/outbox.ts';
 import { checkRefund } from '../src/cards/rules.ts';
 import { lockUndisputed, requireOperation } from '../src/cards/store.ts';
-import { createCommit } from '../src/database/commit.ts';
-import type { Unit } from '../src/database/commit-data.ts';
 import { openDatabase } from '../src/database/open.ts';
 import { countNotice } from '../src/fiscal/store.ts';
 import { systemClock, systemRandom } from '../src/kernel/system.ts';
@@ -19,8 +17,11 @@ import type { Command } from '../src/ledger/command.ts';
 import { lockDevice } from '../src/ledger/device-lock.ts';
 import { createInsertGroup, type InsertedCommand, insertWithin } from '../src/ledger/insert-batch.ts';
 import { createSettleGroup, settleWithin } from '../src/ledger/settle-batch.ts';
+import type { Link } from '../src/link/link.ts';
+import type { Report } from '../src/money/case.ts';
+import type { CallEvent } from '../src/money/event.ts';
+import { createMoneyCore } from '../src/money/money.ts';
 import { createDatabase } from '../test/support/create-database.ts';
-import { beginUnit, coreTables, createCoreTables, settleUnit } from './core-rows.ts';
 
 const commands = Number(process.argv[2] ?? 2_000);
 const inFlights = (process.argv[3] ?? '1,16').split(',').map(Number);
@@ -30,12 +31,15 @@ const say = () => undefined;
 const logger = { debug: say, info: say, warn: say, error: say };
 const database = await openDatabase({ url, role: 'gateway', clock: systemClock, logger });
 const { queries } = database;
+// Another gateway would be notified of each end; the old ledger's statements are measured without that, too.
+database.setAlone(true);
 
-async function seed(devices: number): Promise<string[]> {
-  await sql`insert into merchants (id, name, callback_secret, created_at) values ('m', 'Shop', 'c2VjcmV0', 1)`.execute(queries);
+await sql`insert into merchants (id, name, callback_secret, created_at) values ('m', 'Shop', 'c2VjcmV0', 1)`.execute(queries);
+
+async function seed(devices: number, kind: 'terminal' | 'register'): Promise<string[]> {
   const ids = Array.from({ length: devices }, () => randomUUID());
   for (const id of ids) {
-    await sql`insert into devices (id, merchant_id, kind, name, created_at) values (${id}, 'm', 'terminal', 'T', 1)`.execute(queries);
+    await sql`insert into devices (id, merchant_id, kind, name, created_at) values (${id}, 'm', ${kind}, 'T', 1)`.execute(queries);
     await sql`insert into device_locks (device_id) values (${id})`.execute(queries);
   }
   return ids;
@@ -64,7 +68,11 @@ async function timeOnCpu(): Promise<Map<number, number>> {
   return new Map(rows.map(({ pid }) => [pid, Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0])]));
 }
 
-const devices = await seed(64);
+const devices = await seed(64, 'terminal');
+/** Devices of the new core alone: two cores never write one row. */
+const coreDevices = await seed(64, 'terminal');
+const registers = await seed(64, 'register');
+const registerOf = new Map(coreDevices.map((id, at) => [id, registers[at]]));
 const report = JSON.stringify({ authCode: '123456', maskedCard: '411111******1111', time: '2026-11-18T10:00:00Z', terminal: '00001234' });
 const request = JSON.stringify({
   method: 'POST',
@@ -73,7 +81,7 @@ const request = JSON.stringify({
 });
 const callbackUri = 'https://erp.example/notice?oid=#OID#&state=#State#';
 const noticeUrl = 'https://erp.example/notice?oid=an-id&state=Completed';
-const kinds = ['Pay', 'Refund', 'CloseDoc', 'Print'] as const;
+const kinds = ['Pay', 'CloseDoc', 'Refund', 'Print'] as const;
 type Kind = (typeof kinds)[number];
 /** One command, begun and ended. What follows a payment needs what the payment left. */
 type Sale = Record<Kind, () => Promise<void>>;
@@ -148,75 +156,59 @@ function ledgerSale(deviceId: string, number: number): Sale {
   };
 }
 
-// ------------------------------------------------------------------------------------------------------------------- the generic commit
+// ----------------------------------------------------------------------------------------------------------------------- the new core
 
-const commit = createCommit(database, coreTables);
+const live = { isLiveAnywhere: () => true, journalOf: () => 'journal', of: () => ({ features: ['paid'], liveOn: ['mqtt'] }) };
+const core = createMoneyCore({
+  ...{ database, logger, clock: systemClock, random: systemRandom, instanceId: 'i', scanGraceS: 0 },
+  callbacks: { wake: () => undefined },
+  link: { presence: live } as unknown as Link,
+});
 
-async function write(unit: Unit): Promise<void> {
-  const result = await commit.add(unit);
-  if (typeof result === 'string') throw new Error(`A unit is in ${result}: ${JSON.stringify(unit)}`);
-}
-
+/** Facts, decision and commit: what the old ledger does for the same beside its statements is not measured. */
 function coreSale(deviceId: string, number: number): Sale {
-  const name = `document ${number}`;
-  const operationId = String(number);
-  let paymentId = '';
-  async function run(begun: { id: string; unit: Unit }, settle: Parameters<typeof settleUnit>[2]): Promise<string> {
-    await write(begun.unit);
-    await write(settleUnit(begun.id, deviceId, settle));
-    return begun.id;
+  const named = { documentNr: `document ${number}`, operationId: String(number) };
+  const rrn = `rrn${number}`;
+  async function sold(event: Omit<CallEvent, 'merchantId' | 'newId'>, report: Report): Promise<void> {
+    const id = randomUUID();
+    const key = { key: randomUUID(), requestHash: 'hash' };
+    const { answer } = await core.run({ ...event, merchantId: 'm', newId: id, key } as CallEvent, { origin: { caller: 'key k', request } });
+    const ended = await core.run({
+      type: 'Report',
+      id,
+      outcome: 'done',
+      source: 'answer',
+      report,
+      journalId: 'journal',
+      wasAccepted: true,
+    });
+    if (ended.answer?.code !== 'NoError') throw new Error(`${event.type}: ${JSON.stringify([answer, ended.answer])}`);
   }
+  const said = { ...JSON.parse(report), operationId: named.operationId, rrn } as Report;
   return {
-    async Pay() {
-      const row = { amount_bani: 1250, document_nr: name };
-      const begun = beginUnit({ name: 'Pay', deviceId, request, number: name, row });
-      paymentId = begun.id;
-      const bankNumber = { table: 'bank_operations', row: { device_id: deviceId, operation_id: operationId, payment_id: paymentId } };
-      const set = { report, operation_id: operationId, rrn: `rrn${number}`, document_state: 'open' };
-      await run(begun, { set, document: paymentId, inserts: [bankNumber] });
-    },
-    async Refund() {
-      const touchPayment = { table: 'core_commands', key: [paymentId], guard: 2, set: {} };
-      const row = { amount_bani: 100, document_nr: name, operation_id: operationId, target_id: paymentId };
-      const begun = beginUnit({ name: 'Refund' as const, deviceId, request, document: paymentId, row, writes: [touchPayment] });
-      const writes = [
-        { table: 'core_commands', key: [paymentId], guard: 3, set: { refunded_bani: 100 } },
-        { table: 'core_names', key: ['m', name], guard: 1, set: {} },
-      ];
-      await run(begun, { set: { report, operation_id: `${operationId}r` }, writes });
-    },
-    async CloseDoc() {
-      const row = { document_nr: name, operation_id: operationId, target_id: paymentId };
-      const begun = beginUnit({ name: 'CloseDoc', deviceId, request, document: paymentId, row });
-      const payment = { table: 'core_commands', key: [paymentId], guard: 4, set: { standing: 'Closed', document_state: 'closed' } };
-      await run(begun, { set: { report }, document: null, writes: [payment] });
-    },
-    async Print() {
-      const uid = `uid ${number}`;
-      const begun = beginUnit({
-        name: 'PrintReceipt',
-        deviceId,
-        request,
-        number: uid,
-        row: { receipt_uid: uid, callback_uri: callbackUri },
-      });
-      const now = Date.now();
-      const notice = {
-        merchant_id: 'm',
-        subject_kind: 'operation',
-        subject_id: begun.id,
-        sequence: 1,
-        url: noticeUrl,
-        host: 'erp.example',
-      };
-      const callback = {
-        table: 'core_callbacks',
-        row: { id: randomUUID(), ...notice, state: 'pending', attempts: 0, next_attempt_at: now, created_at: now },
-      };
-      await run(begun, { set: { report, receipt_id: `receipt ${number}`, notice_sequence: 1 }, inserts: [callback] });
-    },
+    Pay: () => sold({ type: 'Pay', deviceId, amountBani: 1250, documentNr: named.documentNr } as CallEvent, { ...said, amount: 12.5 }),
+    Refund: () =>
+      sold({ type: 'Refund', deviceId, ...named, rrn, amountBani: 100 } as CallEvent, { ...said, operationId: `${number}r`, amount: 1 }),
+    CloseDoc: () => sold({ type: 'CloseDoc', deviceId, ...named }, JSON.parse(report)),
+    Print: () =>
+      sold(
+        {
+          type: 'Print',
+          deviceId: registerOf.get(deviceId) ?? '',
+          callbackUri,
+          contentHashes: ['hash'],
+          receipt: receiptOf(number),
+        } as unknown as CallEvent,
+        { ...said, receiptId: `receipt ${number}` },
+      ),
   };
 }
+
+const receiptOf = (number: number) => ({
+  Uid: `uid ${number}`,
+  Items: [{ Name: 'Coffee', Price: 12.5, Quantity: 1 }],
+  Payments: [{ PaymentCode: 0, Amount: 12.5 }],
+});
 
 // ------------------------------------------------------------------------------------------------------------------------ the yardstick
 
@@ -247,7 +239,7 @@ let number = 0;
 async function run(saleOf: typeof ledgerSale, inFlight: number, count: number): Promise<Figures> {
   const figures = Object.fromEntries(kinds.map((kind) => [kind, { postgres: 0, node: 0 }])) as Figures;
   for (let made = 0; made < count; made += 64) {
-    const sales = devices.map((deviceId) => saleOf(deviceId, (number += 1)));
+    const sales = (saleOf === coreSale ? coreDevices : devices).map((deviceId) => saleOf(deviceId, (number += 1)));
     for (const kind of kinds) {
       const { postgres, node } = await timed(async () => {
         for (let at = 0; at < sales.length; at += inFlight) await Promise.all(sales.slice(at, at + inFlight).map((sale) => sale[kind]()));
@@ -271,7 +263,6 @@ const text = (value: number) => value.toFixed(3);
 const perKind = Math.ceil(commands / kinds.length / 64) * 64;
 
 await preparePlain();
-await createCoreTables(queries, devices);
 for (const saleOf of [ledgerSale, coreSale]) await run(saleOf, 16, perKind);
 await runPlainly(perKind);
 await sql`analyze`.execute(queries);
@@ -292,7 +283,7 @@ for (const inFlight of inFlights) {
         kind === 'all' ? kinds.reduce((sum, one) => sum + figures[one][side], 0) / kinds.length : figures[kind][side];
       const [was, is] = [median(ledger.map(costOf)), median(core.map(costOf))];
       process.stdout.write(
-        `  ${side}: ${kind.padEnd(8)} the ledger ${text(was)}, the commit ${text(is)} (${Math.round((is / was - 1) * 100)} %)\n`,
+        `  ${side}: ${kind.padEnd(8)} the ledger ${text(was)}, the new core ${text(is)} (${Math.round((is / was - 1) * 100)} %)\n`,
       );
     }
   }
@@ -301,8 +292,6 @@ await queries.executeQuery(sql`select pg_stat_force_next_flush()`.compile(querie
 await new Promise((resolve) => setTimeout(resolve, 1_500));
 const { rows } = await sql`
   select relname as name, n_tup_upd as updates, n_tup_hot_upd as hot, pg_table_size(relid) as bytes, pg_indexes_size(relid) as indexes,
-    n_live_tup as rows from pg_stat_user_tables where relname in ('commands', 'core_commands', 'core_names', 'core_devices')`.execute(
-  queries,
-);
+    n_live_tup as rows from pg_stat_user_tables where relname in ('commands', 'names', 'device_locks')`.execute(queries);
 for (const row of rows) process.stdout.write(`${JSON.stringify(row)}\n`);
 await database.close();

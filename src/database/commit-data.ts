@@ -29,7 +29,7 @@ export const atCommit = -1;
 export interface Write {
   table: string;
   key: readonly string[];
-  /** The version that was loaded, or the values that were assumed. */
+  /** The version that was loaded, or the values that were assumed. Without values, nothing is relied on: several units may write the row at once. */
   guard: number | Values;
   /** Beside the version: columns that are written without raising it. */
   also?: Values;
@@ -50,6 +50,7 @@ export interface Unit {
   absent?: readonly { table: string; key: readonly string[] }[];
 }
 
+export const isUnguarded = ({ guard }: Write): boolean => typeof guard !== 'number' && Object.keys(guard).length === 0;
 export const nameOf = (table: string, key: readonly Value[]) => `${table} ${key.join(' ')}`;
 export const keyOf = ({ key }: CommitTable, row: Values): Value[] => key.map((column) => row[column] ?? null);
 

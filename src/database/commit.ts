@@ -17,7 +17,7 @@
 //
 // Where the first try may still be under way, a repeat that conflicts proves something only if all guards are versions: these never hold
 // again. A guard by values may.
-import { type CommitTables, type Insert, keyOf, nameOf, tableOf, type Unit, type Values } from './commit-data.ts';
+import { type CommitTables, type Insert, isUnguarded, keyOf, nameOf, tableOf, type Unit, type Values } from './commit-data.ts';
 import { createStatements } from './commit-statements.ts';
 import type { Database } from './database.ts';
 import { ConstraintViolation, DatabaseBusy, GuardFailed, isDatabaseDown } from './errors.ts';
@@ -73,7 +73,7 @@ export function createCommit(database: Home, tables: CommitTables): Commit {
       if (result !== 'conflict') return result;
       const found = await readBack(unit);
       if (found) return found;
-      const isFinal = unit.writes.length > 0 && unit.writes.every(({ guard }) => typeof guard === 'number');
+      const isFinal = unit.writes.length > 0 && unit.writes.every((write) => typeof write.guard === 'number' || isUnguarded(write));
       return isFinal ? 'conflict' : 'unclear';
     } catch (error) {
       if (isDatabaseDown(error)) return 'unclear';
@@ -81,9 +81,9 @@ export function createCommit(database: Home, tables: CommitTables): Commit {
     }
   }
 
-  /** A unit is committed if a row that only this unit can have inserted is there. */
+  /** A unit is committed if a row that only this unit can have inserted is there: one with a version and an id that was drawn for it. */
   async function readBack(unit: Unit): Promise<Committed | undefined> {
-    const own = unit.inserts.filter(({ table }) => tables[table]?.assigned !== undefined);
+    const own = unit.inserts.filter(({ table }) => tables[table]?.assigned !== undefined && tables[table]?.version !== undefined);
     if (own.length === 0) return undefined;
     const { queries } = database;
     const results = await database.inOneGo([statements.now(queries), ...own.map((insert) => statements.find(queries, insert))]);
@@ -122,11 +122,11 @@ function isConflict(error: unknown): boolean {
   return error instanceof GuardFailed || (error instanceof ConstraintViolation && error.kind === 'unique');
 }
 
-/** The rows that a unit guards or writes: two units that share one are never in one batch, nor under way together. */
-function namesOf(tables: CommitTables, { writes, inserts }: Unit): string[] {
+/** The rows that a unit guards: two units that share one are never in one batch, nor under way together. */
+export function namesOf(tables: CommitTables, { writes, inserts }: Unit): string[] {
   const inserted = inserts.map(({ table, row }) => ({ table, known: tableOf(tables, table), row }));
   return [
-    ...writes.map(({ table, key }) => nameOf(table, key)),
+    ...writes.flatMap((write) => (isUnguarded(write) ? [] : [nameOf(write.table, write.key)])),
     ...inserted.flatMap(({ table, known, row }) => (known.version === undefined ? [] : [nameOf(table, keyOf(known, row))])),
   ];
 }

@@ -8,6 +8,9 @@ import type { Schema } from './schema.ts';
 /** The database itself (each statement is its own commit) or an open transaction: store functions accept either. */
 export type Queries = Kysely<Schema>;
 
+/** Runs these statements, which only read, and returns the rows of each. */
+export type Read = (statements: readonly CompiledQuery[]) => Promise<Record<string, unknown>[][]>;
+
 export interface Database {
   readonly engine: 'sqlite' | 'postgres';
   readonly queries: Queries;
@@ -26,6 +29,11 @@ export interface Database {
    * no begin or commit of its own. On SQLite no other statement comes in between, and the clock stands still.
    */
   inOneGo(statements: readonly CompiledQuery[]): Promise<Record<string, unknown>[][]>;
+  /**
+   * Reads one state of the database in several rounds, each of them one round trip. Nothing is locked; `work` may run again from its
+   * beginning, so it must have no effects.
+   */
+  snapshot<Result>(work: (read: Read) => Promise<Result>): Promise<Result>;
   /** Wakes the listeners of `topic` in every instance, in this one at once. Call it after the commit. */
   wake(topic: string, detail?: string): void;
   /** The same for changes that other instances find soon anyway by polling: not sent while this instance is known to be alone. */

@@ -1,6 +1,7 @@
 // The tables, with the columns of the migrations in the same order.
 // Times are milliseconds of the database's clock, booleans are 0 or 1, JSON is text as sent.
 import type { Generated } from 'kysely';
+import type { OperationState } from '../kernel/operation-states.ts';
 
 export interface Schema {
   merchants: {
@@ -77,6 +78,8 @@ export interface Schema {
     content_hash: string | null;
     amount_bani: number | null;
     payment_begun_at: number | null;
+    version: Generated<number>;
+    is_paid_by_card: Generated<number>;
   };
   invoice_events: {
     id: Generated<number>;
@@ -92,6 +95,26 @@ export interface Schema {
     receipt_id: string;
     device_id: string;
     reason: string;
+    at: number;
+    version: Generated<number>;
+    is_listed: Generated<number>;
+  };
+  names: {
+    merchant_id: string;
+    value: string;
+    version: number;
+    attempts: number;
+    ops: string;
+  };
+  printed_payments: {
+    payment_id: string;
+    print_id: string;
+    amount_bani: number;
+  };
+  money_corrections: {
+    id: Generated<number>;
+    operation_id: string;
+    amount_bani: number;
     at: number;
   };
   unmatched_reports: {
@@ -207,6 +230,21 @@ export interface Schema {
     request: string | null;
     disputed_from: 'done' | 'refused' | 'never' | null;
     contradiction: string | null;
+    version: Generated<number>;
+    sequence: number | null;
+    attempt: Generated<number>;
+    after_id: string | null;
+    paid: string | null;
+    is_by_person: Generated<number>;
+    is_confirmed: Generated<number>;
+    is_hardware_lost: Generated<number>;
+    is_ended_by_hand: Generated<number>;
+    is_stop_refused: Generated<number>;
+    standing: OperationState | null;
+    refunded_bani: number | null;
+    print_id: string | null;
+    is_unconfirmed: Generated<number>;
+    is_to_confirm: Generated<number>;
   };
   settlements: {
     settled_at: number;
@@ -220,6 +258,12 @@ export interface Schema {
     command_id: string | null;
     document_id: string | null;
     decided_at: number | null;
+    sequence: Generated<number>;
+    unconfirmed: Generated<string>;
+    closes: Generated<string>;
+    last_payment: string | null;
+    last_sale_id: string | null;
+    head_id: string | null;
   };
   claims: {
     merchant_id: string;

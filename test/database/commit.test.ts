@@ -63,6 +63,18 @@ describe.each(engines)('a commit on %s', (engine) => {
     expect(await all(database, 't_names')).toEqual([{ merchant_id: 'm', value: 'number c1', version: 1, ops: 'c1' }]);
   });
 
+  it('writes a row once for all units that rely on nothing of it, and for one that does', async () => {
+    const noting = (id: string): Unit => ({
+      writes: [{ table: 't_devices', key: ['t1'], guard: {}, set: { document_id: id } }],
+      inserts: [{ table: 't_events', row: { command_id: id, step: 'noted' } }],
+    });
+    const results = await together(noting('n1'), begin('c1', 't1'), noting('n2'), noting('n3'));
+    expect(results.filter((result) => typeof result === 'string')).toEqual([]);
+    expect(goes).toHaveLength(1);
+    expect(await all(database, 't_devices')).toContainEqual({ id: 't1', sequence: 1, command_id: 'c1', document_id: 'n3' });
+    expect(await all(database, 't_events')).toHaveLength(4);
+  });
+
   it('sets only the given columns, raises the version, and takes the time of the database', async () => {
     await commit.add(begin('c1', 't1'));
     await commit.add(settle('c1', 1));
@@ -240,6 +252,22 @@ describe.each(engines)('a commit on %s', (engine) => {
         'conflict',
       );
       await expect(late?.()).rejects.toThrow();
+    });
+
+    it('takes no row for its own that another unit may have written', async () => {
+      const move = (guard: number, state: string): Unit => ({
+        writes: [{ table: 't_invoices', key: ['oid'], guard, set: { state } }],
+        inserts: [{ table: 't_history', row: { oid: 'oid', event: state } }],
+      });
+      await sql`insert into t_invoices (oid, version, state) values ('oid', 1, 'Scanned')`.execute(database.queries);
+      faults = [
+        async () => {
+          await createCommit(database, tables).add(move(1, 'Payed'));
+          throw databaseDown('The connection broke, and another gateway was faster.');
+        },
+      ];
+      expect(await commit.add(move(1, 'Cancelled'))).toBe('conflict');
+      expect(await all(database, 't_invoices')).toMatchObject([{ state: 'Payed' }]);
     });
 
     it('throws what is no answer of the database: too busy, or a fault of the unit', async () => {

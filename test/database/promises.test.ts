@@ -93,6 +93,8 @@ function stumblingBlocks({ text }: Pick<Migration, 'text'>): string[] {
     const [, isUnique, table] = /^create (unique )?index \w+ on (\w+)/i.exec(statement) ?? [];
     // A new rule about rows that an older program writes could refuse them.
     if (table !== undefined) return isUnique !== undefined && !created.has(table);
+    const filled = /^alter table (\w+) set \(fillfactor = \d+\)$/i.exec(statement)?.[1];
+    if (filled !== undefined) return !created.has(filled);
     if (!/^alter table \w+ add column /i.test(statement)) return true;
     return /\bnot null\b/i.test(statement) && !/\bdefault\b/i.test(statement);
   });

@@ -89,7 +89,10 @@ export function createClientClass(
         if (!isForgottenStatement(error) && !isStaleStatement(error)) throw error;
         (this as unknown as InnerClient).connection.parsedStatements = {};
         this.#known = new Map();
-        return this.#sendTogether(statements, '');
+        return this.#sendTogether(statements, '').catch((second: unknown) => {
+          // Inside a transaction, the first rejection has ended the transaction: its owner tries again.
+          throw isInFailedTransaction(second) ? error : second;
+        });
       });
     }
 

@@ -18,6 +18,7 @@ import { createClientClass, createStatementNames, type SyncingClient } from './c
 import { translatePostgresError } from './errors.ts';
 import type { Rows } from './one-sync.ts';
 import { createShortages, type Shortages } from './shortages.ts';
+import { readSnapshot } from './snapshot.ts';
 import { typeParsers } from './values.ts';
 import { createPostgresWake } from './wake.ts';
 
@@ -82,6 +83,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
       guard.checkOutside();
       const run = () => runInOneSync(connectNext, statements);
       return await (options.watchStatement ? options.watchStatement(statements.map(({ sql: text }) => text).join('; '), run) : run());
+    },
+    async snapshot(work) {
+      guard.checkOutside();
+      return await readSnapshot(connectNext as () => Promise<SyncingClient>, work, options.watchStatement);
     },
     wake(topic, detail = '') {
       local.wake(topic, detail);

@@ -75,7 +75,7 @@ export function translatePostgresError(error: unknown): Error {
     if (code === readOnlyCode) return databaseReadOnly(error);
     if (code === lockTimeoutCode) return new DatabaseBusy(error);
     if (code === guardCode) return new GuardFailed(error);
-    if (lostCodes.has(code) || isStaleStatement(error)) return new LostToAnother(message ?? code, error);
+    if (lostCodes.has(code) || isStaleStatement(error) || isForgottenStatement(error)) return new LostToAnother(message ?? code, error);
     if (code !== unclearCode && statementClasses.has(code.slice(0, 2))) return error as Error;
   }
   // Addresses stay in the cause, because API callers see this message.

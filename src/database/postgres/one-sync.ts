@@ -75,12 +75,16 @@ export class OneSync {
 
   submit(connection: Connection): null {
     connection.stream.cork();
+    /** Parsed and described before in this very Sync, in which no answer has arrived yet. */
+    const sent = new Set<string>();
     for (const { name = '', text, converted } of this.#statements) {
-      if (name === '' || connection.parsedStatements[name] === undefined) {
+      const isSent = sent.has(name);
+      if (name === '' || (connection.parsedStatements[name] === undefined && !isSent)) {
         this.#known.delete(name);
         connection.parse({ text, name });
       }
-      if (!this.#known.has(name)) connection.describe({ type: 'S', name });
+      if (!this.#known.has(name) && !isSent) connection.describe({ type: 'S', name });
+      if (name !== '') sent.add(name);
       connection.bind({ portal: '', statement: name, values: converted, valueMapper: (value) => value });
       connection.execute({ portal: '', rows: 0 });
     }

@@ -1,9 +1,9 @@
 // SQLite as a Database: a file that a worker thread writes, or memory of this thread.
-import { Kysely } from 'kysely';
+import { type CompiledQuery, Kysely } from 'kysely';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { atTurnsEnd } from '../../kernel/system.ts';
-import type { Database } from '../database.ts';
+import type { Database, Queries } from '../database.ts';
 import { databaseDown } from '../errors.ts';
 import { createLocalWake } from '../local-wake.ts';
 import type { Schema } from '../schema.ts';
@@ -11,6 +11,7 @@ import { createTransactionGuard } from '../transaction-guard.ts';
 import { type WatchStatement, watchedDialect } from '../watched-dialect.ts';
 import { createWriteCheck } from '../write-check.ts';
 import { createSqliteDialect, createTransactionGate, type SqliteExecutor, type StartExecutor, type TransactionGate } from './driver.ts';
+import { createSnapshot } from './snapshot.ts';
 
 const checkAtMostMs = 5_000;
 
@@ -48,22 +49,27 @@ export function createSqliteDatabase(options: SqliteDatabaseOptions): Database {
 
   const checkWrite = createWriteCheck(queries);
 
+  async function transaction<Result>(work: (tx: Queries) => Promise<Result>): Promise<Result> {
+    guard.checkOutside();
+    return await queries.transaction().execute((tx) => guard.run(() => work(tx)));
+  }
+
+  async function inOneGo(statements: readonly CompiledQuery[]) {
+    guard.checkOutside();
+    const run = () => gate.pass(() => executor.script(statements));
+    // The watcher gets one text for all: they run in one round trip and at one time of the clock.
+    const text = () => statements.map(({ sql }) => sql).join('; ');
+    const results = await (options.watchStatement ? options.watchStatement(text(), run) : run());
+    return results.map(({ rows }) => rows);
+  }
+
   return {
     engine: 'sqlite',
     queries,
     pages,
-    async transaction(work) {
-      guard.checkOutside();
-      return await queries.transaction().execute((tx) => guard.run(() => work(tx)));
-    },
-    async inOneGo(statements) {
-      guard.checkOutside();
-      const run = () => gate.pass(() => executor.script(statements));
-      // The watcher gets one text for all: they run in one round trip and at one time of the clock.
-      const text = () => statements.map(({ sql }) => sql).join('; ');
-      const results = await (options.watchStatement ? options.watchStatement(text(), run) : run());
-      return results.map(({ rows }) => rows);
-    },
+    transaction,
+    inOneGo,
+    snapshot: createSnapshot({ inOneGo, transaction }),
     wake: (topic, detail = '') => local.wake(topic, detail),
     hint: (topic, detail = '') => local.wake(topic, detail),
     setAlone() {},
