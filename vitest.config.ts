@@ -3,12 +3,13 @@
 // Files that need real servers are named *.server.test.ts; `npm run test:embedded` leaves them out.
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { beginningFiles, excludedBy, mixed, type Part, type Selection } from './scripts/test-selection.ts';
+import { beginningFiles, excludedBy, filesOnNewCore, mixed, type Part, type Selection } from './scripts/test-selection.ts';
 
 // Set by `npm test` and its kind; a file that is given to Vitest itself runs in any case.
 const selection = (process.env['TILLGATE_TEST_SELECTION'] ?? 'all') as Selection;
 const part = process.env['TILLGATE_TEST_PART'] as Part | undefined;
-const beginning = part ? beginningFiles(import.meta.dirname) : [];
+const beginning = part === 'beginning' || part === 'rest' ? beginningFiles(import.meta.dirname) : [];
+const included = { beginning: () => beginning, rest: () => ['test/**/*.test.ts'], 'new core': () => filesOnNewCore(import.meta.dirname) };
 const isEmbedded = process.env['TILLGATE_TEST_EMBEDDED'] === '1';
 
 class Mixed extends BaseSequencer {
@@ -21,7 +22,7 @@ class Mixed extends BaseSequencer {
 export default defineConfig({
   test: {
     environment: 'node',
-    include: part === 'beginning' ? beginning : ['test/**/*.test.ts'],
+    include: included[part ?? 'rest'](),
     exclude: [
       ...configDefaults.exclude,
       ...(isEmbedded ? ['test/**/*.server.test.ts'] : []),

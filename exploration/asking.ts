@@ -3,24 +3,24 @@ import type { Case, Id, TableName, TableRows } from '../src/money/case.ts';
 import { nameKey } from '../src/money/case.ts';
 import type { Answer, Event, StatusEvent } from '../src/money/event.ts';
 import { storedTable } from '../src/money/tables.ts';
-import { prepare, type Ran } from './gateway.ts';
+import { type Asked, ask } from './gateway.ts';
 import { rowOf } from './memory-store.ts';
 import type { Counter } from './moves.ts';
 import { aroundOf, merchantId, newId, now, opsOf, priceBani, type State } from './world.ts';
 
-export const planIn = (state: State, event: Event): Omit<Ran, 'ledger'> => prepare(state.ledger, event, aroundOf(state));
+export const planIn = (state: State, event: Event): Asked => ask(state.ledger, event, aroundOf(state));
 
 export function askIn(state: State, event: Event, count?: Counter): Answer {
-  const { answer, unit } = planIn(state, event);
+  const { answer, wouldChange } = planIn(state, event);
   if (!answer) throw new Error(`${event.type} is not answered.`);
-  count?.(event, answer, unit !== undefined);
+  count?.(event, answer, wouldChange);
   return answer;
 }
 
 /** The call would be carried out, or has been. */
 export function isAccepted(state: State, event: Event): boolean {
-  const { answer, unit } = planIn(state, event);
-  return unit !== undefined || answer?.code === 'NoError';
+  const { answer, wouldChange } = planIn(state, event);
+  return wouldChange || answer?.code === 'NoError';
 }
 
 export const statusOf = (by: Pick<StatusEvent, 'oid' | 'documentNr' | 'receiptUid' | 'idempotencyKey'>): StatusEvent => ({

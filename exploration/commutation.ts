@@ -2,10 +2,11 @@
 // the same. Loaded units are serialisable by construction; assumed ones, and those from a gateway's memory, are proved here.
 import type { Unit } from '../src/database/commit-data.ts';
 import type { Event } from '../src/money/event.ts';
-import { fromColumns } from '../src/money/tables.ts';
-import { heldBy } from '../src/money/unit.ts';
+import { isOpen } from '../src/money/rules/facts.ts';
+import { callsIn } from './calls.ts';
 import { plan, prepare, type Ran, run } from './gateway.ts';
-import { assume } from './memory-load.ts';
+import { type Guards, judgeGuards, mayShareBatch, noteKinds } from './guards.ts';
+import { assume, load } from './memory-load.ts';
 import { commitTo, type Ledger } from './memory-store.ts';
 import type { Move } from './moves.ts';
 import { coreMs, movesOrFault, type Node, sequenceOf, startOf, type Violation } from './search.ts';
@@ -17,8 +18,10 @@ export interface Commuted {
   /** Pairs in which every guard held, so that both orders were compared. */
   held: number;
   isCut: boolean;
+  guards: Guards;
   violation?: Violation;
 }
+type Sum = Pick<Commuted, 'pairs' | 'held' | 'guards'>;
 
 type Mode = 'assumed' | 'loaded' | 'remembered';
 interface Early {
@@ -33,7 +36,7 @@ export function commute(world: World, { depth, limitMs = 60_000 }: { depth: numb
   const start = startOf(world);
   const seen = new Set([keyOfState(start.state, world)]);
   const began = coreMs();
-  const sum = { pairs: 0, held: 0 };
+  const sum: Sum = { pairs: 0, held: 0, guards: {} };
   let level: Node[] = [start];
   for (let at = 0; at <= depth && level.length > 0; at += 1) {
     const next: Node[] = [];
@@ -41,6 +44,7 @@ export function commute(world: World, { depth, limitMs = 60_000 }: { depth: numb
       if (coreMs() - began > limitMs) return { ...sum, isCut: true };
       const moves = movesOrFault(node, world);
       if ('invariant' in moves) return { ...sum, isCut: false, violation: moves };
+      judgeAssumed(node, world, sum);
       const violation = pairsOf(node, moves, sum);
       if (violation) return { ...sum, isCut: false, violation };
       if (at < depth) next.push(...newOnes(node, moves, seen, world));
@@ -61,14 +65,20 @@ function newOnes(node: Node, moves: readonly Move[], seen: Set<string>, world: W
   return found;
 }
 
-function pairsOf(node: Node, moves: readonly Move[], sum: { pairs: number; held: number }): Violation | undefined {
+function pairsOf(node: Node, moves: readonly Move[], sum: Sum): Violation | undefined {
   for (const early of moves.flatMap(earlyOnes)) {
+    noteKinds(sum.guards, early);
     for (const b of moves) {
       // What is connected and what time it is are read and never guarded.
       if (!b.unit) continue;
       sum.pairs += 1;
       const late = commitTo(b.next.ledger, early.unit, aroundOf(b.next).now);
-      if (!late) continue;
+      if (!late) {
+        judgeGuards(sum.guards, b.next.ledger, early, `${early.move.label} after ${b.label}`, (unit) => isNeeded(unit, early, b));
+        if (mayShareBatch(b.from.ledger, early, b.unit))
+          return { invariant: 'a batch has no two units of one row', why: early.move.label, sequence: [...sequenceOf(node), b.label] };
+        continue;
+      }
       sum.held += 1;
       const why = difference(early, late, b.next);
       if (!why) continue;
@@ -82,6 +92,31 @@ function pairsOf(node: Node, moves: readonly Move[], sum: { pairs: number; held:
   }
   return undefined;
 }
+
+/** What is assumed may be wrong already: then its guards must fail. */
+function judgeAssumed({ state }: Node, world: World, { guards }: Sum): void {
+  const { ledger } = state;
+  const around = aroundOf(state);
+  for (const { event, label } of callsIn(state, world)) {
+    const assumed = assume(event, around);
+    const { unit, answer } = assumed ? plan(assumed, event) : { unit: undefined, answer: undefined };
+    if (!unit || commitTo(ledger, unit, around.now)) continue;
+    judgeGuards(guards, ledger, { event, unit }, `${label}, assumed`, (less) => {
+      const late = commitTo(ledger, less, around.now);
+      return late !== undefined && difference({ event, unit, answer }, late, state) !== undefined;
+    });
+  }
+}
+
+/** With fewer guards the unit would be committed, and do or answer something else, or warn no person that something may be done twice. */
+function isNeeded(unit: Unit, early: Early, { next }: Move): boolean {
+  const late = commitTo(next.ledger, unit, aroundOf(next).now);
+  if (!late) return false;
+  return difference(early, late, next) !== undefined || warnings(late) < warnings(run(next.ledger, early.event, aroundOf(next)).ledger);
+}
+
+const warnings = (ledger: Ledger): number =>
+  Object.values(ledger['commands'] ?? {}).filter((row) => String(row['review_reason']).includes('may be done twice')).length;
 
 function earlyOnes(move: Move): Early[] {
   const { event, from } = move;
@@ -97,28 +132,17 @@ function earlyOnes(move: Move): Early[] {
   };
   if (assumed) add('assumed', plan(assumed, event));
   add('loaded', loaded);
-  if (isRemembered(from, event) && loaded.unit) add('remembered', { ...loaded, unit: remembered(from, event, loaded.unit) });
+  if (isRemembered(from, event)) add('remembered', plan({ ...load(from.ledger, event, around), isRemembered: true }, event));
   return found;
 }
 
 /** A CloseDoc and a settlement may start from the last case in a gateway's memory. */
 function isRemembered(state: State, event: Event): boolean {
   if (event.type === 'CloseDoc') return true;
-  return event.type === 'Report' && ['sent', 'unknown'].includes(opOf(state, event.id).state);
+  return event.type === 'Report' && isOpen(opOf(state, event.id));
 }
 
-/** Of what was remembered, the device is guarded by its values; a settlement knows only that the device is held by its operation. */
-function remembered({ ledger }: State, event: Event, unit: Unit): Unit {
-  const writes = unit.writes.map((write) => {
-    const row = write.table === 'device_locks' ? ledger['device_locks']?.[write.key[0] ?? ''] : undefined;
-    if (!row) return write;
-    const held = heldBy(fromColumns('devices', row));
-    return { ...write, guard: event.type === 'CloseDoc' ? held : { command_id: held['command_id'] ?? null } };
-  });
-  return { ...unit, writes };
-}
-
-function difference({ event, answer, unit }: Early, late: Ledger, after: State): string | undefined {
+function difference({ event, answer, unit }: Pick<Early, 'event' | 'answer' | 'unit'>, late: Ledger, after: State): string | undefined {
   const anew = run(after.ledger, event, aroundOf(after));
   const [one, other] = [textOf(late), textOf(anew.ledger)];
   // The call is answered again when its operation ends, with what then stands under the number. What only joins an earlier one waits for that, and answers what it is then.
@@ -136,16 +160,23 @@ function difference({ event, answer, unit }: Early, late: Ledger, after: State):
 /** Versions and counters differ by nature; why an operation is for review depends on which note came first; the journal of a command that is not sent has no effect. */
 const ignored: ReadonlySet<string> = new Set(['version', 'sequence', 'journal_id', 'callback_sequence', 'review_reason']);
 
-function textOf(ledger: Ledger): string {
-  return Object.entries(ledger)
-    .map(
-      ([table, rows]) =>
-        `${table} ${Object.entries(rows)
-          .map(([key, row]) => `${key}:${textOfRow(row)}`)
-          .sort((one, two) => (one < two ? -1 : 1))
-          .join()}`,
-    )
+const textOf = (ledger: Ledger): string =>
+  Object.entries(ledger)
+    .map(([table, rows]) => `${table} ${textOfTable(rows)}`)
     .join(';');
+
+const tableTexts = new WeakMap<object, string>();
+
+function textOfTable(rows: Ledger[string]): string {
+  let found = tableTexts.get(rows);
+  if (found === undefined) {
+    found = Object.entries(rows)
+      .map(([key, row]) => `${key}:${textOfRow(row)}`)
+      .sort((one, two) => (one < two ? -1 : 1))
+      .join();
+    tableTexts.set(rows, found);
+  }
+  return found;
 }
 
 const texts = new WeakMap<object, string>();

@@ -21,6 +21,8 @@ export interface Planted {
   rule?: (facts: Case, event: Event, decide: (facts: Case, event: Event) => Decision) => Decision;
   unit?: (unit: Unit, event: Event, facts: Case) => Unit;
   sendsToOtherHardware?: boolean;
+  /** Sees every decision with the ledger that it is made on: the databases must decide and write the same (test/money). */
+  watch?: (ledger: Ledger, event: Event, around: Surroundings) => void;
 }
 
 export let planted: Planted = {};
@@ -28,15 +30,41 @@ export const plant = (fault: Planted) => {
   planted = fault;
   prepared = new WeakMap();
   ran = new WeakMap();
+  asked = new WeakMap();
 };
 
-/** What would be written, and the answer. A need is taken as met without news: the device did not answer, the note did not come. */
+/** A need is taken as met without news: the device did not answer, the note did not come. */
+function decided(facts: Case, event: Event): Decision {
+  const decision = planted.rule ? planted.rule(facts, event, decide) : decide(facts, event);
+  return decision.needs ? decided(facts, { ...event, hasWaited: true } as Event) : decision;
+}
+
+/** What would be written, and the answer. */
 export function plan(facts: Case, event: Event): Omit<Ran, 'ledger'> {
-  const decided = planted.rule ? planted.rule(facts, event, decide) : decide(facts, event);
-  if (decided.needs) return plan(facts, { ...event, hasWaited: true } as Event);
-  const { answer, effects, next, added } = decided;
-  const unit = next && unitOf(facts, decided);
+  const decision = decided(facts, event);
+  const { answer, effects, next, added } = decision;
+  const unit = next && unitOf(facts, decision);
   return { answer, effects, unit: unit && planted.unit ? planted.unit(unit, event, facts) : unit, steps: added?.steps ?? [] };
+}
+
+/** What a caller would be answered. */
+export interface Asked {
+  answer: Answer | undefined;
+  wouldChange: boolean;
+}
+
+const equals = new WeakMap<Ledger, Ledger>();
+/** Both have the same rows but for what no answer depends on (state-key.ts), so what one was asked is known of the other. */
+export const answersAs = (ledger: Ledger, equal: Ledger): void => void equals.set(ledger, equal);
+
+export const equalOf = (ledger: Ledger): Ledger => equals.get(ledger) ?? ledger;
+
+export function ask(ledger: Ledger, event: Event, around: Surroundings): Asked {
+  const equal = equalOf(ledger);
+  return kept(asked, equal, event, around, () => {
+    const { answer, next } = decided(load(equal, event, around), event);
+    return { answer, wouldChange: next !== undefined };
+  });
 }
 
 /**
@@ -52,6 +80,7 @@ export const run = (ledger: Ledger, event: Event, around: Surroundings): Ran =>
 type Kept<Result> = WeakMap<Ledger, Map<string, Result>>;
 let prepared: Kept<Omit<Ran, 'ledger'>> = new WeakMap();
 let ran: Kept<Ran> = new WeakMap();
+let asked: Kept<Asked> = new WeakMap();
 
 function kept<Result>(all: Kept<Result>, ledger: Ledger, event: Event, { key }: Surroundings, make: () => Result): Result {
   if (key === undefined) return make();
@@ -70,6 +99,7 @@ function kept<Result>(all: Kept<Result>, ledger: Ledger, event: Event, { key }: 
 }
 
 function runAnew(ledger: Ledger, event: Event, around: Surroundings): Ran {
+  planted.watch?.(ledger, event, around);
   const assumed = assume(event, around);
   if (assumed) {
     const planned = plan(assumed, event);

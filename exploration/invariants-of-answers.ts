@@ -4,14 +4,14 @@ import type { Answer, Event } from '../src/money/event.ts';
 import { askIn, isAccepted, payAgain, planIn, statusOf, stopAt } from './asking.ts';
 import { callsIn, numberOf } from './calls.ts';
 import type { Invariant } from './judged.ts';
-import { invoiceIn, isCharge, isOpen, isReal, isUnexecuted, kindOf, numberOfCharge, stands } from './reading.ts';
-import { isPast, merchantId, newId, oid, opsOf, type State } from './world.ts';
+import { beganAfter, invoiceIn, isCharge, isHere, isOpen, isReal, isUnexecuted, kindOf, numberOfCharge, stands } from './reading.ts';
+import { isPast, longAgo, merchantId, newId, oid, opsOf, type State } from './world.ts';
 
 const begunIsKnown: Invariant = ({ after, world, count }) => {
   let isInteresting = false;
   const ops = opsOf(after);
   for (const number of world.numbers.map(numberOf)) {
-    if (ops.some((op) => op.kind === 'Pay' && op.documentNr === number)) {
+    if (ops.some((op) => op.kind === 'Pay' && numberOfCharge(op) === number)) {
       isInteresting = true;
       if (askIn(after, statusOf({ documentNr: number }), count).code === 'Record_not_exist')
         return `a Pay was begun under ${number}, and a query answers 20`;
@@ -32,7 +32,10 @@ const numberNamesEveryCharge: Invariant = ({ after, world, count }) => {
   let isInteresting = false;
   const ops = opsOf(after);
   for (const number of world.numbers.map(numberOf)) {
-    const all = ops.filter((op) => isCharge(op) && numberOfCharge(op) === number && stands(op));
+    // A register that charges another card for the receipt of a payment does not charge its number again [D146].
+    const isBeside = (op: Op) =>
+      op.paid.some(({ paymentId }) => ops.some(({ id, documentNr }) => id === paymentId && documentNr === number));
+    const all = ops.filter((op) => isCharge(op) && numberOfCharge(op) === number && stands(op) && !isBeside(op));
     if (all.length === 0) continue;
     for (const deviceId of [undefined, ...world.devices.filter((id) => id.startsWith('t'))]) {
       const answer = askIn(after, deviceId === undefined ? statusOf({ documentNr: number }) : payAgain(deviceId, number), count);
@@ -54,7 +57,7 @@ const codes: Readonly<Record<string, Answer['code']>> = {
 };
 
 const oidAnswersState: Invariant = ({ after, count }) => {
-  const ops = opsOf(after).filter(({ kind, removedAt }) => kind !== 'Abort' && removedAt === null);
+  const ops = opsOf(after).filter((op) => op.kind !== 'Abort' && op.removedAt === null && op.merchantId === merchantId);
   for (const op of ops) {
     const { code, fields } = askIn(after, statusOf({ oid: op.id }), count);
     if (fields.OID !== op.id || fields.State !== op.standing)
@@ -121,6 +124,8 @@ const refundOf = (op: Op, amountBani: number): Event => ({ type: 'Refund', ...ab
 const isStopped = (event: Event, ops: readonly Op[], { id }: Op) =>
   event.type === 'CancelTransaction' && ops.some((op) => op.kind === 'Abort' && op.targetId === id && !op.isStopRefused);
 
+const isNotNow = (state: State, op: Op, answer: Answer | undefined) => answer?.code === 'Device_Busy' || !isHere(state, op);
+
 const adviceIsAccepted: Invariant = ({ after, world }) => {
   let isInteresting = false;
   const ops = opsOf(after);
@@ -137,31 +142,32 @@ const adviceIsAccepted: Invariant = ({ after, world }) => {
       if (!next) continue;
       isInteresting = true;
       const got = planIn(after, next);
-      const isTaken = got.unit !== undefined || got.answer?.code === 'NoError' || next.type === 'Status' || isStopped(next, ops, op);
-      if (!isTaken && got.answer?.code !== 'Device_Busy' && !ops.some(({ isUnconfirmed }) => isUnconfirmed))
+      const isTaken = got.wouldChange || got.answer?.code === 'NoError' || next.type === 'Status' || isStopped(next, ops, op);
+      if (!isTaken && !isNotNow(after, op, got.answer) && !ops.some(({ isUnconfirmed }) => isUnconfirmed))
         return `${event.type} advises ${next.type} about ${op.id} ("${answer.sentence}"), which is ${got.answer?.code}: ${got.answer?.sentence}`;
     }
-    if (answer.advice && !isAccepted(after, answer.advice)) return `${event.type} advises ${answer.advice.type}, which is refused`;
+    if (answer.advice && isHere(after, op) && !isAccepted(after, answer.advice))
+      return `${event.type} advises ${answer.advice.type}, which is refused`;
   }
   return isInteresting || undefined;
 };
 
 const isUnchanged = (before: State, after: State, op: Op) =>
-  opsOf(before).some(({ id, standing }) => id === op.id && standing === op.standing);
+  opsOf(before).some(({ id, standing, removedAt }) => id === op.id && standing === op.standing && removedAt === op.removedAt);
 
 /** D143: a dispute takes no answer from another operation. */
 const repeatKeepsItsAnswer: Invariant = ({ before, after }) => {
   let isInteresting = false;
   if (before.count !== after.count) return undefined;
   for (const op of opsOf(after).filter(
-    (one) => one.kind === 'Pay' && one.documentNr !== null && stands(one) && isUnchanged(before, after, one),
+    (one) => one.kind === 'Pay' && numberOfCharge(one) !== null && stands(one) && isUnchanged(before, after, one),
   )) {
     const repeat = payAgain(op.deviceId, op.documentNr ?? '');
     const was = planIn(before, repeat).answer;
     if (was?.fields.OID !== op.id) continue;
     const is = askIn(after, repeat);
     // A newer attempt came back: "the newest" of D305.
-    if (Number(is.fields.OID) > Number(op.id)) continue;
+    if (beganAfter(opsOf(after), is.fields.OID, op.id)) continue;
     if (is.fields.OID !== op.id || is.code !== was.code)
       return `the repeat of Pay ${op.id}, which stays ${op.standing}, was ${was.code} about ${was.fields.OID} and is ${is.code} about ${is.fields.OID}`;
     isInteresting = true;
@@ -174,9 +180,9 @@ const keyHasOneAnswer: Invariant = ({ before, after, world, count }) => {
   let isInteresting = false;
   for (const row of Object.values(after.ledger['idempotency_keys'] ?? {})) {
     const op = row['subject_kind'] === 'command' ? opsOf(after).find(({ id }) => id === row['subject_id']) : undefined;
-    if (!op || (isUnexecuted(op) && op.kind !== 'Abort') || isPast(op)) continue;
+    if (!op || (isUnexecuted(op) && op.kind !== 'Abort') || isPast(op) || row['created_at'] === longAgo) continue;
     const call = callsIn(after, { ...world, maxOps: 99 }).find(
-      ({ event }) => 'key' in event && event.key?.requestHash === row['request_hash'],
+      ({ event }) => 'key' in event && event.key?.key === row['key'] && event.key?.requestHash === row['request_hash'],
     );
     if (!call) continue;
     const byCall = askIn(after, call.event);
@@ -212,7 +218,7 @@ const noticesAgree: Invariant = ({ after }) => {
       return `${kindOf(op)} ${op.id} is ${op.state}, the last notice says ${last?.['state']}`;
   }
   const invoice = invoiceIn(after);
-  const said = notices.findLast((one) => one['subject_kind'] === 'invoice')?.['state'];
+  const said = notices.findLast((one) => one['subject_kind'] === 'invoice' && one['subject_id'] === oid)?.['state'];
   if (said !== undefined && said !== invoice?.state) return `the invoice is ${invoice?.state}, the last notice says ${said}`;
   return notices.length > 0 ? true : undefined;
 };

@@ -5,6 +5,7 @@ import { derive } from '../src/money/rules/derive.ts';
 import { wholeCase } from './asking.ts';
 import { bankNumbers } from './calls.ts';
 import type { Invariant } from './judged.ts';
+import { type Ledger, rowOf } from './memory-store.ts';
 import { invoiceIn, isCharge, isOpen, kindOf, numberOfCharge, stands } from './reading.ts';
 import { keyOfLedger } from './state-key.ts';
 import { isPast, longAgo, oid, opOf, opsOf, runIn, type State, type World, withTimes } from './world.ts';
@@ -49,7 +50,7 @@ const storedIsDerived: Invariant = ({ after }) => {
       const other = anew[table][key] as unknown as Record<string, unknown>;
       // What a caller has received leaves the list of a content with its next change only.
       for (const [field, value] of key.includes('\u0001') ? [] : Object.entries(row as object))
-        if (JSON.stringify(value) !== JSON.stringify(other[field]))
+        if (value !== other[field] && JSON.stringify(value) !== JSON.stringify(other[field]))
           return `${table} ${key}: ${field} is stored as ${JSON.stringify(value)}, computed as ${JSON.stringify(other[field])}`;
     }
   return opsOf(after).length > 1 ? true : undefined;
@@ -77,10 +78,11 @@ const paidByCardIsListed: Invariant = ({ after }) => {
 const chargesOfInvoice = (state: State) => opsOf(state).filter((op) => isCharge(op) && numberOfCharge(op) === oid);
 const hasMoney = ({ standing }: Op) => standing === 'Done' || standing === 'Closed';
 
+const devicesIn = (ledger: Ledger): Device[] => Object.values(ledger['device_locks'] ?? {}).map((row) => rowOf('devices', row));
+
 /** What is held, by whom. */
 function heldIn(state: State): string[] {
-  const { devices } = wholeCase(state);
-  const locked = Object.values(devices).filter((one) => one.commandId !== null || one.documentId !== null || one.unconfirmed.length > 0);
+  const locked = devicesIn(state.ledger).filter((one) => one.commandId !== null || one.documentId !== null || one.unconfirmed.length > 0);
   const unsettled = opsOf(state).filter((op) => isCharge(op) && (isOpen(op) || op.state === 'disputed'));
   return [...locked.map(({ id }) => `device ${id}`), ...unsettled.map(({ id }) => `operation ${id}`)];
 }
@@ -110,8 +112,7 @@ function isReleased(state: State, what: string, left: number, world: World): boo
 function isReleasedBySteps(state: State, what: string, left: number, world: World): boolean {
   if (!heldIn(state).includes(what)) return true;
   if (left === 0) return false;
-  const { devices } = wholeCase(state);
-  const device = what.startsWith('device ') ? devices[what.slice('device '.length)] : undefined;
+  const device = devicesIn(state.ledger).find(({ id }) => what === `device ${id}`);
   for (const op of device ? holdersOf(state, device) : [opOf(state, what.slice('operation '.length))]) {
     if (isOpen(op) && !isPast(op) && isReleased(withTimes(state, op.id, { answerBy: longAgo }), what, left - 1, world)) return true;
     for (const event of stepsOf(state, op, world)) {

@@ -1,10 +1,12 @@
 // What must hold, about answers and states, with the truth beside them. The rules are asked for answers; what these should be is computed here.
 import type { Op } from '../src/money/case.ts';
 import { answerInvariants, answerInvariantsOfTransitions, answerInvariantsWithTruth } from './invariants-of-answers.ts';
+import { otherInvariants } from './invariants-of-others.ts';
 import { stateInvariants, stateInvariantsOfTransitions } from './invariants-of-states.ts';
 import { stepInvariants } from './invariants-of-steps.ts';
 import type { Invariant } from './judged.ts';
 import {
+  beganAfter,
   invoiceIn,
   isCharge,
   isDecidedNo,
@@ -17,7 +19,7 @@ import {
   returns,
   wasExecuted,
 } from './reading.ts';
-import { oid, opsOf, priceBani, type State } from './world.ts';
+import { closesDay, now, oid, opsOf, type State } from './world.ts';
 
 /** What the last action has sent to a device. */
 function sentIn({ sent }: State, ops: readonly Op[]): Op | undefined {
@@ -35,13 +37,15 @@ const oneCharge: Invariant = ({ before, after, world }) => {
   if (number === null) return undefined;
   const earlier = ops.filter((one) => one.id !== op.id && isCharge(one) && numberOfCharge(one) === number);
   for (const one of earlier) {
-    if (isExcused(one, op)) continue;
+    // What a device says of a removed one is for a person, and its number was tried again before [D66].
+    if (isExcused(one, op) || one.removedAt !== null) continue;
     const isWrong = world.hasLapses ? one.acceptedAt !== null && one.state === 'never' : isReal(after, one.id);
     if (isWrong)
       return `${kindOf(op)} ${op.id} is sent under ${number} although ${kindOf(one)} ${one.id} ${world.hasLapses ? 'was accepted' : 'was or may be executed'}`;
   }
-  const invoice = invoiceIn(before)?.state;
-  if (number === oid && invoice !== 'NewItem' && invoice !== 'Scanned') return `the card is charged for an invoice that is ${invoice}`;
+  const invoice = before.ledger['commands']?.[op.id] ? undefined : invoiceIn(before)?.state;
+  if (number === oid && invoice !== undefined && invoice !== 'NewItem' && invoice !== 'Scanned')
+    return `the card is charged for an invoice that is ${invoice}`;
   return earlier.length > 0 ? true : undefined;
 };
 
@@ -69,20 +73,27 @@ const oneReceipt: Invariant = ({ after }) => {
   return others.length > 0 ? true : undefined;
 };
 
+const isSoldSince = ({ truth }: State, ops: readonly Op[], close: Op) =>
+  truth[oid]?.hits === close.id || ops.some((op) => !closesDay(op) && op.deviceId === close.deviceId && beganAfter(ops, op.id, close.id));
+
+const isForgotten = ({ settledAt, missedAt, removedAt }: Op) =>
+  removedAt !== null || (settledAt !== null && Math.max(settledAt, missedAt ?? 0) <= now - 10 * 60_000);
+
 /** An unnamed call is executed again only if a caller has the outcome of the first one, or still waits for it [D58]. */
-const oneUnnamed: Invariant = ({ before, after }) => {
+const oneUnnamed: Invariant = ({ before, after, move }) => {
   const ops = opsOf(after);
   const op = sentIn(after, ops);
   if (!op || op.requestHash === null || (op.kind === 'Pay' && op.documentNr !== null)) return undefined;
-  if (op.attempt === 0) return undefined;
+  // A key names the request, whatever its content is.
+  if (op.attempt === 0 || (move.event && 'key' in move.event && move.event.key)) return undefined;
   const earlier = ops.filter((one) => one.id !== op.id && one.requestHash === op.requestHash && one.deviceId === op.deviceId);
   for (const one of earlier) {
     const isKnown =
       before.informed.includes(one.id) ||
       (before.waiting.includes(one.id) && isOpen(one)) ||
       ops.some(({ targetId, isByPerson }) => targetId === one.id && !isByPerson);
-    if (isKnown || isExcused(one, op) || (one.settledAt === 1 && (one.missedAt ?? 1) === 1)) continue;
-    const isOtherDay = op.kind === 'CloseDay' && ops.some((sale) => sale.kind === 'Pay' && Number(sale.id) > Number(one.id));
+    if (isKnown || isExcused(one, op) || isForgotten(one)) continue;
+    const isOtherDay = closesDay(op) && isSoldSince(before, ops, one);
     if (isReal(after, one.id) && !isOtherDay)
       return `${kindOf(op)} ${op.id} is sent although the equal ${kindOf(one)} ${one.id} was or may be executed, and no caller knows its outcome`;
   }
@@ -90,22 +101,12 @@ const oneUnnamed: Invariant = ({ before, after }) => {
 };
 
 /** What a day has closed is not refunded: the bank refuses it, or the money is in no close. */
-const nothingAfterTheDay: Invariant = ({ before, after, move }) => {
+const nothingAfterTheDay: Invariant = ({ before, after }) => {
   const ops = opsOf(after);
   const op = sentIn(after, ops);
-  const isRepeat = move.event?.type === 'Plain' || move.answer?.fields.Repeated === true;
-  if (isRepeat && move.answer?.fields.Repeated === true) {
-    const close = ops.find(({ id, kind }) => id === move.answer?.fields.OID && kind === 'CloseDay');
-    const missed =
-      close &&
-      ops.find(
-        (one) => one.kind === 'Pay' && one.deviceId === close.deviceId && Number(one.id) > Number(close.id) && isReal(after, one.id),
-      );
-    if (missed) return `CloseDay is answered by CloseDay ${close.id}, and Pay ${missed.id} is in no close`;
-  }
   if (op?.kind !== 'Refund') return undefined;
   const close = opsOf(before).find(
-    (one) => one.kind === 'CloseDay' && one.deviceId === op.deviceId && one.state === 'done' && Number(one.id) > Number(op.targetId),
+    (one) => one.kind === 'CloseDay' && one.deviceId === op.deviceId && one.state === 'done' && beganAfter(ops, one.id, op.targetId),
   );
   return close ? `Refund ${op.id} of ${op.targetId} is sent although CloseDay ${close.id} has closed its day` : true;
 };
@@ -143,7 +144,7 @@ const refunds: Invariant = ({ after }) => {
     const sum = back
       .filter(({ id }) => mayStillRun(after, id) || wasExecuted(after, id))
       .reduce((total, op) => total + (op.amountBani ?? 0), 0);
-    if (sum > priceBani) return `${sum} of ${priceBani} of Pay ${payment.id} may go back`;
+    if (sum > (payment.amountBani ?? 0)) return `${sum} of ${payment.amountBani} of Pay ${payment.id} may go back`;
   }
   return isInteresting || undefined;
 };
@@ -169,6 +170,7 @@ const transitions: Readonly<Record<string, Invariant>> = {
   ...stateInvariantsOfTransitions,
   ...answerInvariantsOfTransitions,
   ...stepInvariants,
+  ...otherInvariants,
 };
 
 /** About a state with its truth. */

@@ -34,7 +34,7 @@ const options = {
 };
 
 /** A call of the API by its name, with its fields in the order of the specification; `key k`, `with CallbackURI` and `by a person` follow. */
-function callOf(line: string): Event | undefined {
+export function callOf(line: string): Event | undefined {
   let text = line;
   const taken: Partial<Record<keyof typeof options, RegExpExecArray>> = {};
   for (let isFound = true; isFound; ) {
@@ -144,6 +144,7 @@ const lines: readonly (readonly [RegExp, Act])[] = [
     const passed = withTimes(state, words['id'] ?? '', { answerBy: longAgo });
     return runIn(passed, { type: 'Deadline', id: words['id'] ?? '' });
   }),
+  line(`the sweep finds ${id} unknown for long`, (state, words) => runIn(state, { type: 'Overdue', id: words['id'] ?? '' })),
   line('(?<count>\\d+) (?<unit>second|minute|hour|day)s? pass(?:es)?', passes),
   line(`the retention time of ${id} passes`, (state, words) => runIn(state, { type: 'Remove', id: words['id'] ?? '' })),
   // People.
@@ -222,10 +223,10 @@ function isAsked(state: State, words: Words): Acted {
   const { id: subject = '', device = '' } = words;
   const truth = state.truth[subject];
   const isHere = truth?.hw === hardwareOf(state, device) && truth.hasForgotten === undefined;
-  if (state.live[device] === null)
+  if (state.live[device] === null || opOf(state, subject).journalId === null)
     return isHere && truth.did === 'executed'
       ? says(state, words, 'done', 'last-transaction')
-      : runIn(state, { type: 'LastIsAnother', id: subject });
+      : runIn(state, { type: 'LastIsAnother', id: subject, journalId: state.live[device] ?? undefined });
   if (isHere && truth.did === 'running') return runIn(state, { type: 'Accepted', id: subject, isRunning: true });
   if (isHere && truth.did === 'executed') return says(state, words, 'done', 'recall');
   if (isHere && truth.did === 'refused') return says(state, words, 'refused', 'recall');

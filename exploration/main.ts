@@ -1,10 +1,11 @@
 // npm run explore: every order of events in many small worlds, with the invariants asked in each state.
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { type Done, runAll, type Task, together } from './all-worlds.ts';
-import { guardsLeftOut } from './guards.ts';
+import { allTasks, type Done, nightlyTasks, runAll, type Task, together } from './all-worlds.ts';
+import { allGuards, failsOf, type Guards, unexplained } from './guards.ts';
 import { unreached } from './reached.ts';
 import type { Violation } from './search.ts';
+import { unmet } from './unmet.ts';
 import { worlds } from './worlds.ts';
 
 const { values } = parseArgs({
@@ -15,38 +16,32 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '120' },
     threads: { type: 'string', default: String(Math.min(2, availableParallelism())) },
     nightly: { type: 'boolean', default: false },
+    walk: { type: 'string' },
     guards: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 if (values.help) {
   console.log(`npm run explore -- [options]
-  --world NAME   this world alone
+  --world NAME   this world alone, or this transcript as a seed
   --depth N      events after the seed, instead of the world's own number
   --more N       so many events more
-  --nightly      two events more in each world, for at most 70 core seconds each
+  --nightly      two events more in each world, everything at once, random walks: 30 minutes on two cores
+  --walk N       the random walk of this number
   --seconds N    core seconds of each world, at most (120)
   --threads N    worlds at once
-  --guards       leaves out one guard after another, and says which nothing catches`);
+  --guards       lists every kind of guard, and the events that need it`);
   process.exit(0);
 }
-if (values.guards) {
-  const uncaught = guardsLeftOut(console.log);
-  console.log(`${uncaught} guards are not caught`);
-  process.exit(0);
-}
-
-const more = values.nightly ? 2 : Number(values.more);
-const seconds = values.nightly ? 70 : Number(values.seconds);
-const tasks = Object.entries(worlds)
-  .filter(([name]) => values.world === undefined || values.world === name)
-  .map(
-    ([name, world]): Task => ({
-      ...{ name, pairs: world.pairs + (values.nightly ? 1 : 0), limitMs: seconds * 1000 },
-      depth: values.depth === undefined ? world.depth + more : Number(values.depth),
-    }),
-  );
-if (tasks.length === 0) throw new Error(`There is no world "${values.world}", only: ${Object.keys(worlds).join(', ')}`);
+const limitMs = Number(values.seconds) * 1000;
+const firstWalk = values.walk === undefined ? Date.now() % 1_000_000 : Number(values.walk);
+if (values.nightly) console.log(`the first walk is ${firstWalk}`);
+const every = values.nightly ? nightlyTasks(firstWalk) : allTasks(limitMs, Number(values.more));
+if (values.walk !== undefined) every.push({ name: 'walk', depth: 0, pairs: 0, limitMs: 0, firstWalk });
+const tasks = every
+  .filter(({ name }) => values.world === undefined || values.world === name)
+  .map((task): Task => (values.depth === undefined ? task : { ...task, depth: Number(values.depth) }));
+if (tasks.length === 0) throw new Error(`There is no world "${values.world}", only: ${every.map(({ name }) => name).join(', ')}`);
 const all = await runAll(tasks, Number(values.threads), show);
 const states = all.reduce((sum, { explored }) => sum + explored.states, 0);
 const transitions = all.reduce((sum, { explored }) => sum + explored.transitions, 0);
@@ -80,11 +75,19 @@ function showMet(): void {
   for (const [place, { times, changed }] of places) console.log(`  ${place}: ${times}, ${changed}`);
   console.log('how often an invariant was interesting:');
   for (const [name, times] of Object.entries(met.interesting)) console.log(`  ${name}: ${times}`);
+  const guards = allGuards(all.map(({ commuted }) => commuted.guards));
+  if (values.guards) showGuards(guards);
   if (values.world !== undefined || values.depth !== undefined) return;
-  for (const line of unreached(met)) {
+  for (const line of [...unreached(met).map((what) => `NOT REACHED: ${what}`), ...unmet(met), ...unexplained(guards)]) {
     process.exitCode = 1;
-    console.log(`NOT REACHED: ${line}`);
+    console.log(line);
   }
+}
+
+function showGuards(guards: Guards): void {
+  console.log('which guards are needed:');
+  for (const [kind, guard] of Object.entries(guards).toSorted(([one], [other]) => one.localeCompare(other)))
+    console.log(`  ${kind}: ${guard.needed ?? failsOf(guard)}`);
 }
 
 function rate(count: number, ms: number): string {

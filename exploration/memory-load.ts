@@ -1,11 +1,12 @@
 // Loads the case of an event from a ledger in memory, as the databases' load does: by ids and names only, in rounds until nothing is missing.
+import { assume as assumeBy } from '../src/money/assume.ts';
 import type { Case, Op, Presence, TableName, TableRows } from '../src/money/case.ts';
 import { nameKey } from '../src/money/case.ts';
 import type { Event } from '../src/money/event.ts';
 import { storedTable } from '../src/money/tables.ts';
-import { freeDevice, unusedName } from '../src/money/unit.ts';
+import { unusedName } from '../src/money/unit.ts';
 import { type Ref, refKey, wanted } from '../src/money/wanted.ts';
-import { type Ledger, rowOf } from './memory-store.ts';
+import { type Ledger, opsIn, rowOf } from './memory-store.ts';
 
 export interface Surroundings {
   now: number;
@@ -43,10 +44,10 @@ function fetch(ledger: Ledger, c: Writable<Case>, ref: Ref): void {
       return add(ledger, c, 'ops', ref.id);
     case 'sale':
       (c.sales as Set<string>).add(ref.id);
-      for (const op of allOps(ledger)) if (isOfSale(op, ref.id)) add(ledger, c, 'ops', op.id);
+      for (const op of opsIn(ledger)) if (isOfSale(op, ref.id)) add(ledger, c, 'ops', op.id);
       return;
     case 'operations':
-      for (const op of allOps(ledger)) if (op.deviceId === ref.deviceId && op.operationId === ref.operationId) add(ledger, c, 'ops', op.id);
+      for (const op of opsIn(ledger)) if (op.deviceId === ref.deviceId && op.operationId === ref.operationId) add(ledger, c, 'ops', op.id);
       return;
     case 'device':
       return add(ledger, c, 'devices', ref.id);
@@ -69,19 +70,8 @@ function add<Table extends TableName>(ledger: Ledger, c: Case, table: Table, key
   if (found) (c[table] as Record<string, TableRows[Table]>)[key] = found;
 }
 
-const allOps = (ledger: Ledger): Op[] => Object.values(ledger['commands'] ?? {}).map((row) => rowOf('ops', row));
-
-/** Without a query: the device is free, the number and the key are unused, and the number is no invoice's. Undefined: this event loads. */
-export function assume(event: Event, around: Surroundings): Case | undefined {
-  if (event.type !== 'Pay' && event.type !== 'Print') return undefined;
-  const value = event.type === 'Pay' ? event.documentNr : event.receipt['Uid'];
-  // A receipt that names other numbers depends on their payments.
-  if (typeof value !== 'string' || (event.type === 'Print' && JSON.stringify(event.receipt).includes('documentNr'))) return undefined;
-  const { merchantId, deviceId } = event;
-  return {
-    ...empty(around),
-    isAssumed: true,
-    devices: { [deviceId]: freeDevice(deviceId) },
-    names: { [nameKey(merchantId, value)]: unusedName(merchantId, value) },
-  };
+/** The assumed case of the gateways. Undefined: this event loads. */
+export function assume(event: Event, { now, presence }: Surroundings): Case | undefined {
+  const known = 'deviceId' in event && 'merchantId' in event ? presence[nameKey(event.merchantId ?? '', event.deviceId)] : undefined;
+  return known && assumeBy(event, { now, presence: known })?.case;
 }

@@ -1,7 +1,7 @@
 // A ledger in memory that evaluates the same units as the databases do (src/database/commit.ts): guards and changes as data. A ledger is never
 // changed: each commit makes another one, so that a search can go on from both.
-import { atCommit, type CommitTable, type Unit, type Value, type Values, type Write } from '../src/database/commit-data.ts';
-import type { TableName, TableRows } from '../src/money/case.ts';
+import { atCommit, type CommitTable, type Insert, type Unit, type Value, type Values, type Write } from '../src/database/commit-data.ts';
+import type { Op, TableName, TableRows } from '../src/money/case.ts';
 import { addedTables, commitTables, fromColumns } from '../src/money/tables.ts';
 
 /** Rows by table, then by key: their columns. */
@@ -26,13 +26,27 @@ export function commitTo(ledger: Ledger, unit: Unit, now: number): Ledger | unde
     const raised = version === undefined || isLate ? {} : { [version]: ((row[version] as number) ?? 0) + 1 };
     put(table, keyText(key), { ...row, ...filled(set, now), ...raised });
   }
-  for (const { table, row } of unit.inserts) {
-    const known = addedTables[table] ? undefined : commitTables[table];
-    const key = known ? keyText(known.key.map((column) => row[column] ?? null)) : String(Object.keys(next[table] ?? {}).length);
-    if (known && ledger[table]?.[key]) return undefined;
-    put(table, key, { ...filled(row, now), ...assigned(next, table, row) });
+  if (unit.inserts.some((insert) => isTaken(ledger, insert))) return undefined;
+  for (const insert of unit.inserts) {
+    const { table, row } = insert;
+    put(table, keyOfInsert(insert) ?? String(Object.keys(next[table] ?? {}).length), {
+      ...filled(row, now),
+      ...assigned(next, table, row),
+    });
   }
   return next;
+}
+
+/** Undefined: of a table whose rows are only added. */
+function keyOfInsert({ table, row }: Insert): string | undefined {
+  const known = addedTables[table] ? undefined : commitTables[table];
+  return known && keyText(known.key.map((column) => row[column] ?? null));
+}
+
+/** The row is there already. */
+export function isTaken(ledger: Ledger, insert: Insert): boolean {
+  const key = keyOfInsert(insert);
+  return key !== undefined && ledger[insert.table]?.[key] !== undefined;
 }
 
 export function holds(ledger: Ledger, { table, key, guard, also = {} }: Pick<Write, 'table' | 'key' | 'guard' | 'also'>): boolean {
@@ -58,5 +72,18 @@ const read = new WeakMap<Values, object>();
 export function rowOf<Table extends TableName>(table: Table, row: Values): TableRows[Table] {
   const found = (read.get(row) as TableRows[Table] | undefined) ?? fromColumns(table, row);
   read.set(row, found);
+  return found;
+}
+
+const lists = new WeakMap<object, readonly Op[]>();
+
+/** In the order of their begin. */
+export function opsIn(ledger: Ledger): readonly Op[] {
+  const rows = ledger['commands'] ?? {};
+  let found = lists.get(rows);
+  if (!found) {
+    found = Object.values(rows).map((row) => rowOf('ops', row));
+    lists.set(rows, found);
+  }
   return found;
 }

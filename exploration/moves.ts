@@ -4,6 +4,7 @@ import type { Ending, Id, Op, Report, Source } from '../src/money/case.ts';
 import type { Answer, Event } from '../src/money/event.ts';
 import { bankNumbers, callsIn } from './calls.ts';
 import { plan, prepare } from './gateway.ts';
+import { stepsAfterLostAnswer } from './lost-answers.ts';
 import { assume } from './memory-load.ts';
 import { commitTo } from './memory-store.ts';
 import { kindOf } from './reading.ts';
@@ -35,7 +36,7 @@ export interface Move {
 }
 
 /** Counts what the gateways answered, and whether that changed anything: no kind may stay unreached (reached.ts). */
-export type Counter = (event: Event, answer: Answer | undefined, hasChanged: boolean) => void;
+export type Counter = (event: Event, answer: Answer | undefined, hasChanged: boolean, from?: State) => void;
 
 class Moves {
   readonly all: Move[] = [];
@@ -59,12 +60,16 @@ class Moves {
 
   ask(kind: string, label: string, event: Event, from = this.state): void {
     const { state: next, answer, unit } = runIn(from, event);
-    this.#count(event, answer, unit !== undefined);
+    this.#count(event, answer, unit !== undefined, from);
     if (unit || next !== this.state) this.all.push({ label, next, from, answer, ...(unit ? { event, unit } : {}) });
-    const { stale } = this.world;
-    if (!unit || this.state.pending || !stale?.includes(kind)) return;
-    const late = preparedIn(from, event);
-    if (late) this.add(`gateway 2 decides and stands still: ${label}`, { ...from, pending: { unit: late, event, label } });
+    if (!unit || this.state.pending) return;
+    const { stale = [], unanswered = [] } = this.world;
+    const late = stale.includes(kind) || unanswered.includes(kind) ? preparedIn(from, event) : undefined;
+    if (!late) return;
+    const pending = { unit: late, event, label };
+    if (stale.includes(kind)) this.add(`gateway 2 decides and stands still: ${label}`, { ...from, pending });
+    if (unanswered.includes(kind))
+      this.add(`gateway 2 commits and gets no answer: ${label}`, { ...from, pending: { ...pending, try: 'under way' } });
   }
 }
 
@@ -94,7 +99,10 @@ export function movesIn(state: State, world: World, count: Counter = () => undef
   }
   if (moves.has('swap')) addSwaps(moves, ops);
   if (moves.has('Expire')) addLimit(moves);
-  if (state.pending) {
+  if (moves.has('offline')) addPresence(moves);
+  if (state.pending?.try)
+    for (const { state: next, ...step } of stepsAfterLostAnswer(state, state.pending)) moves.all.push({ ...step, next, from: state });
+  else if (state.pending) {
     const { state: next, unit } = goOn(state);
     moves.all.push({ label: `gateway 2 goes on: ${state.pending.label}`, next, from: state, unit });
   }
@@ -123,6 +131,8 @@ function executed(state: State, op: Op, world: World): State {
 
 export function reportOf(op: Op, world: World): Report {
   const { id } = op;
+  const said = world.reported?.[id];
+  if (said) return said;
   const amount = (op.amountBani ?? 0) / 100;
   switch (kindOf(op)) {
     case 'Pay':
@@ -134,6 +144,8 @@ export function reportOf(op: Op, world: World): Report {
       return { receiptId: `f${id}`, fiscalNumber: id, total: priceBani / 100 };
     case 'CloseDay':
       return { count: 1, amount: 1 };
+    case 'Report':
+      return { number: id };
     default:
       return {};
   }
@@ -147,10 +159,18 @@ function addDevice(moves: Moves, op: Op, ops: readonly Op[]): void {
   const name = `${kindOf(op)} ${id}`;
   const journal = state.live[deviceId] ?? undefined;
   const isHere = hardwareOf(state, deviceId) === truth.hw;
+  const isSilent = state.live[deviceId] === undefined;
   const canBegin = truth.did === 'sent' && !isPast(op);
   const say = (label: string, from: State, outcome: Ending, source: Source, report?: Report) =>
     moves.ask('report', label, { type: 'Report', id, outcome, source, journalId: journal, ...(report ? { report } : {}) }, from);
   const source = isPast(op) ? 'late-answer' : 'answer';
+  if (isSilent) {
+    // It got the command before.
+    if (canBegin || truth.did === 'running') moves.add(`${deviceId} executes ${name} and is offline`, executed(state, op, world));
+    return;
+  }
+  if (moves.has('expired') && isHere && (canBegin || truth.did === 'absent'))
+    say(`${deviceId} gets ${name} too late`, withTruth(state, id, { did: 'absent' }), 'expired', source);
   if (isHere && (canBegin || truth.did === 'running')) {
     const done = executed(state, op, world);
     say(`${deviceId} executes ${name} and says done`, done, 'done', source, reportOf(op, world));
@@ -191,13 +211,17 @@ function addRecall(moves: Moves, op: Op, truth: Truth, say: Say): void {
   else if (truth.did === 'running') {
     if (moves.has('accepted')) moves.ask('accepted', `${asked}: it executes it`, { type: 'Accepted', id, isRunning: true });
   } else say(`${asked}: never`, withTruth(state, id, { did: 'absent' }), 'never', 'recall');
+  const said = reportOf(op, world);
+  const isNumbered = Object.keys(secondNumbers).some((field) => said[field] !== undefined);
+  if (truth.did === 'executed' && op.outcome === 'done' && isNumbered && moves.has('secondNumber'))
+    say(`${deviceId} reports ${name} with another number`, state, 'done', 'late-answer', { ...said, ...secondNumbers });
   if (truth.did === 'refused' && op.kind === 'Pay' && moves.has('lateMoney'))
-    say(
+    // Until a gateway has it, the money was not there.
+    moves.ask(
+      'lateMoney',
       `money of ${name} arrives after all: done, late`,
+      { type: 'Report', id, outcome: 'done', source: 'late-answer', journalId: state.live[deviceId] ?? undefined, report: said },
       withTruth(state, id, { did: 'executed' }),
-      'done',
-      'late-answer',
-      reportOf(op, world),
     );
   if (world.hasLapses && !truth.hasForgotten && (truth.did === 'running' || truth.did === 'executed'))
     moves.add(
@@ -205,6 +229,9 @@ function addRecall(moves: Moves, op: Op, truth: Truth, say: Say): void {
       withTruth(state, id, { hasForgotten: true, did: truth.did === 'running' ? 'absent' : truth.did }),
     );
 }
+
+/** Two numbers for one command mean two operations [D49]. */
+const secondNumbers = { operationId: 'second', rrn: 'second', receiptId: 'second' };
 
 /** A device without a journal shows its last transaction when its command is overdue: this one, or another. */
 function addLastTransaction(moves: Moves, op: Op, ops: readonly Op[]): void {
@@ -230,15 +257,22 @@ function addTime(moves: Moves, op: Op): void {
   const { id } = op;
   const name = `${kindOf(op)} ${id}`;
   if (!isPast(op)) {
-    const absent = state.truth[id]?.did === 'sent' ? withTruth(state, id, { did: 'absent' }) : state;
+    const isNotBegun = state.truth[id]?.did === 'sent' || state.truth[id]?.did === 'unsent';
+    const absent = isNotBegun ? withTruth(state, id, { did: 'absent' }) : state;
     moves.add(`the last moment of ${name} passes`, withTimes(absent, id, { answerBy: longAgo }));
   } else if (moves.has('Deadline') && op.state === 'sent')
     moves.ask('Deadline', `the sweep finds ${name} overdue`, { type: 'Deadline', id });
   if (moves.has('forget') && op.settledAt !== null && op.settledAt !== longAgo && !state.waiting.includes(id))
     moves.add(
       `a day passes after ${name}`,
-      withTimes(state, id, { settledAt: longAgo, ...(op.missedAt === null ? {} : { missedAt: longAgo }) }),
+      withOldKeys(withTimes(state, id, { settledAt: longAgo, ...(op.missedAt === null ? {} : { missedAt: longAgo }) }), id),
     );
+}
+
+function withOldKeys(state: State, id: Id): State {
+  const keys = Object.entries(state.ledger['idempotency_keys'] ?? {});
+  const aged = keys.map(([key, row]) => [key, row['subject_id'] === id ? { ...row, created_at: longAgo } : row]);
+  return keys.length === 0 ? state : { ...state, ledger: { ...state.ledger, idempotency_keys: Object.fromEntries(aged) } };
 }
 
 /** What the caller of an unnamed operation learns, and what its connection notes about that [D58]. */
@@ -265,6 +299,22 @@ function addSwaps(moves: Moves, ops: readonly Op[]): void {
     if (state.live[id] === null || !(state.pending || ops.some((op) => op.deviceId === id))) continue;
     const other = state.live[id] === `${id}-a` ? `${id}-b` : `${id}-a`;
     moves.add(`${id} is replaced by other hardware`, { ...state, live: { ...state.live, [id]: other } });
+  }
+}
+
+/** A device loses its connection, and has it again; a user disables it. */
+function addPresence(moves: Moves): void {
+  const { state, world } = moves;
+  for (const id of world.devices) {
+    const own = world.withoutJournal?.includes(id) ? null : `${id}-a`;
+    const isOnline = state.live[id] !== undefined;
+    moves.add(`${id} ${isOnline ? 'goes offline' : 'is online again'}`, {
+      ...state,
+      live: { ...state.live, [id]: isOnline ? undefined : own },
+    });
+    const isDisabled = state.disabled.includes(id);
+    const disabled = isDisabled ? state.disabled.filter((one) => one !== id) : [...state.disabled, id].sort();
+    moves.add(`${id} is ${isDisabled ? 'enabled' : 'disabled'}`, { ...state, disabled });
   }
 }
 

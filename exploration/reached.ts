@@ -4,15 +4,15 @@ import { invariants } from './invariants.ts';
 import type { Met } from './search.ts';
 
 /**
- * Answers by kind of event; `-`: no caller is answered. Not in any world: the sale in one call, a device that is offline or disabled, another
- * merchant, a lost answer of a commit, batches, restored ledgers, the creation and removal of invoices.
+ * Answers by kind of event; `-`: no caller is answered. Not in any world: the sale in one call, restored ledgers.
  */
 const expected: Readonly<Record<string, readonly string[]>> = {
   AbortRefused: ['The_status_cannot_be_applied'],
   Accepted: ['-', 'Timeout_or_no_response'],
-  CancelInvoice: ['NoError', 'The_status_cannot_be_applied'],
+  CancelInvoice: ['NoError', 'Record_not_exist', 'The_status_cannot_be_applied'],
   CancelTransaction: [
     'Device_Busy',
+    'Device_Offline',
     'NoError',
     'Record_not_exist',
     'Refused_By_Device',
@@ -21,22 +21,33 @@ const expected: Readonly<Record<string, readonly string[]>> = {
   ],
   CloseByHand: ['NoError'],
   CloseDay: ['Device_Busy', 'NoError', 'Refused_By_Device', 'Timeout_or_no_response'],
-  CloseDoc: ['Device_Busy', 'NoError', 'Refused_By_Device', 'The_status_cannot_be_applied', 'Timeout_or_no_response'],
+  CloseDoc: ['Device_Busy', 'Device_Offline', 'NoError', 'Refused_By_Device', 'The_status_cannot_be_applied', 'Timeout_or_no_response'],
+  Create: ['NoError'],
   Deadline: ['Timeout_or_no_response'],
   'Decide done': ['NoError'],
   'Decide not done': ['NoError'],
   'Delivery missed': ['-', 'NoError', 'Refused_By_Device', 'Timeout_or_no_response'],
   'Delivery received': ['-', 'Device_Offline', 'NoError', 'Refused_By_Device'],
   Expire: ['-'],
-  Get: ['NoError', 'The_status_cannot_be_applied'],
+  Get: ['NoError', 'Record_not_exist', 'The_status_cannot_be_applied'],
   HardwareLost: ['NoError', 'The_status_cannot_be_applied'],
   LastIsAnother: ['-', 'NoError', 'Refused_By_Device', 'The_status_cannot_be_applied', 'Timeout_or_no_response'],
-  MoneyIn: ['Device_Busy', 'Timeout_or_no_response'],
-  Pay: ['Device_Busy', 'NoError', 'Refused_By_Device', 'The_status_cannot_be_applied', 'Timeout_or_no_response'],
-  Payd: ['NoError', 'The_status_cannot_be_applied'],
+  MoneyIn: ['Device_Busy', 'NoError', 'Refused_By_Device', 'Timeout_or_no_response'],
+  Pay: ['Device_Busy', 'Device_Offline', 'NoError', 'Refused_By_Device', 'The_status_cannot_be_applied', 'Timeout_or_no_response'],
+  Payd: ['NoError', 'Record_not_exist', 'The_status_cannot_be_applied'],
   Print: ['Device_Busy', 'NoError', 'Record_not_exist', 'The_status_cannot_be_applied', 'Timeout_or_no_response'],
-  Refund: ['Device_Busy', 'Invalid_Request', 'NoError', 'Refused_By_Device', 'The_status_cannot_be_applied', 'Timeout_or_no_response'],
+  Refund: [
+    'Device_Busy',
+    'Device_Offline',
+    'Invalid_Request',
+    'NoError',
+    'Refused_By_Device',
+    'The_status_cannot_be_applied',
+    'Timeout_or_no_response',
+  ],
   Remove: ['-', 'NoError', 'The_status_cannot_be_applied', 'Timeout_or_no_response'],
+  RemoveInvoice: ['-'],
+  Report: ['Device_Busy', 'NoError', 'Refused_By_Device', 'Timeout_or_no_response'],
   'Report busy': ['Device_Busy', 'The_status_cannot_be_applied', 'Timeout_or_no_response'],
   'Report done': ['-', 'NoError', 'The_status_cannot_be_applied', 'Timeout_or_no_response'],
   'Report never': ['-', 'Device_Offline', 'NoError', 'Refused_By_Device', 'The_status_cannot_be_applied', 'Timeout_or_no_response'],

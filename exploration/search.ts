@@ -1,9 +1,12 @@
 // Breadth first, so that the sequence of a violation is the shortest one.
 import type { Answer, Event } from '../src/money/event.ts';
+import { answersAs } from './gateway.ts';
 import { invariants } from './invariants.ts';
 import { forgetReleases } from './invariants-of-states.ts';
 import type { Invariant, Judged } from './judged.ts';
 import { type Counter, type Move, movesIn } from './moves.ts';
+import { shapesOf } from './shapes.ts';
+import { situationOf } from './situations.ts';
 import { keyOfLedger, keyOfState } from './state-key.ts';
 import { firstState, merchantId, oid, runIn, type State, type World } from './world.ts';
 
@@ -30,16 +33,18 @@ export interface Explored {
   violation?: Violation;
 }
 
-/** What a search has met: by `event code`, how often, and how often it changed the ledger; by invariant, how often it was interesting. */
+/** What a search has met: by `event code`, how often, and how often it changed the ledger; by invariant, how often it was interesting; shapes of events. */
 export interface Met {
+  shapes: Record<string, number>;
   reached: Record<string, { times: number; changed: number }>;
   interesting: Record<string, number>;
 }
-export const nothingMet = (): Met => ({ reached: {}, interesting: {} });
+export const nothingMet = (): Met => ({ shapes: {}, reached: {}, interesting: {} });
 
 export const counterOf =
-  ({ reached }: Met): Counter =>
-  (event, answer, hasChanged) => {
+  ({ shapes, reached }: Met): Counter =>
+  (event, answer, hasChanged, from) => {
+    if (from) for (const shape of shapesOf(event, situationOf(from))) shapes[shape] = (shapes[shape] ?? 0) + 1;
     const place = `${nameOfEvent(event)} ${answer?.code ?? '-'}`;
     reached[place] ??= { times: 0, changed: 0 };
     reached[place].times += 1;
@@ -69,18 +74,23 @@ const lineOf = ({ label, answer }: Pick<Node, 'label' | 'answer'>): string => {
 /** An invoice that is not new has been scanned. */
 function firstOf({ devices, numbers, isInvoiceNew = false, ...world }: World): State {
   const state = firstState({
-    ...{ terminals: devices.filter((id) => id.startsWith('t')), registers: devices.filter((id) => id.startsWith('r')) },
-    ...{ invoices: numbers.includes('oid') ? [oid] : [], withoutJournal: world.withoutJournal ?? [], isInvoiceLimited: isInvoiceNew },
+    ...{ terminals: devices.filter((id) => !id.startsWith('r')), registers: devices.filter((id) => id.startsWith('r')) },
+    ...{
+      invoices: numbers.includes('oid') && !world.isInvoiceAbsent ? [oid] : [],
+      withoutJournal: world.withoutJournal ?? [],
+      isInvoiceLimited: isInvoiceNew,
+    },
   });
-  return isInvoiceNew ? state : { ...state, ledger: runIn(state, { type: 'Get', merchantId, oid }).state.ledger };
+  return isInvoiceNew || world.isInvoiceAbsent ? state : { ...state, ledger: runIn(state, { type: 'Get', merchantId, oid }).state.ledger };
 }
 
 /** A seed is a transcript: each line is the beginning of the label of one possible move. */
 export function startOf(world: World, count?: Counter): Node {
+  if (world.start) return { state: world.start, parent: null, label: '', answer: undefined };
   let node: Node = { state: firstOf(world), parent: null, label: '', answer: undefined };
   for (const line of world.seed ?? []) {
     const all = movesIn(node.state, { ...world, events: [...world.events, ...seedEvents] }, count);
-    const move = all.find(({ label }) => label.startsWith(line));
+    const move = all.find(({ label }) => label === line) ?? all.find(({ label }) => label.startsWith(line));
     if (!move) throw new Error(`The seed's "${line}" is not possible, only: ${all.map(({ label }) => label).join(' | ')}`);
     node = { state: move.next, parent: node, label: move.label, answer: move.answer };
   }
@@ -101,6 +111,7 @@ const seedEvents = [
   'CloseDay',
   'accepted',
   'lateMoney',
+  'forget',
 ];
 
 /** Processor time of this thread: a search is as long on a busy machine. */
@@ -142,7 +153,7 @@ export function explore(world: World, { depth, limitMs = 60_000, most = Number.P
         if (violation) return { ...result(at), violation };
         if (!isNew) continue;
         seen.add(key);
-        next.push(child);
+        if (at < depth) next.push(child);
       }
       // Its sequence is needed still, its rows are not.
       node.state = noState;
@@ -164,15 +175,16 @@ export function movesOrFault(node: Node, world: World, count?: Counter): Move[] 
 
 type Judge = (node: Node, child: Node, move: Move, isNew: boolean) => Violation | undefined;
 
-function judgeOf(world: World, met: Met, count: Counter): Judge {
+export function judgeOf(world: World, met: Met, count: Counter): Judge {
   const ledgers = new Map<string, State['ledger']>();
   return (node, child, move, isNew) => {
     const judged = { before: node.state, after: child.state, world, move, count };
+    const place = keyOfLedger(child.state);
+    const equal = ledgers.get(place);
+    if (equal !== undefined && equal !== child.state.ledger) answersAs(child.state.ledger, equal);
     const found = firstWrong(invariants.transitions, judged, met) ?? (isNew ? firstWrong(invariants.ofTruth, judged, met) : undefined);
     if (found) return { ...found, sequence: sequenceOf(child) };
     if (!isNew) return undefined;
-    const place = keyOfLedger(child.state);
-    const equal = ledgers.get(place);
     if (equal === undefined) {
       ledgers.set(place, child.state.ledger);
       const wrong = firstWrong(invariants.ofLedger, judged, met);

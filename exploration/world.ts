@@ -1,7 +1,7 @@
 // A world: one merchant with a few devices and numbers, the ledger of its gateways, and the truth beside it: what each device's hardware has
 // really done, and what each caller has learned. Every action makes another state; nothing is changed in place.
 import type { Unit } from '../src/database/commit-data.ts';
-import type { Id, Invoice, Op, Presence } from '../src/money/case.ts';
+import type { Id, Invoice, Op, Presence, Report } from '../src/money/case.ts';
 import { nameKey } from '../src/money/case.ts';
 import type { Answer, Effect, Event } from '../src/money/event.ts';
 import { newInvoice } from '../src/money/rules/invoices.ts';
@@ -9,7 +9,7 @@ import { toColumns } from '../src/money/tables.ts';
 import { freeDevice } from '../src/money/unit.ts';
 import { planted, type Ran, run } from './gateway.ts';
 import type { Surroundings } from './memory-load.ts';
-import { commitTo, emptyLedger, type Ledger, rowOf } from './memory-store.ts';
+import { commitTo, emptyLedger, type Ledger, opsIn, rowOf } from './memory-store.ts';
 
 export interface World {
   devices: readonly Id[];
@@ -36,13 +36,30 @@ export interface World {
   isUnnamed?: boolean;
   /** Idempotency keys that calls may carry. */
   keys?: readonly string[];
-  /** The invoice is new and has a limit. */
+  /** The invoice is new and has a limit; or is not created yet. */
   isInvoiceNew?: boolean;
+  isInvoiceAbsent?: boolean;
+  /** Kinds of events whose commit may get no answer. */
+  unanswered?: readonly string[];
   /** Calls name an address for completion notices. */
   hasNotices?: boolean;
+  /** Of a seed (seeds.ts): its last state, what its devices report, and its calls once more. */
+  start?: State;
+  reported?: Readonly<Record<Id, Report>>;
+  calls?: readonly Asking[];
+}
+
+/** What a caller or a person may ask for. `kind`: as worlds name it. */
+export interface Asking {
+  kind: string;
+  label: string;
+  event: Event;
 }
 
 export const merchantId = 'm';
+/** Its devices begin with x. */
+export const otherMerchantId = 'o';
+export const merchantOf = (deviceId: Id) => (deviceId.startsWith('x') ? otherMerchantId : merchantId);
 export const oid = 'aaaaaaaa-0000-4000-8000-000000000001';
 export const priceBani = 15000;
 /** Time stands still: a deadline passes by moving the operation's own times into the past, so equal situations are equal states. */
@@ -51,26 +68,29 @@ export const longAgo = 1;
 /** Of an operation whose unit has not been committed. */
 export const newId = 'new';
 
-/** `hw`: the hardware that has it. `sent`: on the way or not begun. `absent`: it never arrives. */
+/** `hw`: the hardware that has it. `unsent`: committed. `sent`: on the way or not begun. `absent`: it never arrives. */
 export interface Truth {
   hw: string;
-  did: 'sent' | 'running' | 'executed' | 'refused' | 'absent';
+  did: 'unsent' | 'sent' | 'running' | 'executed' | 'refused' | 'absent';
   /** The end of its journal is lost. */
   hasForgotten?: true;
-  /** Of a void or refund: the payment whose money it returned. */
+  /** Of a void or refund: the payment whose money it returned. Of a sale by QR: the newest operation before it. */
   hits?: Id | undefined;
 }
 
+/** `try`: its commit got no answer. It is done or not, or will be done; `given up`: its caller was answered that this is not known. */
 export interface Pending {
   unit: Unit;
   event: Event;
   label: string;
+  try?: 'under way' | 'done' | 'given up';
 }
 
 export interface State {
   ledger: Ledger;
   /** The journal that is connected, by device; null: the device keeps none. Absent: offline. */
   live: Readonly<Record<Id, string | null | undefined>>;
+  disabled: readonly Id[];
   features: Readonly<Record<Id, readonly string[]>>;
   truth: Readonly<Record<Id, Truth>>;
   /** Acceptances that a gateway has received and not written. */
@@ -86,8 +106,9 @@ export interface State {
   pending: Pending | null;
   /** What was sent in the last action; not part of the state's key. */
   sent: Id | undefined;
-  /** How many operations began: ids are counted. */
+  /** How many operations began: ids are counted. Those of a transcript have names. */
   count: number;
+  isSeed?: true;
 }
 
 export interface WorldOptions {
@@ -112,7 +133,18 @@ export function firstState(options: WorldOptions): State {
   const live = Object.fromEntries(devices.map((id) => [id, withoutJournal.includes(id) ? null : `${id}-a`]));
   return {
     ...{ ledger, live, features: Object.fromEntries(registers.map((id) => [id, ['paid']])) },
-    ...{ truth: {}, gathered: [], stops: [], overruled: [], waiting: [], informed: [], pending: null, sent: undefined, count: 0 },
+    ...{
+      disabled: [],
+      truth: {},
+      gathered: [],
+      stops: [],
+      overruled: [],
+      waiting: [],
+      informed: [],
+      pending: null,
+      sent: undefined,
+      count: 0,
+    },
   };
 }
 
@@ -129,16 +161,16 @@ export function aroundOf(state: State): Surroundings {
   let found = surroundings.get(state);
   if (!found) {
     const presence = Object.entries(state.live).map(([id, journalId]): [string, Presence] => [
-      nameKey(merchantId, id),
+      nameKey(merchantOf(id), id),
       {
         kind: id.startsWith('r') ? 'register' : 'terminal',
-        isDisabled: false,
+        isDisabled: state.disabled.includes(id),
         isOnline: journalId !== undefined,
         journalId: journalId ?? null,
         features: state.features[id],
       },
     ]);
-    const key = `${Object.values(state.live).join()}/${Object.values(state.features).join()}/${state.waiting.join()}`;
+    const key = `${Object.values(state.live).map(String).join()}/${state.disabled.join()}/${Object.values(state.features).join()}/${state.waiting.join()}`;
     found = { now, presence: Object.fromEntries(presence), waitedFor: new Set(state.waiting), key };
     surroundings.set(state, found);
   }
@@ -154,17 +186,29 @@ export interface Acted {
   effects?: Ran['effects'];
 }
 
+const nextId = ({ count, isSeed }: State): Id => (isSeed ? `s${count}` : String(count));
+
 /** Of an operation that may be begun: it is counted. */
 const eventWithId = (event: Event, id: Id): Event => ('newId' in event && event.newId === newId ? { ...event, newId: id } : event);
 
 /** Runs an event on the ledger, and does what the decision asks for. */
 export function runIn(before: State, event: Event): Acted {
   const state = overruling(before, event);
-  const { ledger, answer, unit, effects, steps } = run(state.ledger, eventWithId(event, String(state.count)), aroundOf(state));
+  const { ledger, answer, unit, effects, steps } = run(state.ledger, eventWithId(event, nextId(state)), aroundOf(state));
   const isUnnamed = 'requestHash' in event && event.requestHash !== undefined && event.newId === newId;
-  const next = withKnown(perform(counted(state, ledger, unit), effects, isUnnamed), event, effects);
+  const sold = unit && event.type === 'Payd' && answer?.code === 'NoError' ? withSale(state, event.oid, event.deviceId) : state;
+  const next = withKnown(perform(counted(sold, ledger, unit), effects, isUnnamed), event, effects);
   return { state: isUnnamed ? withCaller(next, answer) : next, answer, unit, steps, effects };
 }
+
+/** A customer has paid by QR, after the newest close of the day. */
+function withSale(state: State, id: Id, deviceId: Id): State {
+  const hits = opsOf(state).findLast((op) => op.deviceId === deviceId && closesDay(op))?.id;
+  return { ...state, truth: { ...state.truth, [id]: { hw: hardwareOf(state, deviceId), did: 'executed', hits } } };
+}
+
+/** A close of the day or a Z: read here, not asked of the rules. */
+export const closesDay = ({ kind }: Op) => kind === 'CloseDay' || kind === 'Report';
 
 function overruling(state: State, event: Event): State {
   const ids = event.type === 'HardwareLost' ? unconfirmedOn(state, event.deviceId) : event.type === 'Decide' ? [event.id] : [];
@@ -178,7 +222,7 @@ function unconfirmedOn(state: State, deviceId: Id): Id[] {
     .map(({ id }) => id);
 }
 
-function counted(state: State, ledger: Ledger, unit: Unit | undefined): State {
+export function counted(state: State, ledger: Ledger, unit: Unit | undefined): State {
   const isBegun = unit?.inserts.some(({ table }) => table === 'commands') === true;
   if (ledger === state.ledger && state.sent === undefined) return state;
   return { ...state, ledger, sent: undefined, count: state.count + (isBegun ? 1 : 0) };
@@ -229,18 +273,19 @@ export const hardwareOf = ({ live }: State, deviceId: Id): string => live[device
 export function goOn(state: State): Acted {
   if (!state.pending) return { state };
   const { event } = state.pending;
-  const unit = renamed(state.pending.unit, String(state.count));
+  const unit = renamed(state.pending.unit, nextId(state));
   const ledger = commitTo(state.ledger, unit, now);
   if (!ledger) return runIn({ ...state, pending: null }, event);
-  const begun = unit.inserts.find(({ table }) => table === 'commands')?.row;
-  const next = counted({ ...state, pending: null }, ledger, unit);
-  if (!begun) return { state: next, unit };
-  const id = String(begun['id']);
+  return { state: started(counted({ ...state, pending: null }, ledger, unit), unit, event), unit };
+}
+
+/** What the unit has begun is sent. */
+export function started(state: State, { inserts }: Unit, event: Event): State {
+  const begun = inserts.find(({ table }) => table === 'commands')?.row;
+  if (!begun) return state;
+  if (begun['name'] === 'Abort') return { ...state, stops: [...state.stops, String(begun['target_id'])] };
   const isWaitedFor = 'requestHash' in event && event.requestHash !== undefined && event.newId === newId;
-  return {
-    state: begun['name'] === 'Abort' ? { ...next, stops: [...next.stops, String(begun['target_id'])] } : send(next, id, isWaitedFor),
-    unit,
-  };
+  return send(state, String(begun['id']), isWaitedFor);
 }
 
 /** Ids are counted when an operation is committed, so that equal situations are equal states. */
@@ -250,26 +295,34 @@ export function renamed(unit: Unit, id: Id): Unit {
   return JSON.parse(text) as Unit;
 }
 
+type Times = Partial<Pick<Op, 'answerBy' | 'settledAt' | 'missedAt'>>;
+
 /** Changes stored times, as the clock would. */
-export function withTimes(state: State, id: Id, times: Partial<Pick<Op, 'answerBy' | 'settledAt' | 'missedAt'>>): State {
-  const row = { ...state.ledger['commands']?.[id], ...toColumns('ops', times) };
-  return { ...state, sent: undefined, ledger: { ...state.ledger, commands: { ...state.ledger['commands'], [id]: row } } };
+export const withTimes = (state: State, id: Id, times: Times): State => ({
+  ...state,
+  sent: undefined,
+  ledger: ledgerWithTimes(state.ledger, id, times),
+});
+
+const timed = new WeakMap<Ledger, Map<string, Ledger>>();
+
+/** The same change of a ledger makes the same one, of which everything is known that it was asked. */
+function ledgerWithTimes(ledger: Ledger, id: Id, times: Times): Ledger {
+  const mine = timed.get(ledger) ?? new Map<string, Ledger>();
+  timed.set(ledger, mine);
+  const place = id + JSON.stringify(times);
+  let found = mine.get(place);
+  if (!found) {
+    const row = { ...ledger['commands']?.[id], ...toColumns('ops', times) };
+    found = { ...ledger, commands: { ...ledger['commands'], [id]: row } };
+    mine.set(place, found);
+  }
+  return found;
 }
 
 export const isPast = (op: Op) => op.answerBy === longAgo;
 
-const lists = new WeakMap<object, Op[]>();
-
-/** In the order of their begin. */
-export function opsOf({ ledger }: State): Op[] {
-  const rows = ledger['commands'] ?? {};
-  let found = lists.get(rows);
-  if (!found) {
-    found = Object.values(rows).map((row) => rowOf('ops', row));
-    lists.set(rows, found);
-  }
-  return found;
-}
+export const opsOf = ({ ledger }: State): readonly Op[] => opsIn(ledger);
 
 export function opOf({ ledger }: State, id: Id): Op {
   const row = ledger['commands']?.[id];

@@ -38,6 +38,12 @@ export function together(one: TestReport, other: TestReport): TestReport {
   return { files: [...one.files, ...other.files], strayErrors: one.strayErrors + other.strayErrors };
 }
 
+/** Files that ran on the old core before, so their rows and failures say where they belong. */
+export function onNewCore({ files, strayErrors }: TestReport): TestReport {
+  const named = (name: string) => `${name} (new core)`;
+  return { files: files.map((file) => ({ ...file, path: named(file.path), failed: file.failed.map(named) })), strayErrors };
+}
+
 export function failedTests({ files }: TestReport): string[] {
   return files.flatMap(({ failed }) => failed);
 }

@@ -2,6 +2,7 @@
 // file runs it either way. Files that need an unavailable server are omitted, and counted.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { notOnTheNewCore } from '../test/support/not-on-the-new-core.ts';
 
 /** Runs that look for rare errors: random kills, load, random input, and speed. Each rule that they check has a short test too. */
 export const longTests: readonly string[] = [
@@ -76,15 +77,17 @@ export function leftOutWithout(root: string, absent: readonly AbsentServer[]): L
 }
 
 /** The text of a test and of all its imports from the tests and scripts. `engines.ts` offers PostgreSQL and does not need it. */
-function textsBehind(root: string, first: string, isFollowed = (path: string) => /^(?:test|scripts)\//.test(path)): string[] {
-  const seen = new Set<string>();
-  const texts: string[] = [];
+function textsBehind(root: string, first: string, isFollowed?: (path: string) => boolean): string[] {
+  return [...filesBehind(root, first, isFollowed).values()];
+}
+
+function filesBehind(root: string, first: string, isFollowed = (path: string) => /^(?:test|scripts)\//.test(path)): Map<string, string> {
+  const texts = new Map<string, string>();
   const waiting = [first];
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    if (seen.has(path) || path.endsWith('support/engines.ts') || !existsSync(join(root, path))) continue;
-    seen.add(path);
+    if (texts.has(path) || path.endsWith('support/engines.ts') || !existsSync(join(root, path))) continue;
     const text = readFileSync(join(root, path), 'utf8');
-    texts.push(text);
+    texts.set(path, text);
     for (const [, target = ''] of text.matchAll(/(?:from|import\() ?'(\.[^']+\.ts)'/g)) {
       const imported = join(dirname(path), target);
       if (isFollowed(imported) && imported !== 'scripts/test-servers.ts') waiting.push(imported);
@@ -93,8 +96,11 @@ function textsBehind(root: string, first: string, isFollowed = (path: string) =>
   return texts;
 }
 
-/** What a run begins with, while servers are installed and the program is packed, or what it ends with [D260]. */
-export type Part = 'beginning' | 'rest';
+/**
+ * What a run begins with, while servers are installed and the program is packed, or what it ends with [D260]; and what is run once more,
+ * on the new core [D300].
+ */
+export type Part = 'beginning' | 'rest' | 'new core';
 
 /** In a text: another engine, a server, the packed program, or an address of them. */
 const signOfServers = /\/engines\.ts'|postgres-databases|servers\/|gateway-process|packed-program|TILLGATE_TEST_(?!SELECTION|REPORT)/;
@@ -107,6 +113,25 @@ export function beginningFiles(root: string): string[] {
     .filter((path) => !waiting.some((place) => path.startsWith(place)))
     .filter((path) => !textsBehind(root, path, isFollowed).some((text) => signOfServers.test(text)))
     .sort();
+}
+
+/** Shops in memory that run on the core that test/support/core.ts chooses. */
+const shops = ['test/support/sale-world.ts', 'test/invoices/shop.ts'];
+
+/** The files whose shop can run on the new core: all that use it, themselves or by an import, but the long ones. */
+export function filesWithShop(root: string): string[] {
+  return globSync('test/**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**'] })
+    .filter((path) => !longTests.includes(path))
+    .filter((path) => {
+      const behind = filesBehind(root, path);
+      return shops.some((shop) => behind.has(shop));
+    })
+    .sort();
+}
+
+export function filesOnNewCore(root: string): string[] {
+  const without = new Set(Object.keys(notOnTheNewCore));
+  return filesWithShop(root).filter((path) => !without.has(path));
 }
 
 /** One line for people: which servers, how many files and tests. */

@@ -4,7 +4,8 @@
 // results; these files are listed [D132].
 // `--embedded`: no servers at all; files named *.server.test.ts are omitted. `--long`: the long runs, which are omitted otherwise, and the
 // random searches with more rounds [D261].
-// A full run begins with the files that need no server, while servers are installed and the program is packed [D260].
+// A full run begins with the files that need no server, while servers are installed and the program is packed [D260]. It ends with the files
+// whose shop can run on the new core, on that [D300]; they are not run a second time.
 // If a server cannot be installed, its tests are omitted and counted; with TILLGATE_TEST_ALL_SERVERS=yes that is a failure.
 // TILLGATE_TEST_SHARD=1/3 runs the first third of the files, for CI jobs in parallel.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -13,7 +14,17 @@ import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packProgram } from '../test/support/packed-program.ts';
-import { afterSecondTry, countLine, failedTests, readReport, secondTry, slowest, type TestReport, together } from './test-report.ts';
+import {
+  afterSecondTry,
+  countLine,
+  failedTests,
+  onNewCore,
+  readReport,
+  secondTry,
+  slowest,
+  type TestReport,
+  together,
+} from './test-report.ts';
 import { type LeftOut, leftOutLine, leftOutWithout, longerTests, longTests, type Part, type Selection } from './test-selection.ts';
 import { provideServers, type RunningServers, ServersMissing, serverVariables } from './test-servers.ts';
 
@@ -148,6 +159,12 @@ try {
     const stillFailed = new Set(failedTests(report));
     for (const name of firstFailed) if (!stillFailed.has(name)) say(`failed beside the others, passed alone: ${name}`);
     if (stillFailed.size > 0) exitCode = 1;
+  }
+  if (!isWhole && !isEmbedded && !interruptedBy) {
+    say('the files whose shop can run on the new core once more, on that');
+    const last = await runVitest({ variables: { ...variables, TILLGATE_TEST_CORE: 'new' }, part: 'new core', args: shardArgs });
+    report = together(report, onNewCore(last.report));
+    exitCode ||= last.exitCode;
   }
 } catch (error) {
   problem = error instanceof ServersMissing ? error.message : String(error instanceof Error ? error.stack : error);

@@ -258,18 +258,10 @@ export const handBugs: readonly PlantedBug[] = [
     edits: [{ room, find: '  if (hasChangedFold(before, op)) relyOnName(c, op);\n', instead: '' }],
   },
   {
-    name: 'begins a refund or a print without its payment as a guard',
+    name: 'begins a refund, a print or an abort without its payment as a guard',
     kind: 'guards',
     harm: 'lost money',
-    edits: [
-      { room, find: "    relyOn(c, 'ops', payment.id);\n    if (!returnsMoney(op)", instead: '    if (!returnsMoney(op)' },
-      {
-        room,
-        find: "  relyOn(c, 'ops', payment.id);\n  const asked = unconfirmed(c, event, [...saleOf",
-        instead: '  const asked = unconfirmed(c, event, [...saleOf',
-      },
-      { room, find: "  for (const { payment } of paid) relyOn(c, 'ops', payment.id);\n", instead: '' },
-    ],
+    edits: [{ room, find: "    relyOn(c, 'ops', payment.id);\n    if (!returnsMoney(op)", instead: '    if (!returnsMoney(op)' }],
   },
   {
     name: 'does not enter the key of a new operation',
@@ -305,6 +297,6 @@ export const handBugs: readonly PlantedBug[] = [
     name: 'takes an answer about an open operation for a delivered outcome',
     kind: 'repeats',
     harm: 'double charge',
-    edits: [{ room, find: "  else if (op.state === 'disputed' || isOpen(op)) return nothing;\n", instead: '' }],
+    edits: [{ room, find: 'op.missedAt !== null : isUnclear) return nothing;', instead: 'op.missedAt !== null : false) return nothing;' }],
   },
 ];

@@ -150,9 +150,9 @@ export const mutantBugs: readonly PlantedBug[] = [
     "  if (payment.standing !== 'Voided') return never(`The card payment of ${place} was voided.`, payment);",
   ),
   mutant(
-    'prints: about && !isUnexecuted(about)  becomes  false',
+    'prints: about && !leavesNumberFree(about)  becomes  false',
     'double charge',
-    '  if (about && !isUnexecuted(about)) {',
+    '  if (about && !leavesNumberFree(about)) {',
     '  if (false) {',
   ),
   mutant(
@@ -175,10 +175,10 @@ export const mutantBugs: readonly PlantedBug[] = [
     '    if (!before || false) relyOnRootsOf(c, before, op);',
   ),
   mutant(
-    'ruled: one === key  becomes  one !== key',
+    'roots: before.state !== op.state  becomes  before.state === op.state',
     'double charge',
-    '  if (!c.roots.some(([name, one]) => name === table && one === key)) c.roots.push([table, key]);',
-    '  if (!c.roots.some(([name, one]) => name === table && one !== key)) c.roots.push([table, key]);',
+    '  if (returnsMoney(op)) return before.state !== op.state;',
+    '  if (returnsMoney(op)) return before.state === op.state;',
   ),
   mutant(
     'ruled: !presenceOf(c, merchantId, deviceId)?.isOnline  becomes  true',

@@ -17,7 +17,7 @@ import { createMoveGroup, type Payment } from './move-batch.ts';
 import { payInvoice } from './paid.ts';
 import { createQrSecrets } from './qr-secrets.ts';
 import { createInvoiceReads, type InvoiceContent } from './read-batch.ts';
-import type { State } from './rules.ts';
+import { noSuchInvoice, type State } from './rules.ts';
 import { scanInvoice } from './scan.ts';
 import { type InvoiceStatus, readStatus } from './status.ts';
 import { createStepGroup } from './step-batch.ts';
@@ -38,13 +38,28 @@ export interface InvoicesOptions {
   sweepPeriodMs?: number;
 }
 
+export interface CancelledInvoice {
+  oid: string;
+  merchantId: string;
+  reason: string;
+  actor: string;
+}
+
+/** What a Get shows. */
+export type ScannedInvoice = Pick<
+  InvoiceContent,
+  'oid' | 'state' | 'receipt' | 'validToMs' | 'pointOfSalesCode' | 'preferredDeviceId' | 'receiptId' | 'paidDeviceId'
+>;
+
 export interface Invoices {
   create(request: CreateRequest): Promise<CreatedInvoice>;
   status(qr: string, asker: Asker): Promise<InvoiceStatus>;
-  scan(qr: string, asker: Asker): Promise<InvoiceContent>;
+  scan(qr: string, asker: Asker): Promise<ScannedInvoice>;
   pay(qr: string, payment: Payment, asker: Asker): Promise<void>;
-  /** For card payments and the cabinet, within their transaction [D19]. Wake the callbacks after the commit. */
+  /** For card payments, within their transaction [D19]. Wake the callbacks after the commit. */
   cancelUnpaidInvoice(queries: Queries, oid: string, merchantId: string, reason: string): Promise<Cancelling>;
+  /** By its merchant in the cabinet, with its entry in the audit log. Wake the callbacks afterwards. */
+  cancelInvoice(cancelled: CancelledInvoice): Promise<void>;
   endWithout: typeof endWithout;
   wasPaidAt: typeof wasPaidAt;
   /** The ERP withdraws the QR [D142]. */
@@ -90,6 +105,12 @@ export function createInvoices(options: InvoicesOptions): Invoices {
     scan: (qr, asker) => onceMoreIfUnclear((isRepeat) => scanInvoice(deps, qr, asker, isRepeat)),
     pay: (qr, payment, asker) => onceMoreIfUnclear((isRepeat) => payInvoice(deps, qr, payment, asker, isRepeat)),
     cancelUnpaidInvoice: (queries, oid, merchantId, reason) => cancelUnpaidInvoice(deps, queries, oid, merchantId, reason),
+    cancelInvoice: ({ oid, merchantId, reason, actor }) =>
+      database.transaction(async (queries) => {
+        const cancelled = await cancelUnpaidInvoice(deps, queries, oid, merchantId, `${reason} (${actor})`);
+        if (!cancelled.isCancelled) throw cancelled.refusal ?? noSuchInvoice();
+        await writeAudit(queries, { actor, action: 'invoice.cancel', subject: oid, merchantId, detail: { reason } });
+      }),
     endWithout,
     wasPaidAt,
     withdraw: (request) => withdrawInvoice(deps, request),

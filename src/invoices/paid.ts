@@ -17,18 +17,9 @@ const maxDeviceIdLength = 64;
 type OrphanReason = 'device-not-registered' | 'other-device' | 'never-scanned' | 'paid-otherwise' | 'expired' | 'cancelled';
 
 /** `isRepeat`: the result of the first try is unclear, so the invoice is read first. */
-export async function payInvoice(
-  deps: InvoiceDeps,
-  qr: string,
-  named: { receiptId: string; deviceId: string },
-  asker: Asker,
-  isRepeat: boolean,
-): Promise<void> {
+export async function payInvoice(deps: InvoiceDeps, qr: string, named: Payment, asker: Asker, isRepeat: boolean): Promise<void> {
   const oid = await oidOf(deps, qr);
-  const payment = {
-    receiptId: checkReceiptId(named.receiptId),
-    deviceId: parseUuid(named.deviceId) ?? checkText('DeviceID', named.deviceId, maxDeviceIdLength),
-  };
+  const payment = checkPayment(named);
   // The credential of a device stands for that device only; the ERP's key may name each of its own [D282].
   const isOtherDevice = asker.deviceId !== undefined && asker.hasKey !== true && asker.deviceId !== payment.deviceId;
   let first: InvoiceForPayment | undefined;
@@ -70,6 +61,14 @@ export async function payInvoice(
     },
     first,
   );
+}
+
+/** A DeviceID that is no UUID is kept with the refused payment. */
+export function checkPayment({ receiptId, deviceId }: Payment): Payment {
+  return {
+    receiptId: checkReceiptId(receiptId),
+    deviceId: parseUuid(deviceId) ?? checkText('DeviceID', deviceId, maxDeviceIdLength),
+  };
 }
 
 function reasonOf(state: State): OrphanReason {

@@ -16,7 +16,7 @@ import { qrPng } from './qr-picture.ts';
 import { noSuchInvoice } from './rules.ts';
 
 export interface InvoiceRoutesDeps {
-  invoices: Invoices;
+  invoices: Pick<Invoices, 'create' | 'status' | 'scan' | 'pay' | 'checkQr'>;
   /** Which of Status, Get and Payd need a key or a device credential [D10]. */
   invoiceAuth: 'open' | 'payd' | 'all';
 }

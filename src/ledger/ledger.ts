@@ -12,9 +12,10 @@
 //                                      settled as `never`
 //   after the publish ................ 3: the outcome is kept in memory and committed when the database is back; a repeat gets it
 
+import { type AuditEntry, writeAudit } from '../access/audit.ts';
 import { sweepKeys } from '../access/idempotency.ts';
 import { createMerchantDevices, type MerchantDevice } from '../access/merchant-device.ts';
-import type { Database, Queries } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
 import { type Cancel, type Clock, every } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
 import { type Operation, operationOf } from '../kernel/operations.ts';
@@ -34,16 +35,20 @@ import { createInsertGroup } from './insert-batch.ts';
 import { createSettleGroup } from './settle-batch.ts';
 import { createLateAnswers } from './settling/late-answers.ts';
 import { createLateCommits } from './settling/late-commits.ts';
-import { declareHardwareLost, type LostHardware, type Released } from './settling/lost-hardware.ts';
+import { declareHardwareLost, type LostHardware, type Released, waitingDecisions } from './settling/lost-hardware.ts';
 import { createRecall } from './settling/recall.ts';
 import { Recovery } from './settling/recovery.ts';
-import { createReview, type Review } from './settling/review.ts';
+import { createReview, type Decision, type Review } from './settling/review.ts';
 import { createSettlements } from './settling/settlement.ts';
 import { findCommand } from './store.ts';
 import { createTimeline, listEvents } from './timeline.ts';
 import { createUnmatchedReports } from './unmatched.ts';
 
-export interface Ledger extends RunOrJoin, Review, Pick<KeyedCalls, 'findByKey' | 'keepKey'>, Pick<OutcomeWaits, 'waitFor'> {
+export interface Ledger
+  extends RunOrJoin,
+    Pick<Review, 'listReview'>,
+    Pick<KeyedCalls, 'findByKey' | 'keepKey'>,
+    Pick<OutcomeWaits, 'waitFor'> {
   /** Records which callers have received an outcome [D58]. */
   readonly outcomeDelivery: Pick<OutcomeDelivery, 'answered' | 'sent' | 'inferred'>;
   start(): void;
@@ -59,7 +64,11 @@ export interface Ledger extends RunOrJoin, Review, Pick<KeyedCalls, 'findByKey' 
   /** An operator asks the device about a command. The answer settles an open command, or confirms or contradicts a settled one. */
   askDevice(command: Command, actor: string): Promise<Command>;
   /** An operator declares hardware lost that was connected as this device [D304]. */
-  declareLost(lost: LostHardware, alongside: (queries: Queries) => Promise<void>): Promise<Released>;
+  declareLost(lost: LostHardware, audit?: AuditEntry): Promise<Released>;
+  /** Of each device: the journals for which decisions "not executed" wait. */
+  waitingDecisions(): Promise<{ deviceId: string; journalId: string | null }[]>;
+  /** An operator settles an open command, or closes the review of a settled one. `audit`: of the command's merchant, in the same commit. */
+  decide(commandId: string, decision: Decision, audit?: Omit<AuditEntry, 'merchantId'>): Promise<Command>;
   /** The module that an API key must open to query the command. */
   moduleOf(command: Command): Operation['mode'];
   timelineOf(commandId: string): Promise<CommandEvent[]>;
@@ -84,6 +93,7 @@ export function createLedger(deps: Deps): Ledger {
   const kinds: CommandKinds = {};
   const parts = createParts(deps, kinds);
   const { timeline, settlements, outcomeDelivery, lateCommits, inFlight, recall, recovery, keyedCalls, outcomeWaits, runOrJoin } = parts;
+  const review = createReview({ ...deps, kinds, settlements, recall, timeline });
   const merchantDevices = createMerchantDevices(deps);
   let stopSweep: Cancel = () => {};
 
@@ -120,7 +130,8 @@ export function createLedger(deps: Deps): Ledger {
       timeline.add({ commandId: command.id, step: 'asked by person', detail: `${actor}: asked` });
       return recall.recheck(command);
     },
-    declareLost: (lost, alongside) => declareHardwareLost({ ...deps, timeline }, lost, alongside),
+    declareLost: (lost, audit) => declareHardwareLost({ ...deps, timeline }, lost, async (queries) => audit && writeAudit(queries, audit)),
+    waitingDecisions: () => waitingDecisions(database.pages),
     moduleOf: ({ name }) => operationOf(name).mode,
     find: (commandId) => findCommand(database.queries, commandId),
     findHolder: async (command) => kinds[command.name]?.findHolder?.(command),
@@ -128,7 +139,9 @@ export function createLedger(deps: Deps): Ledger {
       await timeline.flush();
       return listEvents(database.queries, commandId);
     },
-    ...createReview({ ...deps, kinds, settlements, recall, timeline }),
+    listReview: review.listReview,
+    decide: (commandId, decision, audit) =>
+      review.decide(commandId, decision, audit && ((queries, { merchantId }) => writeAudit(queries, { ...audit, merchantId }))),
     stats: () => ({ inFlight: inFlight.count, contradictions: settlements.contradictions() }),
   };
 }

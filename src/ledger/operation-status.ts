@@ -32,12 +32,16 @@ const unknownName = 'No operation of this merchant is known by that name; nothin
 const unknownKey =
   'No operation of this merchant is known by that Idempotency-Key. A key expires 24 hours after its operation has ended, so this proves nothing about an older call: ask by its OID, documentNr or ReceiptUid.';
 
+/** The new core answers it by itself [D300]. */
+export type AskStatus = (request: StatusRequest) => Promise<DeviceAnswer>;
+
 interface StatusDeps {
   database: Database;
-  ledger: Pick<Ledger, 'findHolder' | 'lookAgain' | 'moduleOf' | 'outcomeDelivery'>;
+  ledger: Pick<Ledger, 'findHolder' | 'lookAgain' | 'moduleOf' | 'outcomeDelivery'> & { status?: AskStatus };
 }
 
 export async function operationStatus({ database, ledger }: StatusDeps, request: StatusRequest): Promise<DeviceAnswer> {
+  if (ledger.status) return ledger.status(request);
   const found = await findOperation(database.queries, request);
   if (found?.merchantId !== request.merchantId) {
     throw new GatewayError('Record_not_exist', request.idempotencyKey === undefined ? unknownName : unknownKey);

@@ -92,6 +92,8 @@ export interface Op {
   printId: Id | null;
   /** A person decided that it was not executed, and its own journal has not answered [D304]. */
   isUnconfirmed: boolean;
+  /** A person decided it, as executed or not, and its own journal has not answered: the sweeps ask its device. */
+  isToConfirm: boolean;
 }
 
 export interface PaidElement {
@@ -236,6 +238,8 @@ export interface Step {
   operationId: Id;
   step: string;
   detail: string;
+  /** A device can repeat it without end: it is written later, and counted. Absent: part of the change. */
+  isCounted?: true;
 }
 
 /** An entry in the history of an invoice. */
@@ -268,6 +272,8 @@ export interface Case extends Tables {
   readonly scanGraceMs: number;
   /** Nothing was loaded: the device is free, name and key are unused. */
   readonly isAssumed: boolean;
+  /** The last committed case of a device in this gateway's memory: the device is guarded by its values, all other rows by their versions. */
+  readonly isRemembered?: boolean;
   readonly presence: Rows<Presence>;
   /** Payments whose followers and prints are all in the case. */
   readonly sales: ReadonlySet<Id>;
@@ -289,14 +295,19 @@ export interface Added {
   history: InvoiceEntry[];
   notices: Notice[];
   corrections: Correction[];
-  /** For the timeline, which the shell writes later: no part of the unit. */
+  /** For the timeline. */
   steps: Step[];
 }
 
 export const nameKey = (merchantId: Id, value: string) => `${merchantId} ${value}`;
 
+function copies<Row extends object>(rows: Rows<Row>): Record<string, Row> {
+  const copied: Record<string, Row> = {};
+  for (const [key, row] of Object.entries(rows)) copied[key] = { ...row };
+  return copied;
+}
+
 export function draftOf(facts: Case): Draft {
-  const copies = <Row extends object>(rows: Rows<Row>) => Object.fromEntries(Object.entries(rows).map(([key, row]) => [key, { ...row }]));
   return {
     ...facts,
     ops: copies(facts.ops),

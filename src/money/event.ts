@@ -19,6 +19,8 @@ interface Call {
   by?: string | undefined;
   /** The shell has waited as the decision before asked: for a note about delivery, or for the answer of a device. */
   hasWaited?: boolean | undefined;
+  /** Operations about which the journal has answered that got them, if only that it runs, or nothing usable [D129]. */
+  answered?: readonly Id[] | undefined;
 }
 
 interface DeviceCall extends Call {
@@ -54,6 +56,9 @@ export type StatusEvent = {
   modules?: ReadonlySet<string> | undefined;
 };
 
+/** The answer to a caller that has waited for an operation, as a repeat of its call would get it. */
+export type OutcomeEvent = { type: 'Outcome'; id: Id };
+
 /** What a device says about a command, from whatever source. */
 export interface ReportEvent {
   type: 'Report';
@@ -75,26 +80,32 @@ export type DeviceEvent =
   /** The gateway knows that no copy of the command left. */
   | { type: 'NotSent'; id: Id; reason: string }
   /** Its device keeps no journal, was asked, and shows another last transaction. */
-  | { type: 'LastIsAnother'; id: Id }
+  | { type: 'LastIsAnother'; id: Id; journalId?: Id | undefined }
   | { type: 'AbortRefused'; id: Id };
 
 export type DeadlineEvent =
-  /** answerBy has passed. */
-  { type: 'Deadline'; id: Id };
+  /** answerBy has passed, or the gateway that sent it has lost contact and waits for no answer any more. */
+  | { type: 'Deadline'; id: Id; isContactLost?: boolean | undefined }
+  /** It may have been unknown for so long that a person must look at it. */
+  | { type: 'Overdue'; id: Id };
 
+/** `by`: the person, for the timeline. */
 export type PersonEvent =
   | {
       type: 'Decide';
       id: Id;
       isDone: boolean;
       reason: string;
+      by?: string | undefined;
       operationId?: string | undefined;
       rrn?: string | undefined;
       /** The device's answer that the person saw; a decision about an older one is refused. Undefined: of an open operation. */
       contradiction?: string | null | undefined;
+      /** A connected device is asked before a decision: it is at it, or has reported something that the person has not seen. */
+      found?: 'running' | 'news' | undefined;
     }
-  | { type: 'CloseByHand'; id: Id; reason: string }
-  | { type: 'HardwareLost'; deviceId: Id; reason: string };
+  | { type: 'CloseByHand'; id: Id; reason: string; by?: string | undefined }
+  | { type: 'HardwareLost'; deviceId: Id; reason: string; by?: string | undefined };
 
 /** Late: written in the background, and never moved back. */
 export type DeliveryEvent = { type: 'Delivery'; id: Id; was: 'received' | 'missed' };
@@ -129,7 +140,16 @@ export type InvoiceEvent =
   /** After the retention time [D66]. `isCallbackPending`: the outbox has not sent its last callback yet. */
   | { type: 'RemoveInvoice'; oid: Id; isCallbackPending?: boolean | undefined };
 
-export type Event = CallEvent | StatusEvent | DeviceEvent | DeadlineEvent | PersonEvent | DeliveryEvent | RemovalEvent | InvoiceEvent;
+export type Event =
+  | CallEvent
+  | StatusEvent
+  | OutcomeEvent
+  | DeviceEvent
+  | DeadlineEvent
+  | PersonEvent
+  | DeliveryEvent
+  | RemovalEvent
+  | InvoiceEvent;
 
 /** The event of one type. */
 export type Of<Type extends Event['type']> = Extract<Event, { type: Type }>;
@@ -165,12 +185,12 @@ export type Effect =
   /** The answer is about an open operation: wait for its end; ask its device if that is not executing it here. */
   | { type: 'wait'; id: Id }
   | { type: 'delivered'; id: Id }
-  /** Money was reported for which no row counts it. */
+  /** Money was reported for which no row counts it; the call is answered when that is kept. */
   | { type: 'unmatched'; oid: Id; receiptId: string; deviceId: Id; merchantId: Id | undefined }
   /** For the log: money was taken that its invoice did not accept. `isKept`: it is among the orphans; false: there are too many. */
-  | { type: 'orphan'; oid: Id; receiptId: string; deviceId: Id; reason: OrphanReason; isKept: boolean };
+  | { type: 'orphan'; oid: Id; merchantId: Id; receiptId: string; deviceId: Id; reason: OrphanReason; isKept: boolean };
 
-/** What the shell must do before it runs the event again with `hasWaited`. */
+/** What the shell must do before it runs the event again with `hasWaited`; of a confirmation, with `answered`. */
 export type Need = { type: 'confirmation'; ids: readonly Id[] } | { type: 'delivery'; id: Id };
 
 export interface Decision {

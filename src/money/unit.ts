@@ -24,6 +24,8 @@ export interface Additions {
   ofOperation?: Values;
   /** The row of a notice, with its address; undefined: the address can no longer be read. */
   callbackOf?(notice: Notice): Values | undefined;
+  /** The entry about a step of a person. */
+  audit?: Values | undefined;
 }
 
 export function unitOf(facts: Case, { next, added }: Pick<Decision, 'next' | 'added'>, additions: Additions = {}): Unit {
@@ -47,7 +49,11 @@ function partOf(facts: Case, next: Case, table: TableName, further: Values = {})
     const fields = before ? differs(before, row) : [];
     if (!before || isUnused(before)) {
       if (!before || fields.length > 0 || isRoot.has(key)) inserts.push(insertOf(table, row as Row, further));
-    } else if (fields.length > 0 || isRoot.has(key)) writes.push(writeOf(facts, table, before, row as Row, fields));
+    } else if (fields.length > 0 || isRoot.has(key)) {
+      const write = writeOf(facts, table, before, row as Row, fields);
+      // A sale by QR is noted on its device, whatever is under way there: nothing of the device is relied on.
+      writes.push(table === 'devices' && !isRoot.has(key) ? { ...write, guard: {} } : write);
+    }
   }
   return { writes, inserts };
 }
@@ -64,12 +70,13 @@ function insertOf(name: TableName, row: Row, further: Values): Insert {
 }
 
 function writeOf(facts: Case, name: TableName, before: Row, row: Row, fields: readonly string[]): Write {
-  const { table, key, version, fields: known } = storedTable(name);
+  const { table, key, version, fields: known, alsoWritten } = storedTable(name);
   const changed = fields.filter((field) => field !== version && !known[field]?.isFixed);
-  const set = toColumns(name, Object.fromEntries(changed.map((field) => [field, row[field]])), facts.now);
+  const set = { ...toColumns(name, Object.fromEntries(changed.map((field) => [field, row[field]])), facts.now), ...alsoWritten?.(changed) };
   const place = { table, key: key.map((field) => String(row[field])), set };
   if (version === undefined) return { ...place, guard: toColumns(name, { subjectId: before['subjectId'] }) };
-  if (name === 'devices' && facts.isAssumed) return { ...place, guard: heldBy(before as unknown as Device) };
+  if (name === 'devices' && (facts.isAssumed || facts.isRemembered))
+    return { ...place, guard: { ...heldBy(before as unknown as Device), ...closesOf(before, changed) } };
   const late = name === 'ops' ? lateGuards(before, row) : {};
   const also: { also?: Values } = Object.keys(late).length > 0 ? { also: toColumns(name, late) } : {};
   return { ...place, guard: before[version] as number, ...also };
@@ -78,6 +85,10 @@ function writeOf(facts: Case, name: TableName, before: Row, row: Row, fields: re
 /** The lock of a device by its values: all that an assumed or remembered case knows of it. */
 export const heldBy = ({ commandId, documentId, unconfirmed }: Device): Values =>
   toColumns('devices', { commandId, documentId, unconfirmed });
+
+/** What closes its day is written as a whole, and a dispute may have changed it while another close was under way. */
+const closesOf = ({ closes }: Row, changed: readonly string[]): Values =>
+  changed.includes('closes') ? toColumns('devices', { closes }) : {};
 
 /**
  * Acceptance and delivery are written without the version: a `never` about an accepted command would be wrong, and a dispute that takes back
@@ -107,7 +118,7 @@ function lateUnit(facts: Case, next: Case): Unit {
 
 const assumedNumbers = (facts: Case) => Object.values(facts.names).map(({ value }) => value);
 
-function addedRows(facts: Case, next: Case, added: Decision['added'], { callbackOf = snake }: Additions): Insert[] {
+function addedRows(facts: Case, next: Case, added: Decision['added'], { callbackOf = snake, audit }: Additions): Insert[] {
   const rows = (table: string, list: readonly (Values | undefined)[]): Insert[] => list.flatMap((row) => (row ? [{ table, row }] : []));
   const ops = Object.values(next.ops);
   return [
@@ -117,7 +128,14 @@ function addedRows(facts: Case, next: Case, added: Decision['added'], { callback
     ),
     ...rows(
       'printed_payments',
-      ops.flatMap(({ id, paid }) => (facts.ops[id] ? [] : paid.map((one) => ({ payment_id: one.paymentId, print_id: id })))),
+      ops.flatMap(({ id, paid }) =>
+        facts.ops[id] ? [] : paid.map((one) => ({ payment_id: one.paymentId, print_id: id, amount_bani: one.amountBani })),
+      ),
+    ),
+    // What the search and the figures have yet to read.
+    ...rows(
+      'settlements',
+      ops.flatMap((op) => (isNewsOfSettled(facts.ops[op.id], op) ? [{ command_id: op.id }] : [])),
     ),
     ...rows(
       'invoice_events',
@@ -127,13 +145,20 @@ function addedRows(facts: Case, next: Case, added: Decision['added'], { callback
       'callbacks',
       (added?.notices ?? []).map((notice) => callbackOf(notice)),
     ),
-    // A step that a person needs after the change is part of it; where nothing changes, it may get lost.
+    // A step that a person needs after the change is part of it.
     ...rows(
       'command_events',
-      (added?.steps ?? []).map(({ operationId, step, detail }) => ({ command_id: operationId, step, detail })),
+      (added?.steps ?? []).flatMap(({ operationId, step, detail, isCounted }) =>
+        isCounted ? [] : [{ command_id: operationId, step, detail: detail.toWellFormed() }],
+      ),
     ),
+    ...rows('audit_log', [audit]),
     ...rows('money_corrections', (added?.corrections ?? []).map(snake)),
   ];
+}
+
+function isNewsOfSettled(before: Op | undefined, op: Op): boolean {
+  return before !== undefined && op.settledAt !== null && (before.state !== op.state || differs(before, op).includes('report'));
 }
 
 /** A payment is found by the number that its bank gave it. */

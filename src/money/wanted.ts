@@ -3,7 +3,7 @@
 import { parseUuid, sameNumber } from '../kernel/ids.ts';
 import { cardElementsOf } from '../kernel/receipt.ts';
 import type { Case, Id, Op } from './case.ts';
-import type { Event } from './event.ts';
+import type { Event, Of } from './event.ts';
 import { contentName, isPayment, isPrint, nameOf } from './rules/facts.ts';
 
 export type Ref =
@@ -18,63 +18,126 @@ export type Ref =
   /** With its orphans. */
   | { what: 'invoice'; oid: Id };
 
-export const refKey = (ref: Ref): string => Object.values(ref).join('\u0000');
+const mark = '\u0000';
+export const refKey = (ref: Ref): string => Object.values(ref).join(mark);
+
+/** What was not looked up yet. A reference is built only then: most of a case is named again in each round. */
+class Missing {
+  readonly #looked: ReadonlySet<string>;
+  readonly #refs = new Map<string, Ref>();
+
+  constructor(looked: ReadonlySet<string>) {
+    this.#looked = looked;
+  }
+
+  op(id: Id): void {
+    const key = `op${mark}${id}`;
+    if (this.#isNew(key)) this.#refs.set(key, { what: 'op', id });
+  }
+
+  sale(id: Id): void {
+    const key = `sale${mark}${id}`;
+    if (this.#isNew(key)) this.#refs.set(key, { what: 'sale', id });
+  }
+
+  operations(deviceId: Id, operationId: string): void {
+    const key = `operations${mark}${deviceId}${mark}${operationId}`;
+    if (this.#isNew(key)) this.#refs.set(key, { what: 'operations', deviceId, operationId });
+  }
+
+  device(id: Id): void {
+    const key = `device${mark}${id}`;
+    if (this.#isNew(key)) this.#refs.set(key, { what: 'device', id });
+  }
+
+  name(merchantId: Id, value: string): void {
+    const key = `name${mark}${merchantId}${mark}${value}`;
+    if (this.#isNew(key)) this.#refs.set(key, { what: 'name', merchantId, value });
+  }
+
+  key(merchantId: Id, key: string): void {
+    const place = `key${mark}${merchantId}${mark}${key}`;
+    if (this.#isNew(place)) this.#refs.set(place, { what: 'key', merchantId, key });
+  }
+
+  invoice(oid: Id): void {
+    const key = `invoice${mark}${oid}`;
+    if (this.#isNew(key)) this.#refs.set(key, { what: 'invoice', oid });
+  }
+
+  all(): Ref[] {
+    return [...this.#refs.values()];
+  }
+
+  #isNew(key: string): boolean {
+    return !this.#looked.has(key) && !this.#refs.has(key);
+  }
+}
 
 /** `looked`: what was looked up already, found or not. */
 export function wanted(event: Event, c: Case, looked: ReadonlySet<string>): Ref[] {
-  const refs = [
-    ...asked(event),
-    ...subjectsOf(event, c).flatMap((op) => [...around(c, op), ...entered(event, op)]),
-    ...listed(c),
-    ...commands(c),
-  ];
-  const missing = new Map<string, Ref>();
-  for (const ref of refs) {
-    const key = refKey(ref);
-    if (!looked.has(key)) missing.set(key, ref);
+  const missing = new Missing(looked);
+  asked(event, missing);
+  for (const op of subjectsOf(event, c)) {
+    around(c, op, missing);
+    // A decision must not give a payment the numbers of another one.
+    if (event.type === 'Decide' && event.operationId !== undefined) missing.operations(op.deviceId, event.operationId);
   }
-  return [...missing.values()];
+  listed(c, missing);
+  // A Payd begins nothing on its device.
+  if (event.type !== 'Payd') onDevices(c, missing);
+  return missing.all();
 }
 
-function asked(event: Event): Ref[] {
+function asked(event: Event, missing: Missing): void {
   switch (event.type) {
     case 'Pay':
-      return [...ofCall(event), ...(event.documentNr === undefined ? content(event) : number(event, event.documentNr))];
+      ofCall(event, missing);
+      if (event.documentNr === undefined) content(event, missing);
+      else number(event, event.documentNr, missing);
+      return;
     case 'CloseDoc':
     case 'Refund':
-    case 'CancelTransaction': {
-      const { deviceId, operationId, paymentId, documentNr } = event;
-      const payment: Ref = paymentId === undefined ? { what: 'operations', deviceId, operationId } : { what: 'sale', id: paymentId };
-      return [...ofCall(event), payment, ...number(event, documentNr), ...content(event)];
-    }
-    case 'Print': {
-      const uid = event.receipt['Uid'];
-      const numbers = cardElementsOf(event.receipt).flatMap(({ documentNr }) => (typeof documentNr === 'string' ? [documentNr] : []));
-      const own = typeof uid === 'string' ? number(event, sameNumber(uid)) : content(event);
-      return [...ofCall(event), ...own, ...numbers.flatMap((one) => number(event, sameNumber(one)))];
-    }
+    case 'CancelTransaction':
+      ofCall(event, missing);
+      if (event.paymentId === undefined) missing.operations(event.deviceId, event.operationId);
+      else missing.sale(event.paymentId);
+      number(event, event.documentNr, missing);
+      content(event, missing);
+      return;
+    case 'Print':
+      return receipt(event, missing);
     case 'Plain':
-      return [...ofCall(event), ...content(event)];
+      ofCall(event, missing);
+      content(event, missing);
+      return;
     case 'Status':
-      return statusRefs(event);
+      return status(event, missing);
     case 'Create':
-      return ofKey(event);
+      return ofKey(event, missing);
     case 'HardwareLost':
-      return [{ what: 'device', id: event.deviceId }];
+      return missing.device(event.deviceId);
     case 'Get':
     case 'InvoiceStatus':
     case 'CancelInvoice':
     case 'Expire':
     case 'RemoveInvoice':
-      return [{ what: 'invoice', oid: event.oid }];
+      return missing.invoice(event.oid);
     case 'Payd':
-      return [
-        { what: 'invoice', oid: event.oid },
-        { what: 'device', id: event.deviceId },
-      ];
+      missing.invoice(event.oid);
+      return missing.device(event.deviceId);
     default:
-      return [{ what: 'op', id: event.id }];
+      return missing.op(event.id);
   }
+}
+
+function receipt(event: Of<'Print'>, missing: Missing): void {
+  const uid = event.receipt['Uid'];
+  ofCall(event, missing);
+  if (typeof uid === 'string') number(event, sameNumber(uid), missing);
+  else content(event, missing);
+  for (const { documentNr } of cardElementsOf(event.receipt))
+    if (typeof documentNr === 'string') number(event, sameNumber(documentNr), missing);
 }
 
 interface Keyed {
@@ -82,25 +145,32 @@ interface Keyed {
   key?: { key: string } | undefined;
 }
 
-const ofCall = (event: Keyed & { deviceId: Id }): Ref[] => [{ what: 'device', id: event.deviceId }, ...ofKey(event)];
-const ofKey = ({ merchantId, key }: Keyed): Ref[] => (key ? [{ what: 'key', merchantId, key: key.key }] : []);
-
-/** A number may be an OID. */
-function number({ merchantId }: { merchantId: Id }, value: string): Ref[] {
-  const oid = parseUuid(value);
-  return [{ what: 'name', merchantId, value }, ...(oid === undefined ? [] : [{ what: 'invoice', oid } as const])];
+function ofCall(event: Keyed & { deviceId: Id }, missing: Missing): void {
+  missing.device(event.deviceId);
+  ofKey(event, missing);
 }
 
-const content = ({ merchantId, deviceId, requestHash }: { merchantId: Id; deviceId: Id; requestHash?: string | undefined }): Ref[] =>
-  requestHash === undefined ? [] : [{ what: 'name', merchantId, value: contentName(deviceId, requestHash) }];
+function ofKey({ merchantId, key }: Keyed, missing: Missing): void {
+  if (key) missing.key(merchantId, key.key);
+}
 
-function statusRefs({ merchantId, oid, documentNr, receiptUid, idempotencyKey }: Extract<Event, { type: 'Status' }>): Ref[] {
-  const names = [documentNr, receiptUid].filter((value) => value !== undefined);
-  return [
-    ...(oid === undefined ? [] : [{ what: 'op', id: oid } as const]),
-    ...names.map((value) => ({ what: 'name', merchantId, value }) as const),
-    ...(idempotencyKey === undefined ? [] : [{ what: 'key', merchantId, key: idempotencyKey } as const]),
-  ];
+/** A number may be an OID. */
+function number({ merchantId }: { merchantId: Id }, value: string, missing: Missing): void {
+  missing.name(merchantId, value);
+  const oid = parseUuid(value);
+  if (oid !== undefined) missing.invoice(oid);
+}
+
+function content(event: { merchantId: Id; deviceId: Id; requestHash?: string | undefined }, missing: Missing): void {
+  const { merchantId, deviceId, requestHash } = event;
+  if (requestHash !== undefined) missing.name(merchantId, contentName(deviceId, requestHash));
+}
+
+function status({ merchantId, oid, documentNr, receiptUid, idempotencyKey }: Of<'Status'>, missing: Missing): void {
+  if (oid !== undefined) missing.op(oid);
+  if (documentNr !== undefined) missing.name(merchantId, documentNr);
+  if (receiptUid !== undefined) missing.name(merchantId, receiptUid);
+  if (idempotencyKey !== undefined) missing.key(merchantId, idempotencyKey);
 }
 
 /** The operations that the event itself is about: everything that depends on them is needed. */
@@ -111,48 +181,45 @@ function subjectsOf(event: Event, c: Case): Op[] {
   return [...own, ...keyed, ...lost].flatMap((id) => c.ops[id] ?? []);
 }
 
-function around(c: Case, op: Op): Ref[] {
-  const payments = [
-    ...(isPayment(op) ? [op.id] : []),
-    ...(op.targetId === null ? [] : [op.targetId]),
-    ...op.paid.map(({ paymentId }) => paymentId),
-  ];
-  const named = [op, ...payments.flatMap((id) => c.ops[id] ?? [])];
-  const names = named.flatMap((one) => {
-    const value = nameOf(one);
-    return value === undefined ? [] : number(one, value);
-  });
-  return [{ what: 'device', id: op.deviceId }, ...payments.map((id) => ({ what: 'sale', id }) as const), ...names];
+function around(c: Case, op: Op, missing: Missing): void {
+  missing.device(op.deviceId);
+  named(op, missing);
+  const payments = [isPayment(op) ? op.id : null, op.targetId, ...op.paid.map(({ paymentId }) => paymentId)];
+  for (const id of payments) {
+    if (id === null) continue;
+    missing.sale(id);
+    const payment = c.ops[id];
+    if (payment) named(payment, missing);
+  }
 }
 
-/** A decision must not give a payment the numbers of another one. */
-function entered(event: Event, { deviceId }: Op): Ref[] {
-  if (event.type !== 'Decide' || event.operationId === undefined) return [];
-  return [{ what: 'operations', deviceId, operationId: event.operationId }];
+function named(op: Op, missing: Missing): void {
+  const value = nameOf(op);
+  if (value !== undefined) number(op, value, missing);
 }
 
-/** What the names, keys, invoices and devices of the case list. */
-function listed(c: Case): Ref[] {
-  const underNames = Object.values(c.names).flatMap(({ ops }) => ops);
-  const ofKeys = Object.values(c.keys).map(
-    ({ subjectKind, subjectId }): Ref => (subjectKind === 'command' ? { what: 'op', id: subjectId } : { what: 'invoice', oid: subjectId }),
-  );
-  const lost = Object.values(c.devices).flatMap(({ unconfirmed }) => unconfirmed);
-  const invoices = Object.values(c.invoices).map(({ merchantId, oid }) => ({ what: 'name', merchantId, value: oid }) as const);
-  const found = Object.values(c.ops).flatMap((op): Ref[] => {
-    // An answer advises how its money can be returned, which depends on the day of its terminal.
-    if (isPayment(op))
-      return [
-        { what: 'sale', id: op.id },
-        { what: 'device', id: op.deviceId },
-      ];
-    return isPrint(op) ? op.paid.map(({ paymentId }) => ({ what: 'sale', id: paymentId }) as const) : [];
-  });
-  return [...[...underNames, ...lost].map((id) => ({ what: 'op', id }) as const), ...ofKeys, ...invoices, ...found];
+/** What the names, keys, invoices and operations of the case list. */
+function listed(c: Case, missing: Missing): void {
+  for (const { ops } of Object.values(c.names)) for (const id of ops) missing.op(id);
+  for (const { subjectKind, subjectId } of Object.values(c.keys)) {
+    if (subjectKind === 'command') missing.op(subjectId);
+    else missing.invoice(subjectId);
+  }
+  for (const { merchantId, oid } of Object.values(c.invoices)) missing.name(merchantId, oid);
+  for (const op of Object.values(c.ops)) {
+    if (isPayment(op)) {
+      missing.sale(op.id);
+      // An answer advises how its money can be returned, which depends on the day of its terminal.
+      missing.device(op.deviceId);
+    } else if (isPrint(op)) for (const { paymentId } of op.paid) missing.sale(paymentId);
+  }
 }
 
-/** What holds a device: the sentence of a refusal depends on it. */
-const commands = (c: Case): Ref[] =>
-  Object.values(c.devices).flatMap(({ commandId, documentId }) =>
-    [commandId, documentId].flatMap((id) => (id === null ? [] : [{ what: 'op', id } as const])),
-  );
+/** What holds a device, because the sentence of a refusal depends on it, and what its journal must confirm. */
+function onDevices(c: Case, missing: Missing): void {
+  for (const { unconfirmed, commandId, documentId } of Object.values(c.devices)) {
+    for (const id of unconfirmed) missing.op(id);
+    if (commandId !== null) missing.op(commandId);
+    if (documentId !== null) missing.op(documentId);
+  }
+}

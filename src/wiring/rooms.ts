@@ -14,15 +14,18 @@ import { createPresenceKeeper } from '../devices/presence-keeper.ts';
 import { createFiscal } from '../fiscal/fiscal.ts';
 import { createInvoices } from '../invoices/invoices.ts';
 import { createLedger } from '../ledger/ledger.ts';
+import { createDeviceFloods } from '../link/brokers/device-floods.ts';
 import { createMosquittoLogins } from '../link/brokers/mosquitto-logins.ts';
 import { createRabbitmqConnections } from '../link/brokers/rabbitmq-connections.ts';
 import { createLink } from '../link/link.ts';
+import { createMoneyRooms } from '../money/rooms.ts';
 import { createRemoval } from '../removal/removal.ts';
 import type { Config } from '../settings.ts';
 import type { Addresses } from './addresses.ts';
 import { checkBrokerAdmins } from './broker-admins.ts';
 import type { Certificate } from './certificate.ts';
 import { createChannels } from './channels.ts';
+import { choice } from './core-choice.ts';
 import type { Traces } from './traces/traces.ts';
 
 export interface RoomsDeps {
@@ -56,11 +59,14 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
   const devices = createDevices({ ...shared, banks: config.banks, maxDevices: config.devicesPerMerchant, addresses, logins });
 
   const channels = createChannels(config, { ...shared, certificate, checkDevice: devices.checkSecret });
+  const endConnections = rabbitmqConnections?.end;
+  const floods = endConnections && createDeviceFloods({ ...shared, messagesPerS: config.deviceRate, endConnections });
   const bareLink = createLink({
     ...shared,
     gatewayId: shared.instanceId,
     channels: traces === undefined ? channels.all : channels.all.map(traces.channel),
     deviceMessagesPerS: config.deviceRate,
+    onExcess: floods?.dropped,
   });
   const link = traces?.link(bareLink) ?? bareLink;
   devices.onCutOff((deviceId) => {
@@ -75,10 +81,9 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
     keepDays: config.keepDays,
     watchSend: traces?.send,
   });
-  const invoices = createInvoices({ ...shared, callbacks, scanGraceS: config.scanGraceS, timeZone: config.timeZone });
-  const ledger = createLedger({ ...shared, link, joinersPerCommand: config.joiners });
-  const cards = createCards({ ...shared, ledger, link, invoices, callbacks });
-  const fiscal = createFiscal({ ...shared, ledger, callbacks, link });
+  const { scanGraceS, timeZone, joiners: joinersPerCommand } = config;
+  const given = { ...shared, link, callbacks, scanGraceS, timeZone, joinersPerCommand };
+  const { invoices, ledger, cards, fiscal } = choice.core === 'new' ? createMoneyRooms(given) : createOldRooms(given);
   const presenceKeeper = createPresenceKeeper({ ...shared, link });
   const events = createEventHub({
     ...shared,
@@ -99,6 +104,7 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
     people,
     devices,
     rabbitmqConnections,
+    floods,
     checkBrokerAdmins: () => checkBrokerAdmins(shared.logger, { logins, rabbitmqConnections }),
     channels,
     link,
@@ -113,4 +119,11 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
     hourKeeper,
     searchKeeper,
   };
+}
+
+function createOldRooms({ joinersPerCommand, ...given }: Parameters<typeof createMoneyRooms>[0]): ReturnType<typeof createMoneyRooms> {
+  const invoices = createInvoices(given);
+  const ledger = createLedger({ ...given, ...(joinersPerCommand === undefined ? {} : { joinersPerCommand }) });
+  const cards = createCards({ ...given, ledger, invoices });
+  return { invoices, ledger, cards, fiscal: createFiscal({ ...given, ledger }) };
 }

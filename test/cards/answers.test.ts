@@ -4,6 +4,7 @@ import { abort } from '../../src/cards/abort.ts';
 import type { CardsDeps } from '../../src/cards/cards-deps.ts';
 import { databaseDown } from '../../src/database/errors.ts';
 import type { Outcome } from '../../src/link/protocol.ts';
+import { isNewCore } from '../support/core.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
@@ -75,16 +76,21 @@ describe('an abort that meets', () => {
     const { id } = await world.lastCommand();
     world.hook = ({ sql }) => {
       const isWithdrawal = sql.startsWith('update') && sql.includes('"abort_requested_at" = ?') && sql.includes('"abort_id" = ?');
-      if (isWithdrawal && !sql.includes('now_ms()')) throw databaseDown('The connection to the database was lost.');
+      // The new core ends the row of the abort instead.
+      const isEnd =
+        isNewCore && world.sendsOf('Abort').length > 0 && sql.includes('update "commands"') && sql.includes('"is_stop_refused"');
+      if (isEnd || (isWithdrawal && !sql.includes('now_ms()'))) throw databaseDown('The connection to the database was lost.');
       return undefined;
     };
     const asked = { ...call(), documentNr, operationId: 'none', token: 'none', amountBani: 1_000 };
     expect(await world.run(world.cards.cancelTransaction(asked))).toMatchObject({ code: 3, oid: id });
-    expect((await world.lastCommand()).abortRequestedAtMs).not.toBeNull();
+    if (!isNewCore) expect((await world.lastCommand()).abortRequestedAtMs).not.toBeNull();
+    world.hook = () => undefined;
     expect((await world.run(paying)).code).toBe(0);
   });
 
-  it.each([
+  // They call a function of the old core. In the new one the commit has a guard for it, which `npm run explore` judges.
+  it.skipIf(isNewCore).each([
     ['refused without an abort is too late', 10.61, 22],
     ['done is too late', 10, 22],
   ])('a payment that was settled since it was looked up and %s', async (_what, lei, code) => {

@@ -5,6 +5,7 @@ import { listOrphans } from '../../src/cabinet/sales/orphans.ts';
 import { states } from '../../src/invoices/rules.ts';
 import { operationStatus } from '../../src/ledger/operation-status.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
+import { isNewCore } from '../support/core.ts';
 import { asItIs, denies, disputesIn, isRecalled } from '../support/disputes-in.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 
@@ -78,7 +79,9 @@ describe('a void that an operator called done, and that was not made,', () => {
       expect(await find(voidId)).toMatchObject({ state: 'disputed' });
       world.onAnswer = asItIs;
       await resolve(voidId, 'refused');
-      expect(await find(sale.id)).toMatchObject({ documentState: 'closed', bankDayClosedAtMs: expect.any(Number) as number });
+      expect(await find(sale.id)).toMatchObject({ documentState: 'closed' });
+      // The new core knows the closes of the device instead [D307]; the refund below is refused by them.
+      if (!isNewCore) expect((await find(sale.id))?.bankDayClosedAtMs).toEqual(expect.any(Number));
       const refund = world.cards.refund({ ...sale.named, rrn: sale.rrn, amountBani: 1_000, currency: undefined });
       expect(await world.run(refund)).toMatchObject({ code: 22, message: expect.stringContaining('use CancelTransaction') as string });
       expect((await world.run(world.pay(terminal.id, 5))).code).toBe(0);
@@ -148,7 +151,10 @@ describe('a CancelTransaction under its own key or content', () => {
       await decide(id, 'refused');
       await isBack(terminal.id);
       expect(await find(id)).toMatchObject({ state: 'disputed' });
-      expect((await world.run(cancel())).code).not.toBe(0);
+      const answer = await world.run(cancel());
+      // The key names the request that stopped the first; with the new core the answer names the other one beside it [D302, D315].
+      if (isNewCore && by === 'key') expect(answer).toMatchObject({ code: 0, state: 'Refused' });
+      else expect(answer.code).not.toBe(0);
     },
   );
 });

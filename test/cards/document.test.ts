@@ -1,5 +1,6 @@
 // What follows a payment: CloseDoc, closeDay [D16], Refund [D17], LastTransaction [D6].
 import { beforeEach, describe, expect, it } from 'vitest';
+import { isNewCore } from '../support/core.ts';
 import { lockAsSeeded } from '../support/fixtures.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
@@ -95,7 +96,8 @@ describe('CloseDoc', () => {
     expect(statements[0]).toContain('insert into "commands"');
   });
 
-  it('finds the newest of two payments with one operationId: bank numbers restart', async () => {
+  // It changes rows of the old core; test/money/bank-numbers-start-over.txt has the same for the new one.
+  it.skipIf(isNewCore)('finds the newest of two payments with one operationId: bank numbers restart', async () => {
     const first = await sold(10);
     const second = await paid(20);
     await world.database.queries
@@ -160,7 +162,8 @@ describe('closeDay', () => {
   it('settles closed payments: they can no longer be refunded, cancellations are passed on', async () => {
     const payment = await sold(10);
     expect(await world.run(world.cards.closeDay(call()))).toMatchObject({ code: 0, report: { count: 1, amount: 10 } });
-    expect((await world.lastCommand('Pay')).bankDayClosedAtMs).not.toBeNull();
+    // The new core knows the closes of the device instead [D307]; the refund below is refused by them.
+    if (!isNewCore) expect((await world.lastCommand('Pay')).bankDayClosedAtMs).not.toBeNull();
     expect((await world.run(refund(payment, 1))).code).toBe(22);
     const later = await sold(20);
     expect((await world.run(refund(later, 1))).code).toBe(0);
@@ -207,7 +210,8 @@ describe('Refund', () => {
     expect((await world.run(refund(voided, 1))).code).toBe(22);
   });
 
-  it('counts a refund whose outcome is unresolved, and gives the amount back when it was refused', async () => {
+  // It moves a refund to another device in the tables of the old core; test/money/refund.txt has the sums of the new one.
+  it.skipIf(isNewCore)('counts a refund whose outcome is unresolved, and gives the amount back when it was refused', async () => {
     const payment = await sold(20);
     world.onAnswer = (answer) => (answer.outcome === 'done' ? undefined : answer);
     expect((await world.run(refund(payment, 11))).code).toBe(3);

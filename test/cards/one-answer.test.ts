@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createMoneySteps } from '../../src/cabinet/steps/money-steps.ts';
 import { operationStatus } from '../../src/ledger/operation-status.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
+import { isNewCore } from '../support/core.ts';
 import { seedCommand } from '../support/fixtures.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
@@ -75,7 +76,7 @@ describe('CancelTransaction with operationId "none" after the payment was approv
     ['approved', async () => {}, 'Done', 'use CancelTransaction'],
     ['closed', close, 'Closed', 'use CancelTransaction'],
     ['refunded in part', refundedInPart, 'Closed', 'with Refund'],
-    ['voided', voidOf, 'Voided', /voided already: nothing is charged any more\.$/],
+    ['voided', voidOf, 'Voided', /voided already: nothing (of it )?is charged any more\.$/],
   ])('is 22 with its OID and State when it is %s, never 20', async (_what, then, State, sentence) => {
     const sale = await paid();
     await then(sale);
@@ -87,15 +88,15 @@ describe('CancelTransaction with operationId "none" after the payment was approv
     });
   });
 
-  it('is 22 with Refused when it was refused, and 20 when nothing is known under the number or it is on another terminal', async () => {
+  it('tells Refused when it was refused, and is 20 when nothing is known under the number [D302]', async () => {
     const documentNr = world.random.uuid();
     expect((await world.run(world.pay(terminal.id, 10.61, documentNr))).code).toBe(50);
-    expect(await cancelUnknown(documentNr)).toMatchObject({ code: 22, state: 'Refused' });
+    expect(await cancelUnknown(documentNr)).toMatchObject({ code: isNewCore ? 0 : 22, state: 'Refused' });
     expect(await cancelUnknown(world.random.uuid())).toMatchObject({ code: 20 });
     const other = await world.terminal();
     const elsewhere = world.random.uuid();
     await world.run(world.pay(other.id, 10, elsewhere));
-    expect(await cancelUnknown(elsewhere)).toMatchObject({ code: 20 });
+    expect(await cancelUnknown(elsewhere)).toMatchObject({ code: isNewCore ? 22 : 20 });
   });
 });
 
@@ -158,7 +159,8 @@ it('a keyed Pay that was refused is not answered so once another call has paid u
   expect(await pay('first')).toMatchObject({ code: 0, oid: second.oid, state: 'Done' });
   expect(await statusOf({ idempotencyKey: 'first' })).toMatchObject({ code: 0, oid: second.oid, state: 'Done' });
   await world.run(world.cards.closeDoc({ ...call(), documentNr, operationId: String(second.report?.['operationId']) }));
-  expect(await pay('first')).toMatchObject({ code: 22, oid: second.oid, state: 'Closed' });
+  // The key has led to that payment since it was answered so: with the new core a query and the call say the same [D315].
+  expect(await pay('first')).toMatchObject({ code: isNewCore ? 0 : 22, oid: second.oid, state: 'Closed' });
   // To a query, a closed payment is 0 [D140].
   for (const idempotencyKey of ['first', 'second'])
     expect(await statusOf({ idempotencyKey })).toMatchObject({ code: 0, oid: second.oid, state: 'Closed' });
@@ -266,7 +268,7 @@ describe('a report with another amount than requested', () => {
     const { id } = await world.lastCommand(name);
     expect(await world.ledger.find(id)).toMatchObject({ state: 'unknown', reviewReason: expect.stringContaining('instead of') });
     expect(
-      world.logger.lines.some(({ fields, message }) => message.includes('needs a decision') && JSON.stringify(fields).includes(id)),
+      world.logger.lines.some(({ fields, message }) => /needs a (decision|person)/.test(message) && JSON.stringify(fields).includes(id)),
     ).toBe(true);
     const decided = await world.meanwhile(world.ledger.decide(id, { state: 'done', reason: 'The bank has it.', actor: 'ana' }));
     expect(decided).toMatchObject({ state: 'done', settledBy: 'person' });
@@ -282,7 +284,8 @@ it('a wrong rrn is named as such', async () => {
   expect(await refund('1', 'nothing')).toMatchObject({ code: 20, message: expect.not.stringContaining('rrn') });
 });
 
-it('a disputed payment is 3 to CloseDoc, Refund and CancelTransaction, and nothing is sent', async () => {
+// It writes rows of the old core; test/money/dispute-of-a-void.txt and dispute-of-a-refund.txt have disputes for the new one.
+it.skipIf(isNewCore)('a disputed payment is 3 to CloseDoc, Refund and CancelTransaction, and nothing is sent', async () => {
   const seeded = {
     state: 'disputed',
     settled_at: 1,
@@ -305,7 +308,8 @@ it('a disputed payment is 3 to CloseDoc, Refund and CancelTransaction, and nothi
   expect(world.ledgerSends()).toEqual([]);
 });
 
-it.each([
+// It writes rows of the old core; test/money/dispute-of-a-void.txt and dispute-of-a-refund.txt have disputes for the new one.
+it.skipIf(isNewCore).each([
   ['void', 'CancelTransaction', 'voided'],
   ['refund, with its document closed by hand', 'Refund', 'closed'],
 ] as const)('a payment with a disputed %s is 3 to CloseDoc, as to Operation/Status', async (_what, name, documentState) => {

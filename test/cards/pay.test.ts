@@ -1,6 +1,7 @@
 // Pay: one charge per documentNr [D13], a terminal that serves one at a time [D14], 3 that means unknown [D15].
 import { describe, expect, it } from 'vitest';
 import { findPaymentOf, pay } from '../../src/cards/pay.ts';
+import { isNewCore } from '../support/core.ts';
 import { seedInvoice } from '../support/fixtures.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 
@@ -227,28 +228,32 @@ describe('Idempotency-Key', () => {
 });
 
 describe('Pay and invoices', () => {
-  it('asks only once for the invoice of its documentNr: the insert of a first try, which most payments are, does it by itself', async () => {
-    const world = await createSaleWorld();
-    const terminal = await world.terminal();
-    const asked: string[] = [];
-    const isChargeable: typeof world.life.invoices.isChargeable = async (documentNr, merchantId) => {
-      asked.push(documentNr);
-      return world.life.invoices.isChargeable(documentNr, merchantId);
-    };
-    const { database, ledger, link, callbacks } = world.life;
-    const invoices = { ...world.life.invoices, isChargeable };
-    const deps = { database, ledger, link, callbacks, invoices, clock: world.clock, random: world.random, logger: world.logger };
-    const charge = (documentNr: string) =>
-      world.run(pay(deps, { merchantId: world.merchantId, deviceId: terminal.id, amountBani: 1_000, documentNr }));
-    const documentNr = world.random.uuid();
-    const { report } = await charge(documentNr);
-    expect(asked).toEqual([]);
-    const closed = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: String(report?.operationId) };
-    expect((await world.run(world.cards.closeDoc(closed))).code).toBe(0);
-    const { oid } = await seedInvoice(database.queries, world.merchantId);
-    expect((await charge(oid)).code).toBe(0);
-    expect(asked).toEqual([oid]);
-  });
+  // It wraps a function of the old core; the new one assumes that the number is no OID, and its commit has a guard for that.
+  it.skipIf(isNewCore)(
+    'asks only once for the invoice of its documentNr: the insert of a first try, which most payments are, does it by itself',
+    async () => {
+      const world = await createSaleWorld();
+      const terminal = await world.terminal();
+      const asked: string[] = [];
+      const isChargeable: typeof world.life.invoices.isChargeable = async (documentNr, merchantId) => {
+        asked.push(documentNr);
+        return world.life.invoices.isChargeable(documentNr, merchantId);
+      };
+      const { database, ledger, link, callbacks } = world.life;
+      const invoices = { ...world.life.invoices, isChargeable };
+      const deps = { database, ledger, link, callbacks, invoices, clock: world.clock, random: world.random, logger: world.logger };
+      const charge = (documentNr: string) =>
+        world.run(pay(deps, { merchantId: world.merchantId, deviceId: terminal.id, amountBani: 1_000, documentNr }));
+      const documentNr = world.random.uuid();
+      const { report } = await charge(documentNr);
+      expect(asked).toEqual([]);
+      const closed = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: String(report?.operationId) };
+      expect((await world.run(world.cards.closeDoc(closed))).code).toBe(0);
+      const { oid } = await seedInvoice(database.queries, world.merchantId);
+      expect((await charge(oid)).code).toBe(0);
+      expect(asked).toEqual([oid]);
+    },
+  );
 
   it('without documentNr looks for no payment that has it', async () => {
     const nobody = {} as Parameters<typeof findPaymentOf>[0]['database'];

@@ -3,11 +3,13 @@ import { expect, it } from 'vitest';
 import { lockUndisputed } from '../../src/cards/store.ts';
 import { insertWithin } from '../../src/ledger/insert-batch.ts';
 import { committedRefundsOf } from '../../src/ledger/standing.ts';
+import { isNewCore } from '../support/core.ts';
 import { engines, openQuickDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 
-it('a refund that was overtaken by another one is checked against the remainder then', async () => {
+// The old core is held up where it looks for the terminal, which the new one does not; parallel-refunds.test.ts runs on both.
+it.skipIf(isNewCore)('a refund that was overtaken by another one is checked against the remainder then', async () => {
   const world = await createSaleWorld();
   const terminal = await world.terminal();
   const call = { merchantId: world.merchantId, deviceId: terminal.id };

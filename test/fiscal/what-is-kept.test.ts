@@ -4,6 +4,7 @@ import { completionNotices } from '../../src/fiscal/notices.ts';
 import { findPrintOf, printReceipt } from '../../src/fiscal/print-receipt.ts';
 import type { FiscalDeps } from '../../src/fiscal/register.ts';
 import type { Command } from '../../src/ledger/command.ts';
+import { isNewCore } from '../support/core.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
@@ -49,16 +50,20 @@ describe('a register', () => {
 describe('the Uid of a receipt', () => {
   const print = (overrides: object) => world.run(world.fiscal.printReceipt({ ...call(), receipt: receipt(overrides) }));
 
-  it('leads from a print that was refused to the one that has it now, if both are of the same receipt [D125]', async () => {
-    expect((await print({ Uid: 'u-1' })).code).toBe(0);
-    const printed = await world.lastCommand();
-    const refused: Command = { ...printed, id: world.random.uuid(), state: 'refused' };
-    expect(await world.ledger.findHolder(refused)).toMatchObject({ id: printed.id, state: 'done' });
-    expect(await world.ledger.findHolder({ ...refused, receiptUid: 'u-2' })).toBeUndefined();
-    await expect(world.ledger.findHolder({ ...refused, contentHash: 'another' })).rejects.toMatchObject({
-      errorName: 'The_status_cannot_be_applied',
-    });
-  });
+  // It calls the ledger of the old core; test/money/receipt-refused-and-again.txt has it for the new one.
+  it.skipIf(isNewCore)(
+    'leads from a print that was refused to the one that has it now, if both are of the same receipt [D125]',
+    async () => {
+      expect((await print({ Uid: 'u-1' })).code).toBe(0);
+      const printed = await world.lastCommand();
+      const refused: Command = { ...printed, id: world.random.uuid(), state: 'refused' };
+      expect(await world.ledger.findHolder(refused)).toMatchObject({ id: printed.id, state: 'done' });
+      expect(await world.ledger.findHolder({ ...refused, receiptUid: 'u-2' })).toBeUndefined();
+      await expect(world.ledger.findHolder({ ...refused, contentHash: 'another' })).rejects.toMatchObject({
+        errorName: 'The_status_cannot_be_applied',
+      });
+    },
+  );
 
   it('that is missing is looked for nowhere', async () => {
     const nobody = {} as FiscalDeps['database'];
@@ -67,20 +72,24 @@ describe('the Uid of a receipt', () => {
   });
 });
 
-it('a payment of a terminal is printed on no register whose presence is not known here: it might charge the card again', async () => {
-  const terminal = await world.terminal();
-  expect((await world.run(world.pay(terminal.id, 6, 'sale 7'))).code).toBe(0);
-  const { database, ledger, link } = world.life;
-  const unknown = Object.assign(Object.create(link) as FiscalDeps['link'], { presence: { of: () => undefined } });
-  const deps = { ...world.life, database, ledger, link: unknown } as unknown as FiscalDeps;
-  const Payments = [
-    { PaymentCode: 0, Amount: 4 },
-    { PaymentCode: 1, documentNr: 'sale 7' },
-  ];
-  const told = await world.run(printReceipt(deps, { ...call(), receipt: receipt({ Payments }) }));
-  expect(told).toMatchObject({ code: 30, message: expect.stringContaining('has not announced') as string });
-  expect(world.sendsOf('PrintReceipt')).toEqual([]);
-});
+// It calls a function of the old core with another presence.
+it.skipIf(isNewCore)(
+  'a payment of a terminal is printed on no register whose presence is not known here: it might charge the card again',
+  async () => {
+    const terminal = await world.terminal();
+    expect((await world.run(world.pay(terminal.id, 6, 'sale 7'))).code).toBe(0);
+    const { database, ledger, link } = world.life;
+    const unknown = Object.assign(Object.create(link) as FiscalDeps['link'], { presence: { of: () => undefined } });
+    const deps = { ...world.life, database, ledger, link: unknown } as unknown as FiscalDeps;
+    const Payments = [
+      { PaymentCode: 0, Amount: 4 },
+      { PaymentCode: 1, documentNr: 'sale 7' },
+    ];
+    const told = await world.run(printReceipt(deps, { ...call(), receipt: receipt({ Payments }) }));
+    expect(told).toMatchObject({ code: 30, message: expect.stringContaining('has not announced') as string });
+    expect(world.sendsOf('PrintReceipt')).toEqual([]);
+  },
+);
 
 describe('the same request of a caller who was left without the outcome', () => {
   const documents = () => register.fiscalMemory().documents().length;

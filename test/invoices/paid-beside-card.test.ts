@@ -6,7 +6,7 @@ import { states } from '../../src/invoices/rules.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice } from '../support/fixtures.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
-import { anybody, codeOf, eventRows, interruptible, openShop, orphanRows, receipt, type Shop, template } from './shop.ts';
+import { anybody, codeOf, eventRows, interruptible, ofOldCore, openShop, orphanRows, receipt, type Shop, template } from './shop.ts';
 
 let database: Database;
 let race: ReturnType<typeof interruptible>;
@@ -23,7 +23,7 @@ beforeEach(async () => {
   await shop.invoices.stop();
   ({ oid, qr } = await shop.invoices.create({ merchantId: shop.merchantId, receipt, callbackUri: template }));
   await shop.invoices.scan(qr, anybody);
-  await database.transaction((queries) => shop.invoices.holdForCharge(queries, oid, shop.merchantId));
+  await database.transaction((queries) => ofOldCore(shop).holdForCharge(queries, oid, shop.merchantId));
   await seedCommand(database.queries, shop.merchantId, shop.deviceId, { document_nr: oid });
 });
 afterEach(() => database.close());

@@ -5,7 +5,7 @@ import type { Database } from '../../src/database/database.ts';
 import { states } from '../../src/invoices/rules.ts';
 import { seedCommand } from '../support/fixtures.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
-import { anybody, codeOf, interruptible, openQuietShop, openShop, receipt, type Shop } from './shop.ts';
+import { anybody, codeOf, interruptible, ofOldCore, openQuietShop, openShop, receipt, type Shop } from './shop.ts';
 
 let clock: VirtualClock;
 let database: Database;
@@ -34,9 +34,9 @@ it('a Get that was judged before a second payment began is judged again under th
 
 it('a payment does not begin once its invoice has ended, whatever was seen before', async () => {
   const { oid } = await create();
-  expect(await shop.invoices.isChargeable(oid, shop.merchantId)).toBe(true);
+  expect(await ofOldCore(shop).isChargeable(oid, shop.merchantId)).toBe(true);
   expect(await shop.cancel(oid)).toBe(true);
-  const hold = database.transaction((queries) => shop.invoices.holdForCharge(queries, oid, shop.merchantId));
+  const hold = database.transaction((queries) => ofOldCore(shop).holdForCharge(queries, oid, shop.merchantId));
   expect(await codeOf(hold)).toBe(22);
 });
 

@@ -2,11 +2,15 @@
 
 import type { KyselyPlugin } from 'kysely';
 import type { Database } from '../../src/database/database.ts';
-import { createInvoices, type Invoices } from '../../src/invoices/invoices.ts';
+import { createInvoices, type Invoices, type InvoicesOptions } from '../../src/invoices/invoices.ts';
 import type { Asker } from '../../src/invoices/move.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { errorCodes, GatewayError } from '../../src/kernel/error-codes.ts';
 import { systemClock } from '../../src/kernel/system.ts';
+import type { Link } from '../../src/link/link.ts';
+import { createMoneyCore } from '../../src/money/money.ts';
+import { createQr, type Qr } from '../../src/money/qr.ts';
+import { core } from '../support/core.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { type RecordingLogger, recordingLogger } from '../support/quiet-logger.ts';
@@ -18,7 +22,7 @@ export const template = 'http://erp.example/told?oid=#OID#&state=#State#&receipt
 export const anybody: Asker = { merchantId: undefined, name: 'caller without a key' };
 
 export interface Shop {
-  invoices: Invoices;
+  invoices: Qr;
   merchantId: string;
   otherMerchantId: string;
   deviceId: string;
@@ -46,13 +50,13 @@ export async function openQuietShop(): Promise<{ clock: VirtualClock; database: 
 
 export async function openShop(
   database: Database,
-  options: { clock?: Clock; scanGraceS?: number; seed?: number; sweepPeriodMs?: number } = {},
+  options: { clock?: Clock; scanGraceS?: number; seed?: number; sweepPeriodMs?: number; core?: 'old' | 'new' } = {},
 ): Promise<Shop> {
   const merchantId = (await seedMerchant(database.queries)).id;
   const otherMerchantId = (await seedMerchant(database.queries)).id;
   const logger = recordingLogger();
   const wakes: string[][] = [];
-  const invoices = createInvoices({
+  const invoices = ((options.core ?? core) === 'new' ? newRoom : createInvoices)({
     database,
     callbacks: {
       wake(written) {
@@ -77,9 +81,21 @@ export async function openShop(
     wakes: () => wakes.length,
     woken: () => wakes.flat(),
     wokenTogether: () => wakes.map(({ length }) => length),
-    cancel: (oid, within = merchantId) =>
-      database.transaction(async (queries) => (await invoices.cancelUnpaidInvoice(queries, oid, within, 'customer left')).isCancelled),
+    async cancel(oid, within = merchantId) {
+      const code = await codeOf(invoices.cancelInvoice({ oid, merchantId: within, reason: 'customer left', actor: 'ana' }));
+      return code === 0;
+    },
   };
+}
+
+/** Steps of a transaction, which the new core does not have. */
+export const ofOldCore = ({ invoices }: Shop): Invoices => invoices as Invoices;
+
+/** No device is connected. */
+const emptyLink = { presence: { isLiveAnywhere: () => false, journalOf: () => undefined, of: () => undefined } } as unknown as Link;
+
+function newRoom(options: InvoicesOptions): Qr {
+  return createQr({ ...options, ...createMoneyCore({ ...options, link: emptyLink, instanceId: 'test-instance' }) });
 }
 
 /** 0, or the errorCode that the call ends with; anything else it throws is thrown on. */
@@ -135,7 +151,7 @@ export function countStatements(database: Database): { watched: Database; count:
     },
     transformResult: async ({ result }) => result,
   };
-  const { inOneGo } = database;
+  const { inOneGo, snapshot } = database;
   const watched: Database = {
     ...database,
     queries: database.queries.withPlugin(plugin),
@@ -145,6 +161,13 @@ export function countStatements(database: Database): { watched: Database; count:
       count += 1 - statements.length;
       return inOneGo(statements);
     },
+    snapshot: (work) =>
+      snapshot((read) =>
+        work((statements) => {
+          count += 1 - statements.length;
+          return read(statements);
+        }),
+      ),
   };
   return { watched, count: () => count };
 }
@@ -152,12 +175,12 @@ export function countStatements(database: Database): { watched: Database; count:
 /** The same database, with something that happens once: a lost race, without luck. */
 export function interruptible(database: Database): {
   database: Database;
-  /** Just before the next transaction begins. */
+  /** Just before the next transaction begins; in the new core, before the next commit. */
   beforeNextTransaction(action: () => unknown): void;
   /** When the next look at an invoice has been answered, and before who looked goes on. */
   afterNextLook(action: () => unknown): void;
 } {
-  const { inOneGo } = database;
+  const { inOneGo, snapshot } = database;
   let beforeTransaction: (() => unknown) | undefined;
   let afterLook: (() => unknown) | undefined;
   const lookedAt = async (rows: readonly object[] = []) => {
@@ -165,6 +188,11 @@ export function interruptible(database: Database): {
     if (!action || !('is_device_registered' in (rows[0] ?? {}))) return;
     afterLook = undefined;
     await action();
+  };
+  const begins = async () => {
+    const action = beforeTransaction;
+    beforeTransaction = undefined;
+    await action?.();
   };
   const plugin: KyselyPlugin = {
     transformQuery: ({ node }) => node,
@@ -178,15 +206,21 @@ export function interruptible(database: Database): {
       ...database,
       queries: database.queries.withPlugin(plugin),
       async transaction(work) {
-        const action = beforeTransaction;
-        beforeTransaction = undefined;
-        await action?.();
+        await begins();
         return await database.transaction(work);
       },
       async inOneGo(statements) {
+        if (core === 'new') await begins();
         const results = await inOneGo(statements);
         await lookedAt(results[0]);
         return results;
+      },
+      async snapshot(work) {
+        const result = await snapshot(work);
+        const action = afterLook;
+        afterLook = undefined;
+        await action?.();
+        return result;
       },
     },
     beforeNextTransaction(action) {

@@ -5,6 +5,7 @@ import type { Database } from '../../src/database/database.ts';
 import { databaseDown } from '../../src/database/errors.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { createMemoryStorage } from '../../src/database/sqlite/memory.ts';
+import { isNewCore } from '../support/core.ts';
 import { seedCommand } from '../support/fixtures.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -24,11 +25,11 @@ beforeEach(async () => {
   await clock.advance(61_000);
 });
 
-/** The answer to the next commit, or to the next insert of an invoice by itself, is lost; `andAfter`: the database stays away. */
+/** The answer to the next commit, or to the next write of an invoice by itself, is lost; `andAfter`: the database stays away. */
 function loseAnswer(andAfter = false): void {
   let isLost = false;
   hook = ({ kind, sql, when }) => {
-    const isCommit = kind === 'commit' || (kind === 'run' && sql.startsWith('insert into "invoices"'));
+    const isCommit = kind === 'commit' || (kind === 'run' && /(insert into|update) "invoices"/.test(sql));
     if (isLost ? andAfter : when === 'after' && isCommit) {
       isLost = true;
       throw databaseDown('The connection was lost.');
@@ -75,31 +76,35 @@ describe('an unclear commit', () => {
     expect(await codeOf(shop.invoices.pay(qr, { ...payment, receiptId: 'r-2' }, anybody))).toBe(22);
   });
 
-  it('or any other loss in a Payd beside a card payment: one move, one callback and one entry on the orphan board', async () => {
-    const steps = { seen: 0, lostAt: 0 };
-    const losing: StatementHook = () => {
-      steps.seen += 1;
-      if (steps.seen === steps.lostAt) throw databaseDown('The connection was lost.');
-      return undefined;
-    };
-    for (steps.lostAt = 1; steps.lostAt <= steps.seen + 1 && steps.lostAt < 100; steps.lostAt += 1) {
-      hook = () => undefined;
-      const { oid, qr } = await create();
-      await codeOf(shop.invoices.scan(qr, anybody));
-      await database.queries.updateTable('invoices').set({ payment_begun_at: 1 }).where('oid', '=', oid).execute();
-      await seedCommand(database.queries, shop.merchantId, shop.secondDeviceId, { document_nr: oid });
-      const payment = { receiptId: 'r-1', deviceId: shop.deviceId };
-      steps.seen = 0;
-      hook = losing;
-      expect(await codeOf(shop.invoices.pay(qr, payment, anybody))).toBe(0);
-      hook = () => undefined;
-      expect(await codeOf(shop.invoices.pay(qr, payment, anybody))).toBe(0);
-      expect((await eventRows(database, oid)).map(({ event }) => event)).toEqual(['Scanned', 'Payed']);
-      expect(await orphanRows(database, oid)).toMatchObject([{ receipt_id: 'r-1', reason: 'paid-by-card-too' }]);
-      expect(await count('callbacks')).toBe(2 * steps.lostAt);
-    }
-    expect(steps.lostAt).toBeGreaterThan(10);
-  });
+  // The card payment is a row of the old core.
+  it.runIf(!isNewCore)(
+    'or any other loss in a Payd beside a card payment: one move, one callback and one entry on the orphan board',
+    async () => {
+      const steps = { seen: 0, lostAt: 0 };
+      const losing: StatementHook = () => {
+        steps.seen += 1;
+        if (steps.seen === steps.lostAt) throw databaseDown('The connection was lost.');
+        return undefined;
+      };
+      for (steps.lostAt = 1; steps.lostAt <= steps.seen + 1 && steps.lostAt < 100; steps.lostAt += 1) {
+        hook = () => undefined;
+        const { oid, qr } = await create();
+        await codeOf(shop.invoices.scan(qr, anybody));
+        await database.queries.updateTable('invoices').set({ payment_begun_at: 1 }).where('oid', '=', oid).execute();
+        await seedCommand(database.queries, shop.merchantId, shop.secondDeviceId, { document_nr: oid });
+        const payment = { receiptId: 'r-1', deviceId: shop.deviceId };
+        steps.seen = 0;
+        hook = losing;
+        expect(await codeOf(shop.invoices.pay(qr, payment, anybody))).toBe(0);
+        hook = () => undefined;
+        expect(await codeOf(shop.invoices.pay(qr, payment, anybody))).toBe(0);
+        expect((await eventRows(database, oid)).map(({ event }) => event)).toEqual(['Scanned', 'Payed']);
+        expect(await orphanRows(database, oid)).toMatchObject([{ receipt_id: 'r-1', reason: 'paid-by-card-too' }]);
+        expect(await count('callbacks')).toBe(2 * steps.lostAt);
+      }
+      expect(steps.lostAt).toBeGreaterThan(10);
+    },
+  );
 
   it('that cannot be read back is 2, and repeating it is safe', async () => {
     const key = { key: 'k', requestHash: 'h' };

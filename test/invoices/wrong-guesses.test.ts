@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { states } from '../../src/invoices/rules.ts';
+import { core } from '../support/core.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 import { anybody, codeOf, countStatements, eventRows, interruptible, openShop, orphanRows, receipt, type Shop, template } from './shop.ts';
@@ -104,7 +105,7 @@ describe('a wrong guess', () => {
   });
 });
 
-describe('the cost of a guess', () => {
+describe.runIf(core === 'old')('the cost of a guess', () => {
   it('is one round trip also for an invoice that had moved before: its read is enough', async () => {
     const { qr } = await create();
     await shop.invoices.scan(qr, anybody);

@@ -5,6 +5,7 @@ import { createStateChanges } from '../../src/ledger/settling/state-change.ts';
 import type { Timeline } from '../../src/ledger/timeline.ts';
 import type { EndingOutcome } from '../../src/link/protocol.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
+import { isNewCore } from '../support/core.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
 let world: SaleWorld;
@@ -100,7 +101,8 @@ describe('accepted', () => {
     expect(await world.lastCommand()).toMatchObject(forReview);
   });
 
-  it('that cannot be written prevents that a "never" is accepted, until it is written', async () => {
+  // The new core has no write of its own to wait for: what is gathered is read beside the answer, which is for review at once.
+  it.skipIf(isNewCore)('that cannot be written prevents that a "never" is accepted, until it is written', async () => {
     let isDown = false;
     world.hook = ({ sql, when }) => {
       if (isDown && when === 'before' && sql.startsWith('update "commands" set "accepted_at"')) throw databaseDown('Not now.');
@@ -133,7 +135,8 @@ describe('accepted', () => {
         // The row has been looked at, and the other instance writes before the update that settles.
         if (!heard && when === 'after' && sql.startsWith('select') && sql.includes('"accepted_at"') && sql.includes('"id" = ?')) {
           looks += 1;
-          if (looks === 2) heard = queries.updateTable('commands').set({ accepted_at: world.clock.now() }).where('id', '=', id).execute();
+          if (looks === (isNewCore ? 1 : 2))
+            heard = queries.updateTable('commands').set({ accepted_at: world.clock.now() }).where('id', '=', id).execute();
         }
         return undefined;
       };

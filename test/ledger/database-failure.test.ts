@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StatementHook, StatementStep } from '../../simulation/hooked-storage.ts';
 import { databaseDown } from '../../src/database/errors.ts';
+import { isNewCore } from '../support/core.ts';
 import { seedCommand } from '../support/fixtures.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 
@@ -103,10 +104,26 @@ describe.each<Case>([
       ).toBe(true);
     }
     expect(seen).toContain(2);
-    expect(seen).toContain(3);
+    // The new core repeats a commit whose answer is lost, so a single failure delays no caller.
+    if (!isNewCore || name !== 'fails at') expect(seen).toContain(3);
   });
 
-  it('whose commit answer is lost sends nothing, and reads the row back by its id', async () => {
+  it.runIf(isNewCore)('whose commit answer is lost is found committed, and is sent', async () => {
+    const { world, terminal, pay } = await worldOf(kind);
+    let isLost = false;
+    world.hook = ({ sql, when }) => {
+      if (!isLost && when === 'after' && sql.includes('insert into "commands"')) {
+        isLost = true;
+        throw lost();
+      }
+      return undefined;
+    };
+    expect((await world.run(pay())).code).toBe(0);
+    expect(isLost).toBe(true);
+    expect(terminal.bank.charges()).toHaveLength(1);
+  });
+
+  it.skipIf(isNewCore)('whose commit answer is lost sends nothing, and reads the row back by its id', async () => {
     const { world, terminal, pay } = await worldOf(kind);
     let isLost = false;
     world.hook = ({ sql, when }) => {
@@ -127,7 +144,7 @@ describe.each<Case>([
 });
 
 describe('an outcome that cannot be committed', () => {
-  const failing = () => {
+  const failing = (): never => {
     throw lost();
   };
 
@@ -172,11 +189,7 @@ describe('an outcome that cannot be committed', () => {
     const paying = world.pay(terminal.id, 10.64, documentNr);
     await world.clock.advance(1_000);
     const call = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: 'x', token: 'x', amountBani: 1064 };
-    world.hook = ({ sql, when }) => {
-      // From the moment the mark is written.
-      if (when === 'after' && sql.includes('"abort_requested_at" =')) world.hook = failing;
-      return undefined;
-    };
+    world.hook = () => (world.sendsOf('Abort').length > 0 ? failing() : undefined);
     const abort = world.run(world.cards.cancelTransaction(call));
     expect((await abort).code).toBe(3);
     expect(world.sendsOf('Abort')).toHaveLength(1);
@@ -186,27 +199,33 @@ describe('an outcome that cannot be committed', () => {
     expect((await world.lastCommand()).state).toBe('refused');
   });
 
-  it.each([
+  const refusedAborts: readonly (readonly [string, number])[] = [
     ['takes its mark back', 10_000],
     ['cancels the invoice', 2_000],
-  ])('makes an abort that was sent and refused answer 3, when the database fails as it %s', async (_when, bankMs) => {
-    const world = await createSaleWorld();
-    const terminal = await world.terminal({ timing: { customerMs: 100, bankMs } });
-    const documentNr = world.random.uuid();
-    const paying = world.pay(terminal.id, 10.61, documentNr);
-    await world.clock.advance(1_000);
-    const call = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: 'x', token: 'x', amountBani: 1061 };
-    const abort = () => world.run(world.cards.cancelTransaction({ ...call, hashRequest: () => 'abort' }));
-    world.hook = ({ sql }) => {
-      if (world.sendsOf('Abort').length > 0 && sql.includes('"abort_requested_at" =')) throw lost();
-      return undefined;
-    };
-    expect(await abort()).toMatchObject({ code: 3, oid: (await world.lastCommand()).id });
-    world.hook = () => undefined;
-    expect((await world.run(paying)).code).toBe(50);
-    // Nobody was told 22, so the mark stands, and the same request hears that the payment was not made.
-    if (bankMs > 2_000) expect(await abort()).toMatchObject({ code: 0, isRepeated: true });
-  });
+  ];
+  // The new core has no mark: the end of the request is one commit, and the payment's own end the other.
+  const isWriteOfAbort = (sql: string) => sql.includes(isNewCore ? 'update "commands"' : '"abort_requested_at" =');
+  it.each(isNewCore ? refusedAborts.slice(0, 1) : refusedAborts)(
+    'makes an abort that was sent and refused answer 3, when the database fails as it %s',
+    async (_when, bankMs) => {
+      const world = await createSaleWorld();
+      const terminal = await world.terminal({ timing: { customerMs: 100, bankMs } });
+      const documentNr = world.random.uuid();
+      const paying = world.pay(terminal.id, 10.61, documentNr);
+      await world.clock.advance(1_000);
+      const call = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: 'x', token: 'x', amountBani: 1061 };
+      const abort = () => world.run(world.cards.cancelTransaction({ ...call, hashRequest: () => 'abort' }));
+      world.hook = ({ sql }) => {
+        if (world.sendsOf('Abort').length > 0 && isWriteOfAbort(sql)) throw lost();
+        return undefined;
+      };
+      expect(await abort()).toMatchObject({ code: 3, oid: (await world.lastCommand()).id });
+      world.hook = () => undefined;
+      expect((await world.run(paying)).code).toBe(50);
+      // Nobody was told 22, so the mark stands, and the same request hears that the payment was not made.
+      if (bankMs > 2_000) expect(await abort()).toMatchObject({ code: 0, isRepeated: !isNewCore });
+    },
+  );
 
   it('because of a bug in the gateway is 3 as well, not 1', async () => {
     const { world, pay } = await worldOf({ hasKey: false, hasJournal: true });

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { operationStatus } from '../../src/ledger/operation-status.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
+import { isNewCore } from '../support/core.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 
@@ -105,7 +106,8 @@ it('a Z report whose Idempotency-Key has an expired entry that is not swept yet 
   expect(await world.run(report('tuesday'))).toMatchObject({ code: 0, isRepeated: false });
 });
 
-it('a Z report that the register calls expired by a wrong clock is issued again beside a dispute', async () => {
+// The new core leaves it to the repeat of the caller (docs/core-differences.md).
+it.skipIf(isNewCore)('a Z report that the register calls expired by a wrong clock is issued again beside a dispute', async () => {
   const id = await calledRefused(() => report('monday'));
   expect((await world.run(report('tuesday'))).code).toBe(0);
   expect(await world.ledger.find(id)).toMatchObject({ state: 'disputed' });

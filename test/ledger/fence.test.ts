@@ -123,6 +123,20 @@ describe('the row and the wire', () => {
   });
 });
 
+describe('a gateway that has just started', () => {
+  it('measures the clock of the terminal before it fixes the deadlines', async () => {
+    const terminal = await world.terminal({ faults: { clockSkewMs: 200_000 } });
+    const fresh = await world.startLife({ database: world.database });
+    const call = { merchantId: world.merchantId, deviceId: terminal.id, amountBani: 1_000, documentNr: world.random.uuid() };
+    expect(await world.run(fresh.cards.pay(call))).toMatchObject({ code: 0 });
+    const { answerByMs, state } = await world.lastCommand();
+    expect(state).toBe('done');
+    const [send] = world.ledgerSends();
+    expect(Math.abs(Date.parse(send?.message.answerBy ?? '') - 200_000 - answerByMs)).toBeLessThan(1_000);
+    expect(await world.commands()).toHaveLength(1);
+  });
+});
+
 describe('after expired', () => {
   it.each([
     [9_000, ['never', 'done'], 0],

@@ -119,8 +119,7 @@ it('hardware without a journal that was replaced by one with a journal is waited
 });
 
 describe('an operator', () => {
-  const lose = (deviceId: string) =>
-    world.meanwhile(world.ledger.declareLost({ deviceId, actor: 'ana', reason: 'It fell into the sea.' }, async () => {}));
+  const lose = (deviceId: string) => world.meanwhile(world.ledger.declareLost({ deviceId, actor: 'ana', reason: 'It fell into the sea.' }));
 
   it('declares the first hardware lost: then the number is free', async () => {
     const terminal = await world.terminal();

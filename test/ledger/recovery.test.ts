@@ -1,5 +1,6 @@
 // Settling what stayed open: Recall when the device is seen and at growing intervals, dead instances, old terminals, the review list.
 import { beforeEach, describe, expect, it } from 'vitest';
+import { isNewCore } from '../support/core.ts';
 import { seedCallback } from '../support/fixtures.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
@@ -275,6 +276,7 @@ describe('a device without a journal', () => {
   });
 });
 
+// The new core leaves it to the repeat of the caller (docs/core-differences.md).
 describe('expired', () => {
   /** The terminal's clock jumps ahead after the gateway measured it. */
   async function skewed() {
@@ -284,7 +286,7 @@ describe('expired', () => {
     return terminal;
   }
 
-  it('is sent again with another id before its call ends, and the Idempotency-Key moves along', async () => {
+  it.skipIf(isNewCore)('is sent again with another id before its call ends, and the Idempotency-Key moves along', async () => {
     const terminal = await skewed();
     const documentNr = world.random.uuid();
     const answer = await world.run(world.pay(terminal.id, 10, documentNr, key('k')));
@@ -298,7 +300,7 @@ describe('expired', () => {
     expect(await world.steps(second?.id ?? '')).toContain('issued again');
   });
 
-  it('a caller that joined the first one is answered by the second', async () => {
+  it.skipIf(isNewCore)('a caller that joined the first one is answered by the second', async () => {
     const terminal = await skewed();
     const documentNr = world.random.uuid();
     world.weather = { ...world.weather, shortestDelayMs: 1_000, maxDelayMs: 1_000 };
@@ -317,7 +319,7 @@ describe('expired', () => {
     world.onAnswer = (answer) => ({ ...answer, clock: new Date(0).toISOString() });
     terminal.setFaults({ clockSkewMs: 3_600_000 });
     expect((await world.run(world.pay(terminal.id, 10))).code).toBe(30);
-    expect((await world.commands()).map(({ state }) => state)).toEqual(['never', 'never']);
+    expect((await world.commands()).map(({ state }) => state)).toEqual(isNewCore ? ['never'] : ['never', 'never']);
     expect(terminal.bank.charges()).toHaveLength(0);
   });
 

@@ -216,7 +216,7 @@ it('an abort does not answer 0 for a payment that was called refused and was mad
   await decide(id, 'refused');
   await world.database.queries
     .updateTable('commands')
-    .set({ state: 'disputed', disputed_from: 'refused', review_since: 1, review_reason: 'why', reviewed_at: null })
+    .set({ state: 'disputed', standing: 'Disputed', disputed_from: 'refused', review_since: 1, review_reason: 'why', reviewed_at: null })
     .execute();
   expect(await world.run(abort())).toMatchObject({
     code: 3,

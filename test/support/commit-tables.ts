@@ -38,6 +38,7 @@ export const tables = {
     settable: ['ops'],
   },
   t_events: { key: ['command_id', 'step'], columns: { command_id: 'text', step: 'text' } },
+  t_history: { key: ['oid'], columns: { oid: 'text', event: 'text', at: 'int8' }, assigned: { at: 'now_ms()' } },
 } as const satisfies CommitTables;
 
 export async function createTables({ queries }: Pick<Database, 'queries'>): Promise<void> {
@@ -48,6 +49,7 @@ export async function createTables({ queries }: Pick<Database, 'queries'>): Prom
       report text, accepted_at bigint, issued_at bigint not null, sequence bigint not null)`,
     sql`create table t_names (merchant_id text not null, value text not null, version bigint not null, ops text not null, primary key (merchant_id, value))`,
     sql`create table t_events (command_id text not null, step text not null)`,
+    sql`create table t_history (oid text not null, event text not null, at bigint not null)`,
   ];
   for (const one of text) await one.execute(queries);
 }

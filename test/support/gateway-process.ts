@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SandboxFile } from '../../src/cli/sandbox-file.ts';
 import type { Faults } from '../../src/virtual/mishaps/faults.ts';
+import { core } from './core.ts';
 import { freePort } from './free-port.ts';
 
 export type Settings = Record<string, string>;
@@ -32,7 +33,9 @@ export interface Program {
 export const patienceMs = 30_000;
 
 /** `npm test` without files names the packed program here [D247]; otherwise the sources are started. */
-const programFile = () => process.env['TILLGATE_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../bin/tillgate.mjs', import.meta.url));
+const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));
+const programFile = () =>
+  core === 'new' ? pathOf('new-core-program.mjs') : (process.env['TILLGATE_TEST_PROGRAM'] ?? pathOf('../../bin/tillgate.mjs'));
 /** With which everybody who starts the program starts its Node [D124]. */
 export const memoryFlag = '--max-semi-space-size=16';
 const running = new Set<ChildProcess>();

@@ -16,6 +16,7 @@ import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 import { createMemoryStore } from '../../src/virtual/client/record-store.ts';
 import { createVirtualDevice, type VirtualDevice, type VirtualDeviceDeps } from '../../src/virtual/devices/virtual-device.ts';
 import type { Faults } from '../../src/virtual/mishaps/faults.ts';
+import { core } from './core.ts';
 import { migratedStorage } from './engines.ts';
 import { seedDevice, seedMerchant } from './fixtures.ts';
 import { recordingLogger } from './quiet-logger.ts';
@@ -75,6 +76,7 @@ export async function createSaleWorld(options: WorldOptions = {}) {
   function startLife(overrides: { database?: Database; alterLink?: (link: Link) => Link } = {}) {
     const given = overrides.database ?? options.database;
     return startGatewayLife({
+      core,
       clock,
       random,
       logger,
@@ -222,7 +224,9 @@ export async function createSaleWorld(options: WorldOptions = {}) {
     },
 
     async commands(): Promise<Command[]> {
-      const rows = await life.database.queries.selectFrom('commands').select('id').orderBy('issued_at').execute();
+      // A request to stop is no command of its own for the device.
+      const all = life.database.queries.selectFrom('commands').select('id').where('name', '<>', 'Abort');
+      const rows = await all.orderBy('issued_at').execute();
       const found = await Promise.all(rows.map(({ id }) => life.ledger.find(id)));
       return found.flatMap((command) => command ?? []);
     },

@@ -56,9 +56,13 @@ export function fieldsOf(op: Op, also: readonly Op[] = []): AnswerFields {
     OID: op.id,
     State: op.standing,
     ...(isRefundedInPart ? { Remainder: baniToLei(Math.max(0, remainderOf(op))) } : {}),
-    ...(also.length > 0 ? { AlsoUnderThisNumber: also.map(({ id, standing }) => ({ OID: id, State: standing })) } : {}),
+    ...namesOf(also),
   };
 }
+
+/** Every answer by number names the others whose money the shop may have [D305]. */
+export const namesOf = (also: readonly Op[]): AnswerFields =>
+  also.length > 0 ? { AlsoUnderThisNumber: also.map(({ id, standing }) => ({ OID: id, State: standing })) } : {};
 
 /**
  * By the state of the payment [D302]: 0 if it was not made, whether the abort stopped it or not; 22 if it was. A terminal that refused to

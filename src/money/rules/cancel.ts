@@ -10,7 +10,7 @@ import { byOf, cannotCancel, invoiceStatus, move } from './invoice-rules.ts';
 import { findPayment, howToReturn, noSuchOperation, paymentsWith, untouchable } from './named-payment.ts';
 import { chargesUnder, fold, othersBeside } from './numbers.ts';
 import { chargedByRegister, voidPayment } from './payments.ts';
-import { begin, changedSaying, type Ruled, relyOn, say, takeKey, waitFor, wrongDevice } from './ruled.ts';
+import { begin, changedSaying, type Ruled, say, takeKey, waitFor, wrongDevice } from './ruled.ts';
 
 type Cancel = Of<'CancelTransaction'>;
 
@@ -48,8 +48,6 @@ function stop(c: Draft, event: Cancel): Ruled {
   }
   const running = followersOf(c, payment.id).find((op) => isAbort(op) && isOpen(op));
   if (running) return (takeKey(c, event, running.id) ? changedSaying : say)(stopped(payment, also), waitFor(running));
-  // Its settlement must not miss this row.
-  relyOn(c, 'ops', payment.id);
   return begin(c, event, { kind: 'Abort', documentNr, targetId: payment.id, args: { target: payment.id } });
 }
 

@@ -10,10 +10,10 @@ import { closeDoc, pay, refund } from './payments.ts';
 import { closeByHand, decideByPerson, hardwareLost, remove } from './people.ts';
 import { plain, print } from './prints.ts';
 import { noteRemains } from './remains.ts';
-import { abortRefused, accepted, deadline, lastIsAnother, notSent, report } from './reports.ts';
+import { abortRefused, accepted, deadline, lastIsAnother, notSent, overdue, report } from './reports.ts';
 import { relyOnRoots } from './roots.ts';
 import type { Ruled } from './ruled.ts';
-import { answerOfTry, delivery, status } from './status.ts';
+import { answerOfTry, delivery, outcome, status } from './status.ts';
 
 type Rules = { readonly [Type in Event['type']]: (c: Draft, event: Of<Type>) => Ruled };
 
@@ -25,12 +25,14 @@ const rules: Rules = {
   Print: print,
   Plain: plain,
   Status: status,
+  Outcome: outcome,
   Report: report,
   Accepted: accepted,
   NotSent: notSent,
   LastIsAnother: lastIsAnother,
   AbortRefused: abortRefused,
   Deadline: deadline,
+  Overdue: overdue,
   Decide: decideByPerson,
   CloseByHand: closeByHand,
   HardwareLost: hardwareLost,

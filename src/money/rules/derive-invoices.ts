@@ -1,6 +1,6 @@
 // What the payments under its OID mean for an invoice, and which money it was not paid with: derived in every decision that knows both.
 import { type Draft, type Invoice, nameKey, type Op, type Orphan } from '../case.ts';
-import { followersOf, isAbort, isUnexecuted, stands } from './facts.ts';
+import { followersOf, isAbort, isUnexecuted, isUnsentAbort, stands } from './facts.ts';
 import { isCertain, isUnpaid, move, standingPayments } from './invoice-rules.ts';
 import { chargesUnder } from './numbers.ts';
 
@@ -18,7 +18,8 @@ export function deriveInvoice(c: Draft, invoice: Invoice): void {
  */
 function cancelWithPayment(c: Draft, invoice: Invoice): void {
   if (!isUnpaid(invoice)) return;
-  const isStopped = (op: Op) => isUnexecuted(op) && followersOf(c, op.id).some((one) => isAbort(one) && !one.isStopRefused);
+  const isStopped = (op: Op) =>
+    isUnexecuted(op) && followersOf(c, op.id).some((one) => isAbort(one) && !one.isStopRefused && !isUnsentAbort(one));
   const charges = chargesUnder(c, invoice.merchantId, invoice.oid);
   const isVoided = charges.some(({ standing }) => standing === 'Voided');
   if (charges.some(stands) || (!isVoided && !charges.some(isStopped))) return;

@@ -24,7 +24,11 @@ import {
 
 export function derive(c: Draft): Draft {
   const ops = allOps(c);
-  for (const op of ops) op.isUnconfirmed = isUnexecuted(op) && op.settledBy === 'person' && !op.isConfirmed && !op.isHardwareLost;
+  for (const op of ops) {
+    const isGuessed = op.settledBy === 'person' && !op.isConfirmed;
+    op.isUnconfirmed = isGuessed && isUnexecuted(op) && !op.isHardwareLost;
+    op.isToConfirm = isGuessed && op.removedAt === null;
+  }
   for (const op of ops) if (!isPayment(op) && !isAbort(op)) op.standing = ownStanding(op);
   for (const op of ops) if (isPayment(op) && c.sales.has(op.id)) derivePayment(c, op);
   for (const op of ops) if (isAbort(op)) deriveAbort(c, op);
@@ -97,7 +101,7 @@ function deriveDevice(c: Draft, device: Device): void {
     if (device.documentId === op.id && !locksTerminal(c, op)) device.documentId = null;
   }
   device.closes = here.filter(closesDay).reduce(withClose, device.closes);
-  device.lastPayment = here.filter(({ state, ...op }) => isPayment(op) && state === 'done').reduce(newer, device.lastPayment);
+  device.lastPayment = here.filter((op) => isPayment(op) && op.state === 'done').reduce(newer, device.lastPayment);
   for (const op of here) if (isPayment(op) && locksTerminal(c, op) && device.documentId !== op.id) lockAgain(c, device, op);
   device.unconfirmed = marked(device.unconfirmed, here);
 }

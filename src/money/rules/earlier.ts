@@ -1,11 +1,22 @@
 // Whether a call repeats an earlier one [D60]: by its Idempotency-Key, then by its number, then by its content [D58]. Looked at before the
 // device, so that a terminal that was switched off answers "paid", not "offline".
-import { type Draft, nameKey, type Op } from '../case.ts';
+import type { Draft, Op } from '../case.ts';
 import type { CallEvent } from '../event.ts';
 import { answerAbout, busy, cannotApply, error, fieldsOf } from './answers.ts';
-import { closesDay, contentName, isAbort, isOpen, isUndelivered, isUnexecuted, keyRowOf, opsUnder, presenceOf } from './facts.ts';
+import {
+  closesDay,
+  contentName,
+  isAbort,
+  isOpen,
+  isUndelivered,
+  isUnexecuted,
+  isUnsentAbort,
+  keyRowOf,
+  opsUnder,
+  presenceOf,
+} from './facts.ts';
 import { othersBeside, unconfirmedAt } from './numbers.ts';
-import { changedSaying, type Ruled, relyOn, say, takeKey, waitFor } from './ruled.ts';
+import { changedSaying, type Ruled, say, takeKey, waitFor } from './ruled.ts';
 
 const keptMs = 24 * 60 * 60_000;
 
@@ -18,10 +29,12 @@ export function byKey(c: Draft, { merchantId, key }: Pick<CallEvent, 'merchantId
   const row = key && keyRowOf(c, merchantId, key.key);
   if (!row) return undefined;
   const op = row.subjectKind === 'command' ? c.ops[row.subjectId] : undefined;
+  if (op && isUnsentAbort(op)) return undefined;
   const isNeeded =
     op !== undefined && (isOpen(op) || op.state === 'disputed' || Math.max(op.settledAt ?? 0, op.missedAt ?? 0) > c.now - keptMs);
   if (row.createdAt <= c.now - keptMs && !isNeeded) return undefined;
-  if (row.requestHash !== key.requestHash) return { other: true };
+  // A try that never began gives its key back.
+  if (row.requestHash !== key.requestHash) return op?.state === 'never' && !isAbort(op) ? undefined : { other: true };
   if (row.subjectKind === 'invoice') return { invoice: row.subjectId };
   return op && { op };
 }
@@ -59,12 +72,10 @@ function repeated(c: Draft, op: Op): Ruled {
 export function repeatByContent(c: Draft, event: CallEvent): Ruled | undefined {
   const { merchantId, deviceId, requestHash, key } = event;
   if (requestHash === undefined) return undefined;
-  const value = contentName(deviceId, requestHash);
-  const equal = opsUnder(c, merchantId, value, () => true);
+  const equal = opsUnder(c, merchantId, contentName(deviceId, requestHash), () => true);
   const inDispute = equal.find(({ state }) => state === 'disputed');
   if (inDispute && !(key && closesDay(inDispute))) return say(equalIsDisputed(inDispute));
   if (key) return undefined;
-  relyOn(c, 'names', nameKey(merchantId, value));
   const op = equal.find((one) => mayBeRepeated(c, one));
   if (!op) return undefined;
   if (op.missedAt === null && op.state !== 'unknown' && c.waitedFor.has(op.id)) {
@@ -102,7 +113,7 @@ export function underTheSameName(
 
 /** The device must be asked first, and nothing is sent while its journal has not answered [D304, D129]. */
 export function unconfirmed(c: Draft, event: CallEvent, ops: readonly Op[]): Ruled | undefined {
-  const asked = unconfirmedAt(ops, event.deviceId);
+  const asked = unconfirmedAt(ops, event.deviceId).filter(({ id }) => !event.answered?.includes(id));
   if (asked.length === 0) return undefined;
   if (!event.hasWaited) return { needs: { type: 'confirmation', ids: asked.map(({ id }) => id) } };
   const journalId = presenceOf(c, event.merchantId, event.deviceId)?.journalId ?? null;

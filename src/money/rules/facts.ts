@@ -18,6 +18,8 @@ export const isVoid = (op: Pick<Op, 'kind'>): boolean => catalogued(op).effect =
 export const isCloseDoc = (op: Pick<Op, 'kind'>): boolean => catalogued(op).effect === 'close';
 export const returnsMoney = (op: Pick<Op, 'kind'>): boolean => isRefund(op) || isVoid(op);
 export const isAbort = (op: Pick<Op, 'kind'>): boolean => op.kind === 'Abort';
+/** A request to stop that did not leave: nothing follows from it. */
+export const isUnsentAbort = (op: Pick<Op, 'kind' | 'state'>): boolean => isAbort(op) && op.state === 'never';
 /** It charges a card itself: a payment, or a print for which the register asks for a card [D146]. */
 export const isCharge = (op: Pick<Op, 'kind' | 'cardBani'>): boolean => isPayment(op) || op.cardBani > 0;
 /** A Report is a Z: an X report changes nothing and is never compared by its content. */

@@ -4,7 +4,6 @@ import type { Answer } from '../event.ts';
 import { cannotApply } from './answers.ts';
 import { stands } from './facts.ts';
 import { chargesUnder } from './numbers.ts';
-import { relyOn } from './ruled.ts';
 
 export const invoiceStatus: Readonly<Record<InvoiceState, number>> = { NewItem: 0, Scanned: 1, Payed: 2, Expired: 3, Cancelled: 4 };
 
@@ -32,7 +31,6 @@ export function move(c: Draft, invoice: Invoice, state: InvoiceState, detail: In
   if (state === 'Scanned') invoice.scannedAt = c.now;
   else invoice.endedAt = c.now;
   c.added.history.push({ oid: invoice.oid, at: c.now, event: state, detail });
-  relyOn(c, 'invoices', invoice.oid);
 }
 
 /** The card payments under its OID whose money the shop may have. With one, the invoice does not expire. */

@@ -142,12 +142,10 @@ function cannotBePaidBy(invoice: Invoice, payments: readonly Op[], deviceId: str
   return movedBy('pay', invoice) === undefined || (payments.some(isCertain) && !isPaidDevice);
 }
 
-/** A QR sale on a device counts among what the next close of its day includes [D149, D307]. */
+/** A QR sale on a device counts among what the next close of its day includes [D149, D307]. Nothing else of the device is relied on. */
 function sold(c: Draft, { oid }: Invoice, deviceId: string): void {
   const device = c.devices[deviceId];
-  if (!device) return;
-  device.lastSaleId = oid;
-  relyOn(c, 'devices', deviceId);
+  if (device) device.lastSaleId = oid;
 }
 
 function reasonOf(invoice: Invoice): OrphanReason {
@@ -172,7 +170,7 @@ function keepOrphan(c: Draft, invoice: Invoice, event: Of<'Payd'>, { reason, ans
     c.added.history.push({ oid, at: c.now, event: 'payment-refused', detail: { ...byOf(event), reason, receiptId, deviceId } });
     relyOn(c, 'invoices', oid);
   }
-  const effects: Effect[] = isKnown ? [] : [{ type: 'orphan', oid, receiptId, deviceId, reason, isKept }];
+  const effects: Effect[] = isKnown ? [] : [{ type: 'orphan', oid, merchantId, receiptId, deviceId, reason, isKept }];
   return isKept || hasExpired ? changedSaying(answer, effects) : say(answer, effects);
 }
 
@@ -183,6 +181,5 @@ export function removeInvoice(c: Draft, { oid, isCallbackPending }: Of<'RemoveIn
   const isKept = allOps(c).some((op) => op.merchantId === invoice.merchantId && op.documentNr === oid && op.removedAt === null);
   if (isKept || orphansOf(c, invoice).some(({ isListed }) => isListed)) return nothing;
   invoice.removedAt = c.now;
-  relyOn(c, 'invoices', oid);
   return changed();
 }

@@ -2,13 +2,13 @@
 import { type Bani, baniToLei } from '../../kernel/money.ts';
 import type { Draft, Op } from '../case.ts';
 import type { Answer, CallEvent, Of } from '../event.ts';
-import { answerAbout, cannotApply, done, fieldsOf, warned } from './answers.ts';
+import { answerAbout, cannotApply, done, fieldsOf, namesOf, warned } from './answers.ts';
 import { joined, repeatByContent, repeatByKey, repeatOfRefused, unconfirmed, underTheSameName } from './earlier.ts';
-import { followersOf, invoiceOf, isCloseDoc, isPayment, isUnexecuted, leavesNumberFree, saleOf } from './facts.ts';
+import { followersOf, invoiceOf, isCloseDoc, isOpen, isPayment, isUnexecuted, leavesNumberFree, returnsMoney, saleOf } from './facts.ts';
 import { cannotCharge } from './invoice-rules.ts';
 import { cannotRefund, cannotVoid, findPayment, noSuchOperation, untouchable, wrongRrn } from './named-payment.ts';
 import { chargesUnder, fold } from './numbers.ts';
-import { begin, notFree, type Ruled, relyOn, say, wrongDevice } from './ruled.ts';
+import { begin, notFree, type Ruled, say, wrongDevice } from './ruled.ts';
 
 export function pay(c: Draft, event: Of<'Pay'>): Ruled {
   const { documentNr, amountBani } = event;
@@ -45,7 +45,10 @@ function otherPayment(
   if (about.standing === 'Disputed' || about.removedAt !== null) return answerAbout(c, about, { also });
   // Without State: Closed would mean that this amount is paid [D244].
   if (amountBani !== (isPayment(about) ? about.amountBani : about.cardBani))
-    return cannotApply('This documentNr already belongs to a payment or receipt of another amount.', { OID: about.id });
+    return warned(
+      cannotApply('This documentNr already belongs to a payment or receipt of another amount.', { OID: about.id, ...namesOf(also) }),
+      also,
+    );
   if (!isPayment(about)) return chargedByRegister(about, also);
   const answer = answerAbout(c, about, { question: 'number', also });
   if (answer.code === 'The_status_cannot_be_applied') return answer;
@@ -71,7 +74,6 @@ function invoiceRefusal(c: Draft, { merchantId, documentNr }: Of<'Pay'>): Answer
   const refusal = cannotCharge(c, invoice);
   if (refusal) return refusal;
   invoice.isChargeBegun = true;
-  relyOn(c, 'invoices', invoice.oid);
   return undefined;
 }
 
@@ -81,11 +83,9 @@ export function closeDoc(c: Draft, event: Of<'CloseDoc'>): Ruled {
   const payment = findPayment(c, event);
   const wrong = wrongDevice(c, event, 'terminal');
   if (!payment) return repeatOfRefused(c, event) ?? say(wrong ?? noSuchOperation);
-  const close = followersOf(c, payment.id).findLast((op) => isCloseDoc(op) && !isUnexecuted(op));
   const refusal = untouchable(payment);
-  if (close && payment.removedAt === null) return delivers(joined(c, event, close), event, payment);
-  // Closed by hand: there is no answer of the terminal, and nothing to do.
-  if (!refusal && payment.document === 'closed') return delivers(say(done(fieldsOf(payment))), event, payment);
+  const closed = closedAs(c, payment);
+  if (closed) return delivers(closed.close ? joined(c, event, closed.close) : say(closed.answer), event, payment);
   const refused = repeatOfRefused(c, event);
   if (refused) return refused;
   const isVoided =
@@ -102,6 +102,13 @@ export function closeDoc(c: Draft, event: Of<'CloseDoc'>): Ruled {
   );
 }
 
+/** The answer about a document that is closed already, or is being closed; without a CloseDoc a person closed it, and there is no report. */
+export function closedAs(c: Draft, payment: Op): { close?: Op; answer: Answer } | undefined {
+  const close = followersOf(c, payment.id).findLast((op) => isCloseDoc(op) && !isUnexecuted(op));
+  if (close && payment.removedAt === null) return { close, answer: answerAbout(c, close) };
+  return payment.document === 'closed' && !untouchable(payment) ? { answer: done(fieldsOf(payment)) } : undefined;
+}
+
 /** Its operationId comes from the outcome, so a caller that names it has that; a step of a person shows nothing about the till [D309]. */
 export function delivers(ruled: Ruled, { isByPerson }: CallEvent, payment: Op): Ruled {
   if (isByPerson === true || payment.requestHash === null || payment.receivedAt !== null) return ruled;
@@ -116,18 +123,26 @@ export function refund(c: Draft, event: Of<'Refund'>): Ruled {
   const payment = findPayment(c, event);
   if (!payment) return say(findPayment(c, { ...event, rrn: undefined }) ? wrongRrn : noSuchOperation);
   const { documentNr, operationId, rrn, amountBani } = event;
-  const refusal = untouchable(payment) ?? cannotRefund(c, payment, amountBani) ?? notFree(c, event);
+  const refusal = untouchable(payment) ?? isBeingReturned(c, event, payment) ?? cannotRefund(c, payment, amountBani) ?? notFree(c, event);
   if (refusal) return delivers(say(refusal), event, payment);
   const args = { documentNr, operationId, rrn, amount: baniToLei(amountBani), currency: 'MDL' };
   return follow(c, event, payment, { kind: 'Refund', args, amountBani, documentNr, operationId, rrn });
 }
+
+/** What is left is not known while a refund or void of it is open, so a final refusal might be wrong a moment later. */
+const isBeingReturned = (c: Draft, event: CallEvent, payment: Op): Answer | undefined =>
+  followersOf(c, payment.id).some((op) => returnsMoney(op) && isOpen(op)) ? notFree(c, event) : undefined;
 
 export function voidPayment(c: Draft, event: Of<'CancelTransaction'>, payment: Op): Ruled {
   const earlier = repeatOfRefused(c, event) ?? repeatByContent(c, event);
   if (earlier) return earlier;
   const { documentNr, operationId, amountBani, token } = event;
   const refusal =
-    wrongDevice(c, event, 'terminal') ?? untouchable(payment) ?? cannotVoid(c, payment, amountBani) ?? notFree(c, event, payment.id);
+    wrongDevice(c, event, 'terminal') ??
+    untouchable(payment) ??
+    isBeingReturned(c, event, payment) ??
+    cannotVoid(c, payment, amountBani) ??
+    notFree(c, event, payment.id);
   if (refusal) return delivers(say(refusal), event, payment);
   const args = { documentNr, operationId, token, amount: baniToLei(amountBani) };
   return follow(c, event, payment, { kind: 'CancelTransaction', args, amountBani, documentNr, operationId });
@@ -135,7 +150,6 @@ export function voidPayment(c: Draft, event: Of<'CancelTransaction'>, payment: O
 
 /** The payment is the root of what returns its money: two returns at once would exceed it [D17]. */
 function follow(c: Draft, event: CallEvent, payment: Op, given: Parameters<typeof begin>[2]): Ruled {
-  relyOn(c, 'ops', payment.id);
   const asked = unconfirmed(c, event, [...saleOf(c, payment), ...underTheSameName(c, { ...event, documentNr: undefined })]);
   return asked ?? delivers(begin(c, event, { ...given, targetId: payment.id }), event, payment);
 }

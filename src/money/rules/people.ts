@@ -19,10 +19,10 @@ import {
 import { isUnpaid } from './invoice-rules.ts';
 import { noSuchOperation, paymentsWith } from './named-payment.ts';
 import { settle } from './reports.ts';
-import { changed, changedSaying, nothing, type Ruled, relyOn, say } from './ruled.ts';
+import { changed, changedSaying, nothing, type Ruled, say } from './ruled.ts';
 
 /** No device begins a command after answerBy; this long after it, none is still busy with it, even with a clock slightly off [D63]. */
-const personDecidesAfterMs = 2 * 60_000;
+export const personDecidesAfterMs = 2 * 60_000;
 
 export function decideByPerson(c: Draft, event: Of<'Decide'>): Ruled {
   const op = c.ops[event.id];
@@ -32,8 +32,16 @@ export function decideByPerson(c: Draft, event: Of<'Decide'>): Ruled {
   if (!isChecked || !op.review || op.review.isClosed) return say(alreadySettled(op));
   if (op.state === 'disputed') return resolve(c, op, event);
   op.review = { ...op.review, isClosed: true };
+  note(c, op, 'review closed', event, verdictOf(event));
   return changedSaying(done(fieldsOf(op)));
 }
+
+/** Part of the change: who did it, and why. */
+function note(c: Draft, { id }: Op, step: string, { by, reason }: { by?: string | undefined; reason: string }, verdict = ''): void {
+  if (by !== undefined) c.added.steps.push({ operationId: id, step, detail: `${by}: ${verdict}${reason}` });
+}
+
+const verdictOf = ({ isDone }: Of<'Decide'>): string => (isDone ? 'done, ' : 'refused, ');
 
 function decideOpen(c: Draft, op: Op, event: Of<'Decide'>): Ruled {
   const from = op.answerBy + personDecidesAfterMs;
@@ -41,13 +49,20 @@ function decideOpen(c: Draft, op: Op, event: Of<'Decide'>): Ruled {
     const sentence = `The device may still carry the command out and report the outcome. Otherwise you can decide it from ${new Date(from).toISOString()} on.`;
     return say(cannotApply(sentence));
   }
+  if (event.found) return say(cannotApply(event.found === 'running' ? stillRunning : reportedNews(op)));
   const wrong = event.isDone ? numbersOfAnother(c, op, event) : undefined;
   if (wrong) return say(wrong);
   settle(c, op, event.isDone ? 'done' : 'refused', 'person', undefined);
   op.reason = event.reason;
   if (event.isDone) takeEntered(op, event);
+  note(c, op, 'decided', event, verdictOf(event));
   return taken(op);
 }
+
+const stillRunning =
+  'The device says that it is still carrying the command out and will report the outcome. If it hangs, restart or disable it, then decide.';
+const reportedNews = ({ review }: Op): string =>
+  `The device was asked first and reported something new: ${review?.reason ?? ''} Check it, then decide.`;
 
 /** The answer is only that the step was taken: its consequences are part of the same change. */
 const taken = (op: Op): Ruled => changedSaying(done({ OID: op.id }));
@@ -68,7 +83,7 @@ function enteredReport({ operationId, rrn, amountBani }: Op): Report {
 
 /** The state that it would have had at first; its money is corrected now, and its entry stays where it is [D303]. */
 function resolve(c: Draft, op: Op, event: Of<'Decide'>): Ruled {
-  const wrong = event.isDone ? (otherNumbers(op, event) ?? numbersOfAnother(c, op, event)) : undefined;
+  const wrong = otherNumbers(op, event) ?? (event.isDone ? numbersOfAnother(c, op, event) : undefined);
   if (wrong) return say(wrong);
   const before = op.disputedFrom === 'done' ? 1 : 0;
   op.state = event.isDone ? 'done' : 'refused';
@@ -82,6 +97,7 @@ function resolve(c: Draft, op: Op, event: Of<'Decide'>): Ruled {
   for (const equal of [op, ...opsWithContentOf(c, op)]) if (equal.receivedAt === null) equal.missedAt = c.now;
   const change = (event.isDone ? 1 : 0) - before;
   const amountBani = change * (returnsMoney(op) ? -1 : 1) * (op.amountBani ?? 0);
+  note(c, op, 'review closed', event, verdictOf(event));
   if (amountBani !== 0) c.added.corrections.push({ operationId: op.id, amountBani, at: c.now });
   return taken(op);
 }
@@ -119,16 +135,18 @@ function alreadySettled(op: Op): Answer {
 }
 
 /** It delivers nothing to the till [D309]. */
-export function closeByHand(c: Draft, { id }: Of<'CloseByHand'>): Ruled {
-  const payment = c.ops[id];
+export function closeByHand(c: Draft, event: Of<'CloseByHand'>): Ruled {
+  const payment = c.ops[event.id];
   if (!payment || payment.document === null) return say(noSuchOperation);
   if (payment.document !== 'open') return say(cannotApply('The document of this payment is not open.'));
   payment.isEndedByHand = true;
+  note(c, payment, 'closed by hand', event);
   return taken(payment);
 }
 
 /** Decisions about commands that went to other hardware than the connected one are not waited for [D304]. */
-export function hardwareLost(c: Draft, { deviceId }: Of<'HardwareLost'>): Ruled {
+export function hardwareLost(c: Draft, event: Of<'HardwareLost'>): Ruled {
+  const { deviceId } = event;
   const waiting = allOps(c).filter((op) => op.deviceId === deviceId && op.isUnconfirmed);
   const lost = waiting.filter((op) => {
     const live = presenceOf(c, op.merchantId, deviceId);
@@ -138,7 +156,10 @@ export function hardwareLost(c: Draft, { deviceId }: Of<'HardwareLost'>): Ruled 
     return say(
       cannotApply('No decision about this device waits for other hardware than the connected one: there is nothing to declare lost.'),
     );
-  for (const op of lost) op.isHardwareLost = true;
+  for (const op of lost) {
+    op.isHardwareLost = true;
+    note(c, op, 'hardware lost', event);
+  }
   return changedSaying(done({}));
 }
 
@@ -155,7 +176,6 @@ export function remove(c: Draft, { id }: RemovalEvent): Ruled {
   if (paymentsOf(c, op).some((payment) => !isAtRest(payment))) return nothing;
   const invoice = invoiceOf(c, op.merchantId, op.documentNr);
   if (invoice && isUnpaid(invoice)) return nothing;
-  relyOn(c, 'ops', id);
   op.removedAt = c.now;
   return changed(id);
 }

@@ -58,8 +58,6 @@ export function print(c: Draft, event: Print): Ruled {
     ...paid.flatMap(({ payment }) => saleOf(c, payment)),
   ]);
   if (asked) return asked;
-  // A void or refund of a payment on it begins before or after this print, never beside it.
-  for (const { payment } of paid) relyOn(c, 'ops', payment.id);
   return begin(c, event, {
     kind: 'PrintReceipt',
     args: { receipt: printed },
@@ -166,7 +164,9 @@ function cannotPrintPaid(c: Draft, { merchantId, deviceId }: Print, paid: readon
 function cannotChargeAgain(c: Draft, { merchantId }: Print, number: string | undefined): Answer | undefined {
   if (number === undefined) return undefined;
   const { about, also } = fold(chargesUnder(c, merchantId, number));
-  if (about && !isUnexecuted(about)) {
+  if (about && !leavesNumberFree(about)) {
+    // A removed attempt keeps its number [D66].
+    if (isUnexecuted(about)) return answerAbout(c, about, { also });
     const refusal = isPayment(about) ? unprintable(c, about, 'Receipt.Uid') : undefined;
     return refusal ?? cannotApply(chargedBefore + (isPayment(about) ? nameIt : ''), fieldsOf(about, also));
   }

@@ -10,7 +10,7 @@ export function noteRemains(facts: Case, c: Draft): void {
     const before = facts.ops[op.id];
     if (before === undefined || (before.state === op.state && before.contradiction === op.contradiction)) continue;
     if (op.state === 'disputed') warnOfDouble(c, op);
-    else if (before.state === 'disputed') noteResolved(c, before, op);
+    else if (before.state === 'disputed') noteResolved(facts, c, before, op);
   }
 }
 
@@ -30,12 +30,18 @@ function otherPrints(c: Draft, print: Op): Op[] {
 
 const printsOfPayments = (c: Draft, print: Op): Op[] => paymentsOf(c, print).flatMap(({ id }) => followersOf(c, id).filter(isPrint));
 
-function noteResolved(c: Draft, before: Op, op: Op): void {
+function noteResolved(facts: Case, c: Draft, before: Op, op: Op): void {
   const isExecuted = before.disputedFrom !== 'done' && op.state === 'done';
   const isReversed = before.disputedFrom === 'done' && isUnexecuted(op);
   const sentences = isExecuted ? remainsOfExecuted(c, op) : isReversed ? remainsOfReversed(c, op) : [];
-  const detail = sentences.filter((sentence) => sentence !== undefined).join(' ');
+  const detail = [documentStays(facts, c, op), ...sentences].filter((sentence) => sentence !== undefined).join(' ');
   if (detail !== '') c.added.steps.push({ operationId: op.id, step: 'not undone', detail });
+}
+
+/** A void or CloseDoc was not made, and the terminal has gone on. */
+function documentStays(facts: Case, c: Draft, op: Op): string | undefined {
+  const isEnded = paymentsOf(c, op).some((payment) => payment.isEndedByHand && facts.ops[payment.id]?.isEndedByHand === false);
+  return isEnded ? 'The terminal has begun other operations since: the document of the payment stays closed.' : undefined;
 }
 
 function remainsOfExecuted(c: Draft, op: Op): (string | undefined)[] {

@@ -12,7 +12,7 @@ import { operationOf } from '../../kernel/operations.ts';
 import { isLongerThan, isPlainText } from '../../kernel/receipt.ts';
 import type { Draft, Ending, Op, OpState, Report, Review, Source } from '../case.ts';
 import type { Of, ReportEvent } from '../event.ts';
-import { isCloseDoc, isOpen, isPayment, isPrint, isUnexecuted } from './facts.ts';
+import { isAbort, isCloseDoc, isOpen, isPayment, isPrint, isUnexecuted } from './facts.ts';
 import { changed, nothing, type Ruled } from './ruled.ts';
 
 export function report(c: Draft, event: ReportEvent): Ruled {
@@ -206,7 +206,7 @@ const shortOf = ({ outcome, report: said }: ReportEvent): string =>
   [outcome, ...operationNumbers.flatMap((name) => numberIn(said, name) ?? [])].join(' ');
 
 function step(c: Draft, { id }: Op, name: string, detail: string): Ruled {
-  c.added.steps.push({ operationId: id, step: name, detail });
+  c.added.steps.push({ operationId: id, step: name, detail, isCounted: true });
   return nothing;
 }
 
@@ -229,10 +229,20 @@ export function accepted(c: Draft, { id, isRunning }: Of<'Accepted'>): Ruled {
 }
 
 /** answerBy has passed: the outcome is not known from now on, and its device is asked. */
-export function deadline(c: Draft, { id }: Of<'Deadline'>): Ruled {
+export function deadline(c: Draft, { id, isContactLost }: Of<'Deadline'>): Ruled {
   const op = c.ops[id];
-  if (!op || op.state !== 'sent' || c.now < op.answerBy) return nothing;
+  if (!op || op.state !== 'sent' || (c.now < op.answerBy && isContactLost !== true)) return nothing;
   op.state = 'unknown';
+  return changed(id);
+}
+
+export const overdueAfterMs = 15 * 60_000;
+
+/** For this long it is not known how it ended: it goes on the review list, unless it is there already. */
+export function overdue(c: Draft, { id }: Of<'Overdue'>): Ruled {
+  const op = c.ops[id];
+  if (!op || isAbort(op) || !isOpen(op) || op.review !== null || c.now < op.answerBy + overdueAfterMs) return nothing;
+  op.review = reviewOf(c, op, 'The device has not reported the outcome since its deadline passed.');
   return changed(id);
 }
 
@@ -251,11 +261,12 @@ export function notSent(c: Draft, { id, reason }: Of<'NotSent'>): Ruled {
 const lastIsAnotherSentence = 'The device keeps no journal, and its last transaction is another one.';
 
 /** Only a person can tell; and a person's decision holds [D304]. */
-export function lastIsAnother(c: Draft, { id }: Of<'LastIsAnother'>): Ruled {
+export function lastIsAnother(c: Draft, { id, journalId }: Of<'LastIsAnother'>): Ruled {
   const op = c.ops[id];
   if (!op || op.journalId !== null) return nothing;
   if (!isOpen(op)) {
-    if (op.isConfirmed) return nothing;
+    // Hardware that keeps a journal is another one.
+    if (op.isConfirmed || journalId !== undefined) return nothing;
     op.isConfirmed = true;
     return changed(op.id);
   }

@@ -1,7 +1,8 @@
-// Which rows a change relies on. What a decision reads of rows that it does not write is guarded by their root, and every guarded row is
-// written: a guard without a write does not exclude another unit.
+// Which further rows a change relies on: a row that it changes is written and guarded anyway. What a decision reads of rows that it does not
+// write is guarded by their root, and every guarded row is written: a guard without a write does not exclude another unit.
 //
 //   operation ..... its own row, and its device's, whose counter orders everything on it
+//   QR sale ....... none: on its device it is only noted, whatever is under way there, so that row is written without a guard
 //   follower ...... the payment that it is about: of a CloseDoc only at its end, because until then its device stands for it
 //   name .......... written by whatever changes what it stands for: begin, end without execution, dispute, decision, resolution, removal, and
 //                   the end of what returns the money of a payment under it
@@ -13,16 +14,24 @@ import { relyOn } from './ruled.ts';
 /** Written without the version, on a condition of their own: acceptance and delivery. */
 const lateFields: ReadonlySet<string> = new Set(['acceptedAt', 'missedAt', 'receivedAt']);
 
-export const differs = (before: object, after: object): string[] =>
-  Object.keys(after).filter((field) => !isSame((before as Fields)[field], (after as Fields)[field]));
+export function differs(before: object, after: object): string[] {
+  const fields: string[] = [];
+  for (const field in after) if (!isSame((before as Fields)[field], (after as Fields)[field])) fields.push(field);
+  return fields;
+}
 type Fields = Record<string, unknown>;
 const isSame = (one: unknown, other: unknown): boolean =>
   one === other || (typeof one === 'object' && one !== null && JSON.stringify(one) === JSON.stringify(other));
 
 /** The event only notes an acceptance or a delivery. */
 export function isLate(facts: Case, c: Draft): boolean {
-  const fields = Object.values(c.ops).flatMap((op) => differs(facts.ops[op.id] ?? {}, op));
-  return fields.length > 0 && fields.every((field) => lateFields.has(field));
+  let isChanged = false;
+  for (const op of Object.values(c.ops))
+    for (const field of differs(facts.ops[op.id] ?? {}, op)) {
+      if (!lateFields.has(field)) return false;
+      isChanged = true;
+    }
+  return isChanged;
 }
 
 export function relyOnRoots(facts: Case, c: Draft): void {
@@ -34,7 +43,6 @@ export function relyOnRoots(facts: Case, c: Draft): void {
 }
 
 function relyOnRootsOf(c: Draft, before: Op | undefined, op: Op): void {
-  if (before) relyOn(c, 'ops', op.id);
   if (!isAbort(op) && c.devices[op.deviceId]) relyOn(c, 'devices', op.deviceId);
   for (const payment of paymentsOf(c, op)) {
     if (isCloseDoc(op) && !before) continue;

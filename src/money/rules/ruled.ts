@@ -29,9 +29,9 @@ export const changedSaying = (answer: Answer, effects: readonly Effect[] = []): 
 /** The answer about an open operation is given when it has ended. */
 export const waitFor = (op: Op): Effect[] => (isOpen(op) ? [{ type: 'wait', id: op.id }] : []);
 
-/** What is read to be relied on is guarded, and therefore written. */
+/** What is read to be relied on, and not changed, is guarded, and therefore written. */
 export function relyOn(c: Draft, table: TableName, key: string): void {
-  if (!c.roots.some(([name, one]) => name === table && one === key)) c.roots.push([table, key]);
+  c.roots.push([table, key]);
 }
 
 const wrongKinds = {
@@ -112,7 +112,6 @@ function enterName(c: Draft, op: Op, { key }: CallEvent): void {
   if (key && isContentName(value) && opsUnder(c, op.merchantId, value, (one) => isUndelivered(c, one)).length > 0) return;
   const row = c.names[nameKey(op.merchantId, value)];
   if (!row) return;
-  relyOn(c, 'names', nameKey(op.merchantId, value));
   row.attempts += 1;
   (op as { attempt: number }).attempt = row.attempts;
   (row as { ops: readonly Id[] }).ops = [...row.ops, op.id];
@@ -200,4 +199,5 @@ const emptyOp: Omit<Op, 'id' | 'merchantId' | 'deviceId' | 'kind' | 'sequence' |
   document: null,
   printId: null,
   isUnconfirmed: false,
+  isToConfirm: false,
 };

@@ -1,11 +1,11 @@
 // Device/Operation/Status [D64]: the answer about an operation, without starting anything; and the notes of connections about delivery.
 import { type Draft, type Op } from '../case.ts';
-import type { Answer, DeliveryEvent, StatusEvent } from '../event.ts';
+import type { Answer, DeliveryEvent, OutcomeEvent, StatusEvent } from '../event.ts';
 import { answerAbout, error, invalid, unknownRecord } from './answers.ts';
 import { byKey } from './earlier.ts';
-import { catalogued, isAbort, isOpen, isPayment, isPrint, isUndelivered, isUnexecuted, keyRowOf } from './facts.ts';
+import { catalogued, isAbort, isCloseDoc, isOpen, isPayment, isPrint, isUndelivered, isUnexecuted, keyRowOf, paymentsOf } from './facts.ts';
 import { chargesUnder, type Folded, fold, othersBeside } from './numbers.ts';
-import { payByNumber } from './payments.ts';
+import { closedAs, payByNumber } from './payments.ts';
 import { otherPrint, printUnder } from './prints.ts';
 import { changed, nothing, type Ruled, say, waitFor } from './ruled.ts';
 
@@ -50,6 +50,11 @@ function newestPrint(c: Draft, merchantId: string, receiptUid: string): Folded {
   return { about, also: about ? othersBeside(c, about) : [] };
 }
 
+export function outcome(c: Draft, { id }: OutcomeEvent): Ruled {
+  const op = c.ops[id];
+  return op ? say(answerOfTry(c, op)) : say(unknownName);
+}
+
 /** The answer of a call whose operation has ended [D125]. */
 export function answerOfTry(c: Draft, op: Op): Answer {
   const { about = op, also, answer } = tried(c, op);
@@ -60,6 +65,7 @@ export function answerOfTry(c: Draft, op: Op): Answer {
 function tried(c: Draft, op: Op): Found {
   const also = othersBeside(c, op);
   if (!isUnexecuted(op) || isAbort(op)) return { about: op, also };
+  if (isCloseDoc(op)) return closedSince(c, op);
   if (isPrint(op) && op.receiptUid !== null) {
     const about = printUnder(c, op.merchantId, op.receiptUid);
     if (!about || isUnexecuted(about)) return { about: op, also };
@@ -72,14 +78,22 @@ function tried(c: Draft, op: Op): Found {
   return again?.answer && holder.about ? { ...holder, answer: again.answer } : { about: op, also };
 }
 
-/** Written late, in batches; it moves forward only. Each answer 3 renews the time; what was received stays received. */
+/** A CloseDoc that was not made: its document may have been closed since, by another call or by a person. */
+function closedSince(c: Draft, op: Op): Found {
+  const payment = paymentsOf(c, op)[0];
+  const closed = payment && closedAs(c, payment);
+  return closed && payment ? { about: closed.close ?? payment, also: [], answer: closed.answer } : { about: op, also: [] };
+}
+
+/** Written late, in batches; it moves forward only. Each answer 3 renews the time, a caller that leaves does not; what was received stays received. */
 export function delivery(c: Draft, { id, was }: DeliveryEvent): Ruled {
   const op = c.ops[id];
   if (!op || op.requestHash === null || op.receivedAt !== null) return nothing;
   // A request that is not known by its content any more does not become known again.
   if (was === 'missed' && !isUndelivered(c, op)) return nothing;
+  const isUnclear = op.state === 'disputed' || isOpen(op);
+  if (was === 'missed' ? !isUnclear && op.missedAt !== null : isUnclear) return nothing;
   if (was === 'missed') op.missedAt = c.now;
-  else if (op.state === 'disputed' || isOpen(op)) return nothing;
   else op.receivedAt = c.now;
   return changed(op.id);
 }

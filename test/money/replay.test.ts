@@ -1,0 +1,171 @@
+// Every decision of the transcripts once more on SQLite and PostgreSQL: the rows of the ledger in memory are put into the database, the case
+// is loaded from there, and its commit writes the same rows as in memory.
+import { globSync, readFileSync } from 'node:fs';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { plan, plant } from '../../exploration/gateway.ts';
+import { load as loadFromMemory, type Surroundings } from '../../exploration/memory-load.ts';
+import { commitTo, type Ledger } from '../../exploration/memory-store.ts';
+import { runTranscript } from '../../exploration/transcripts.ts';
+import { merchantId, now } from '../../exploration/world.ts';
+import { type Commit, createCommit } from '../../src/database/commit.ts';
+import type { Values } from '../../src/database/commit-data.ts';
+import { type Case, nameKey, type TableName } from '../../src/money/case.ts';
+import type { Answer, Event } from '../../src/money/event.ts';
+import { createLoad } from '../../src/money/load.ts';
+import { decide } from '../../src/money/rules/decide.ts';
+import { addedTables, commitTables, storedTable, tableNames } from '../../src/money/tables.ts';
+import { unitOf } from '../../src/money/unit.ts';
+import { engines, openQuickDatabase, type TestDatabase } from '../support/engines.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+interface Seen {
+  ledger: Ledger;
+  event: Event;
+  around: Surroundings;
+}
+
+const names = globSync('*.txt', { cwd: import.meta.dirname }).sort();
+
+function decisionsOf(name: string): Seen[] {
+  const seen: Seen[] = [];
+  plant({ watch: (ledger, event, around) => seen.push({ ledger, event, around }) });
+  runTranscript(readFileSync(`${import.meta.dirname}/${name}`, 'utf8'));
+  plant({});
+  return seen;
+}
+
+describe.each(engines)('the decisions of the transcripts on %s', (engine) => {
+  let database: TestDatabase;
+  let commit: Commit;
+
+  beforeAll(async () => {
+    database = await openQuickDatabase(engine, createVirtualClock(now));
+    commit = createCommit(database, commitTables);
+    await sql`insert into merchants (id, name, callback_secret, created_at) values (${merchantId}, 'Shop', 'c2VjcmV0', 1)`.execute(
+      database.queries,
+    );
+    await sql`insert into instances (id, host, pid, embedded, started_at, heartbeat_at) values ('gateway', 'h', 1, '', 1, ${now})`.execute(
+      database.queries,
+    );
+  });
+  afterEach(() => plant({}));
+  afterAll(() => database.close());
+
+  it.each(names)('%s', async (name) => {
+    for (const seen of decisionsOf(name)) await compare(seen);
+  });
+
+  async function compare({ ledger, event, around }: Seen): Promise<void> {
+    await fill(ledger, around);
+    const load = createLoad({ database, scanGraceMs: 0, surroundings: { live: (deviceId) => presenceIn(around, deviceId) } });
+    const expected = loadFromMemory(ledger, event, around);
+    const facts = { ...(await load(event)).case, waitedFor: around.waitedFor ?? new Set() };
+    expect(rowsIn(facts, event)).toEqual(rowsIn(expected, event));
+
+    const planned = plan(expected, event);
+    const decided = decideWaited(facts, event);
+    expect(shown(decided.answer, event)).toEqual(shown(planned.answer, event));
+    if (!decided.next) return expect(planned.unit).toBeUndefined();
+    const unit = unitOf(facts, decided, { ofOperation: { instance_id: 'gateway' }, callbackOf });
+    expect(await commit.add(unit)).toMatchObject({ now });
+    const after = planned.unit && commitTo(ledger, planned.unit, now);
+    for (const table of tableNames) expect(await stored(storedTable(table).table)).toEqual(inMemory(after, table));
+    for (const table of Object.keys(addedTables)) expect(await count(table), table).toBe(Object.keys(after?.[table] ?? {}).length);
+  }
+
+  const presenceIn = ({ presence }: Surroundings, deviceId: string) =>
+    presence[nameKey(merchantId, deviceId)] ?? { isOnline: false, journalId: null, features: undefined };
+
+  /** The rows of a ledger in memory, and nothing else. */
+  async function fill(ledger: Ledger, { presence }: Surroundings): Promise<void> {
+    const { queries } = database;
+    for (const table of [...Object.keys(commitTables).reverse(), 'devices']) await sql`delete from ${sql.table(table)}`.execute(queries);
+    for (const id of Object.keys(ledger['device_locks'] ?? {})) {
+      const kind = presence[nameKey(merchantId, id)]?.kind ?? 'terminal';
+      await sql`insert into devices (id, merchant_id, kind, name, created_at) values (${id}, ${merchantId}, ${kind}, 'D', 1)`.execute(
+        queries,
+      );
+    }
+    for (const [table, rows] of Object.entries(ledger)) {
+      for (const row of Object.values(rows))
+        await insert(table, table === 'commands' ? { ...row, instance_id: 'gateway' } : addedRow(table, row));
+    }
+  }
+
+  async function insert(table: string, row: Values): Promise<void> {
+    const columns = Object.keys(row);
+    const values = sql.join(columns.map((column) => sql`${row[column]}`));
+    await sql`insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))}) values (${values})
+      on conflict do nothing`.execute(database.queries);
+  }
+
+  async function stored(table: string): Promise<Values[]> {
+    const { rows } = await sql<Values>`select * from ${sql.table(table)}`.execute(database.queries);
+    return inOrder(rows.map((row) => kept(table, row)));
+  }
+
+  async function count(table: string): Promise<number> {
+    const { rows } = await sql<{ count: number }>`select count(*) as "count" from ${sql.table(table)}`.execute(database.queries);
+    return Number(rows[0]?.count);
+  }
+});
+
+/** Rows that are only added are counted; the store in memory keeps them in a form of its own. */
+let added = 0;
+function addedRow(table: string, row: Values): Values {
+  added += 1;
+  if (table === 'callbacks') return callbackRow(`${added}`, row);
+  if (table === 'settlements') return { ...row, settled_at: added };
+  if (table === 'printed_payments' || table === 'bank_operations') return row;
+  return table in addedTables ? { ...row, at: now } : row;
+}
+
+const callbackOf = (notice: { subjectKind: string; subjectId: string; sequence: number }): Values => {
+  added += 1;
+  return {
+    ...callbackRow(`${added}`, { subject_kind: notice.subjectKind, subject_id: notice.subjectId, sequence: notice.sequence }),
+    created_at: null,
+    next_attempt_at: null,
+  };
+};
+
+const callbackRow = (id: string, { subject_kind = null, subject_id = null, sequence = null }: Values): Values => ({
+  ...{ id, merchant_id: merchantId, subject_kind, subject_id, sequence, url: 'http://erp/', host: 'erp', state: 'pending', attempts: 0 },
+  ...{ created_at: now, next_attempt_at: now },
+});
+
+function decideWaited(facts: Case, event: Event): ReturnType<typeof decide> {
+  const decided = decide(facts, event);
+  return decided.needs ? decideWaited(facts, { ...event, hasWaited: true } as Event) : decided;
+}
+
+const shown = (answer: Answer | undefined, event: Event) =>
+  answer?.invoice && event.type !== 'Get' ? { ...answer, invoice: { ...answer.invoice, receipt: null } } : answer;
+
+/** Arguments and receipts are not loaded where no answer shows them. */
+function rowsIn(facts: Case, event: Event): object {
+  const ops = Object.fromEntries(Object.entries(facts.ops).map(([id, op]) => [id, { ...op, args: null }]));
+  const invoices = Object.fromEntries(
+    Object.entries(facts.invoices).map(([id, one]) => [id, event.type === 'Get' ? one : { ...one, receipt: null }]),
+  );
+  return { ...facts, ops, invoices, presence: {} };
+}
+
+/** Which gateway has an operation is no matter of the rules. */
+const columnsOf = (table: string) => new Set(Object.keys(commitTables[table]?.columns ?? {}).filter((column) => column !== 'instance_id'));
+const kept = (table: string, row: Values): Values => {
+  const known = columnsOf(table);
+  return Object.fromEntries(Object.entries(row).filter(([column]) => known.has(column)));
+};
+const inMemory = (ledger: Ledger | undefined, table: TableName): Values[] => {
+  const { table: name } = storedTable(table);
+  const columns = [...columnsOf(name)];
+  return inOrder(
+    Object.values(ledger?.[name] ?? {}).map((row) => Object.fromEntries(columns.map((column) => [column, row[column] ?? null]))),
+  );
+};
+const inOrder = (rows: Values[]): Values[] =>
+  rows
+    .map((row) => Object.fromEntries(Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1))))
+    .toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
