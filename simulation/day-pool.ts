@@ -113,5 +113,5 @@ function dayOn(thread: Thread, order: Order, clock: Clock): Promise<DayResult> {
 
 /** It has no history, and cannot be made smaller. */
 function brokenDay(seed: number, violation: string): DayResult {
-  return { seed, violations: [violation], history: [], traceHash: '', hasEnded: false, figures: {}, hits: {}, passed: {} };
+  return { seed, violations: [violation], history: [], traceHash: '', hasEnded: false, figures: {}, hits: {}, passed: {}, shapes: [] };
 }

@@ -144,8 +144,9 @@ export function createEarlyOperator(deps: Deps): EarlyOperator {
     hasOnceGuessed: (commandId) => wasSettledAs(commandId, 'refused'),
     isBeyondHelp: (commandId) => isSettledAs(commandId, 'refused') && isForgotten(deps, commandId),
     isCalledDone(commandId) {
-      const isUnconfirmed = storage.peek('select 1 from decisions where command_id = ?', [commandId]).length > 0;
-      return tried.get(commandId) === 'done' && (isUnconfirmed || is(commandId, `state = 'disputed'`));
+      const isListed = storage.peek('select 1 from decisions where command_id = ?', [commandId]).length > 0;
+      // The new core keeps it with the command.
+      return tried.get(commandId) === 'done' && (isListed || is(commandId, `(is_to_confirm = 1 or state = 'disputed')`));
     },
     wasCalledDone: (commandId) => wasSettledAs(commandId, 'done'),
     wasFollowerCalledDone(paymentId) {

@@ -5,6 +5,7 @@ import { openDatabase } from '../src/database/open.ts';
 import type { Clock } from '../src/kernel/clock.ts';
 import type { Logger } from '../src/kernel/logger.ts';
 import type { Random } from '../src/kernel/random.ts';
+import { core } from '../test/support/core.ts';
 import { seededRandom } from '../test/support/seeded-random.ts';
 import type { AnswerWatch } from './answer-watch.ts';
 import type { CallbackReceiver } from './callback-receiver.ts';
@@ -12,6 +13,7 @@ import type { EventClock } from './event-clock.ts';
 import { type GatewayLife, startGatewayLife } from './gateway-life.ts';
 import type { Interruptions } from './interruptions.ts';
 import type { Plan } from './plan.ts';
+import type { ShapeRecorder } from './shape-recorder.ts';
 import type { Session, SharedStorage } from './shared-storage.ts';
 import { createStandstill, type Standstill } from './standstill.ts';
 import type { MemoryWire } from './wire.ts';
@@ -47,6 +49,7 @@ export interface FleetDeps {
   interruptions: Interruptions;
   receiver: CallbackReceiver;
   answerWatch: AnswerWatch;
+  shapes: Pick<ShapeRecorder, 'noting'>;
   state: { isCalm: boolean; isDatabaseDown: boolean };
   trace(line: string): void;
 }
@@ -161,7 +164,7 @@ export class Fleet {
     process.session = session;
     process.instanceId = instanceId;
     try {
-      const life = await this.#live(process, session, random, instanceId);
+      const life = this.#deps.shapes.noting(await this.#live(process, session, random, instanceId));
       if (process.session === session) process.life = life;
     } catch (error) {
       // The database may be down at that moment.
@@ -193,6 +196,7 @@ export class Fleet {
     const { clock, logger, wires, receiver, answerWatch } = this.#deps;
     const { standstill } = process;
     return startGatewayLife({
+      core,
       clock,
       random,
       logger,

@@ -16,6 +16,7 @@ import { createLedger } from '../src/ledger/ledger.ts';
 import type { Channel, ChannelListener } from '../src/link/channel.ts';
 import { createLink, type Link } from '../src/link/link.ts';
 import type { AnswerMessage } from '../src/link/wire-schemas.ts';
+import { createMoneyRooms } from '../src/money/rooms.ts';
 import type { Standstill } from './standstill.ts';
 import type { MemoryWire } from './wire.ts';
 
@@ -27,6 +28,8 @@ export interface LifeOptions {
   /** Opens the database for this run, with its clock. */
   open(clock: Clock): Promise<Database>;
   send: Send;
+  /** Which money core; the old one unless given. */
+  core?: 'old' | 'new';
   alterLink?: ((link: Link) => Link) | undefined;
   /** Drawn here unless given. */
   instanceId?: string;
@@ -91,11 +94,19 @@ export async function startGatewayLife(options: LifeOptions) {
   const realLink = createLink({ clock, random, logger, gatewayId: instanceId, channels });
   const link = options.alterLink?.(realLink) ?? realLink;
   const callbacks = createCallbacks({ ...shared, delaysS: [60, 300, 1_800, 3_600, 21_600], allow: [], send: options.send });
-  const invoices = createInvoices({ ...shared, callbacks, scanGraceS: 0, timeZone: 'Europe/Chisinau' });
-  const ledger = createLedger({ ...shared, link });
-  const cards = createCards({ ...shared, ledger, link, invoices, callbacks });
-  const fiscal = createFiscal({ ...shared, ledger, callbacks, link });
+  const { ledger, cards, fiscal, invoices } = options.core === 'new' ? newRooms() : oldRooms();
   const presenceKeeper = createPresenceKeeper({ ...shared, link });
+
+  function newRooms() {
+    return createMoneyRooms({ ...shared, link, callbacks, scanGraceS: 0, timeZone: 'Europe/Chisinau' });
+  }
+
+  function oldRooms() {
+    const invoices = createInvoices({ ...shared, callbacks, scanGraceS: 0, timeZone: 'Europe/Chisinau' });
+    const ledger = createLedger({ ...shared, link });
+    const cards = createCards({ ...shared, ledger, link, invoices, callbacks });
+    return { invoices, ledger, cards, fiscal: createFiscal({ ...shared, ledger, callbacks, link }) };
+  }
 
   function cut(): void {
     isAlive = false;

@@ -1,6 +1,6 @@
 // npm run simulation -- --days 100 --seed 1 --workers 2: runs that many shop-days, each from its own seed. A day that breaks
 // a guarantee is reduced as far as possible and printed from its beginning to its end; --days 1 --seed <its seed> runs it again.
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../src/kernel/system.ts';
@@ -19,6 +19,7 @@ const { values } = parseArgs({
     'stop-at-first': { type: 'boolean', default: false },
     'no-shrink': { type: 'boolean', default: false },
     json: { type: 'string' },
+    shapes: { type: 'string' },
     short: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -32,6 +33,7 @@ if (values.help) {
   --stop-at-first      ends with the first broken day
   --no-shrink          tells the broken day as it was
   --json FILE          writes the sums there, for who adds up several series
+  --shapes FILE        adds the shapes of events that it lacks, for the exploration of the new core
   --short              does not ask that every place was hit in every way (asked of ${daysThatHitAll} days and more), nor that every place has a name in the table`);
   process.exit(0);
 }
@@ -69,6 +71,7 @@ if (values.json !== undefined) {
   const spent = { seconds: (systemClock.elapsed() - startedAtMs) / 1_000, cpuSeconds: (user + system) / 1e6 };
   writeFileSync(values.json, JSON.stringify({ firstSeed, ...spent, ...summary.totals() }));
 }
+if (values.shapes !== undefined) addShapes(values.shapes, summary.shapes);
 console.log(summary.tell((systemClock.elapsed() - startedAtMs) / 1000));
 for (const { seed, violations } of summary.broken.slice(0, 5)) {
   console.log(`\nseed ${seed} broke ${violations.length} promises:`);
@@ -89,3 +92,14 @@ if (missed.length > 0) console.log(`\nnever hit (${missed.length}):\n  ${missed.
 const unnamed = values.short ? [] : summary.unnamedPlaces();
 if (unnamed.length > 0) console.log(`\nplaces that no table names: ${unnamed.join(', ')}`);
 process.exitCode = first || missed.length > 0 || unnamed.length > 0 ? 1 : 0;
+
+function addShapes(file: string, met: ReadonlySet<string>): void {
+  const known = existsSync(file)
+    ? readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+    : [];
+  const all = [...new Set([...known, ...met])].sort();
+  writeFileSync(file, `${all.join('\n')}\n`);
+  console.log(`${all.length - known.length} of ${met.size} shapes of events are new in ${file}`);
+}

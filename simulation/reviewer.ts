@@ -4,7 +4,6 @@
 import { every } from '../src/kernel/clock.ts';
 import { GatewayError } from '../src/kernel/error-codes.ts';
 import { type Command, commandColumns, openOnly, toCommand } from '../src/ledger/command.ts';
-import { waitingDecisions } from '../src/ledger/settling/lost-hardware.ts';
 import type { Shop } from './shop.ts';
 import { type ShopDevice, truthOf } from './shop-devices.ts';
 
@@ -62,24 +61,13 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
 
   /** A journal that is lost can confirm no decision: the reviewer says so, or the numbers would wait for ever [D304]. */
   async function declareLost(life: NonNullable<ReturnType<Shop['fleet']['anyLife']>>): Promise<void> {
-    for (const { deviceId, journalId } of await waitingDecisions(life.database.queries)) {
+    for (const { deviceId, journalId } of await life.ledger.waitingDecisions()) {
       const target = shop.devices.find(({ id }) => id === deviceId);
       if (!target?.device.isOn() || journalId === null || target.device.journal().journalId === journalId) continue;
       if (!life.link.presence.isLiveAnywhere(deviceId)) continue;
-      await life.ledger.declareLost({ deviceId, actor: 'reviewer', reason: 'Its journal is lost.' }, async () => {}).catch(() => {});
+      await life.ledger.declareLost({ deviceId, actor: 'reviewer', reason: 'Its journal is lost.' }).catch(() => {});
       shop.trace(`reviewer declares a journal of ${target.name} lost`);
     }
-  }
-
-  /** Sweeps find open commands by the locks of their devices [D240]: one without would stay open for ever. */
-  async function checkLocks({ database }: NonNullable<ReturnType<Shop['fleet']['anyLife']>>): Promise<void> {
-    const unlocked = await database.queries
-      .selectFrom('commands')
-      .select('id')
-      .where(openOnly)
-      .where((row) => row.not(row.exists(row.selectFrom('device_locks').select('device_id').whereRef('command_id', '=', 'commands.id'))))
-      .execute();
-    for (const { id } of unlocked) shop.violated(`command ${id} is open, and no device is locked by it`);
   }
 
   function look(): void {
@@ -90,10 +78,12 @@ export function startReviewer(shop: Shop): { readonly decided: number; readonly 
       .selectFrom('commands')
       .select(commandColumns)
       .where(openOnly)
+      // A person decides about the payment, which ends the request to stop it.
+      .where('name', '<>', 'Abort')
       .execute()
       .then(async (rows) => {
         for (const row of rows) await decide(life, toCommand(row));
-        await checkLocks(life);
+        await checkLocks(shop, life);
         await declareLost(life);
         for (const row of await contradicted(life)) await close(life, toCommand(row));
       })
@@ -119,4 +109,32 @@ function contradicted({ database }: NonNullable<ReturnType<Shop['fleet']['anyLif
     .where('review_since', 'is not', null)
     .where('reviewed_at', 'is', null)
     .execute();
+}
+
+/**
+ * Sweeps find open commands by the locks of their devices [D240]: one without would stay open for ever. A request to stop locks none, and
+ * the settlement of its payment ends it [D315].
+ */
+async function checkLocks({ violated }: Shop, { database }: NonNullable<ReturnType<Shop['fleet']['anyLife']>>): Promise<void> {
+  const open = database.queries.selectFrom('commands').select('commands.id').where(openOnly);
+  const unlocked = await open
+    .where('name', '<>', 'Abort')
+    .where((row) => row.not(row.exists(row.selectFrom('device_locks').select('device_id').whereRef('command_id', '=', 'commands.id'))))
+    .execute();
+  for (const { id } of unlocked) violated(`command ${id} is open, and no device is locked by it`);
+  const unended = await open
+    .where('name', '=', 'Abort')
+    .where((row) =>
+      row.not(
+        row.exists(
+          row
+            .selectFrom('commands as payment')
+            .select('payment.id')
+            .whereRef('payment.id', '=', 'commands.target_id')
+            .where('payment.state', 'in', ['sent', 'unknown', 'disputed']),
+        ),
+      ),
+    )
+    .execute();
+  for (const { id } of unended) violated(`the request to stop ${id} is open, and its payment has ended`);
 }

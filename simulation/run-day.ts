@@ -28,6 +28,8 @@ export interface DayResult {
   hits: Record<string, number>;
   /** By place: the number of statements. */
   passed: Record<string, number>;
+  /** Of the events that it met (exploration/shapes.ts). */
+  shapes: readonly string[];
 }
 
 export interface DayOptions {
@@ -109,6 +111,7 @@ export async function runDay(seed: number, options: DayOptions = {}): Promise<Da
     figures,
     hits: Object.fromEntries(shop.interruptions.hits),
     passed: Object.fromEntries(shop.interruptions.passed),
+    shapes: [...shop.shapes.shapes],
   };
   await shop.close();
   return result;

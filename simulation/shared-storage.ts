@@ -13,7 +13,7 @@ import { translateSqliteError } from '../src/database/sqlite/errors.ts';
 import type { MemoryStorage } from '../src/database/sqlite/memory.ts';
 import type { Clock } from '../src/kernel/clock.ts';
 import type { Standstill } from './standstill.ts';
-import { besideCommands, placeOf, tableOf } from './statement-places.ts';
+import { besideCommands, placeOf, placeOfAll, tableOf } from './statement-places.ts';
 
 export type When = 'before' | 'after';
 export type Harm = 'crash' | 'lost' | 'stall';
@@ -69,11 +69,6 @@ function attempt<Result>(action: () => Result): Result {
   }
 }
 
-/** Several statements have the place of the last that writes: nothing happens between them. */
-function placeOfAll(statements: readonly Statement[]): string | undefined {
-  return statements.map(({ sql }) => placeOf(sql)).findLast((place) => place !== undefined);
-}
-
 function runAll(connection: SqliteConnection, statements: readonly Statement[]): StatementResult[] {
   if (statements.length > 1) return runScript(connection, statements);
   return statements.map(({ sql, parameters }) => connection.run(sql, parameters));
@@ -117,7 +112,7 @@ function openSession({ clock, connection, gate }: Server, options: SessionOption
   }
 
   async function runAlone(statements: readonly Statement[]): Promise<StatementResult[]> {
-    const place = placeOfAll(statements);
+    const place = placeOfAll(statements.map(({ sql }) => sql));
     await suffer(place, 'before');
     // Executed in the same microtask in which it is admitted: no transaction is open then.
     const result = await gate.pass(async () => (isDead ? forever : attempt(() => runAll(connection, statements))));

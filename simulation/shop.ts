@@ -16,6 +16,7 @@ import { createInterruptions } from './interruptions.ts';
 import { migratedImage } from './migrated-image.ts';
 import { placesThatMatter } from './places-that-matter.ts';
 import type { Plan } from './plan.ts';
+import { createShapeRecorder } from './shape-recorder.ts';
 import { createSharedStorage } from './shared-storage.ts';
 import { addDevice, type ShopDevice } from './shop-devices.ts';
 import { createMemoryWire, fairWeather, type Passing } from './wire.ts';
@@ -33,6 +34,7 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
   const interruptions = createInterruptions(seededRandom(seed + 7), placesThatMatter);
   const receiver = createCallbackReceiver({ clock, random: seededRandom(seed + 5), plan, state, trace, violated });
   const devices: ShopDevice[] = [];
+  const shapes = createShapeRecorder({ storage, devices });
   const watch = watchWire({
     ...{ clock, storage, devices, trace, violated },
     hasGuessed: (id) => earlyOperator.hasGuessed(id),
@@ -46,6 +48,7 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
     weather: () => (state.isCalm ? fairWeather : plan.weather),
     mayDouble: (deviceId: string) => devices.find(({ id }) => id === deviceId)?.hasJournal ?? true,
     onPassing(passing: Passing) {
+      shapes.passing(passing);
       watch(passing);
       lapses.passing(passing);
       earlyOperator.passing(passing);
@@ -55,7 +58,7 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
   const lapses = createDeviceLapses({ clock, storage, devices, wires, trace });
   const earlyOperator = createEarlyOperator({ clock, storage, devices, wires, fleet: () => fleet, trace });
   const answerWatch = createAnswerWatch({ clock, storage, violated });
-  const fleet = new Fleet({ clock, seed, plan, logger: quiet, storage, wires, interruptions, receiver, answerWatch, state, trace });
+  const fleet = new Fleet({ clock, seed, plan, logger: quiet, storage, wires, interruptions, receiver, answerWatch, shapes, state, trace });
 
   await fleet.startAll();
   const life = fleet.anyLife();
@@ -95,6 +98,7 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
     lapses,
     earlyOperator,
     answerWatch,
+    shapes,
     interruptions,
     receiver,
     violations,
@@ -110,7 +114,7 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
 }
 
 /**
- * Database triggers record when a command is disputed, and when a settled one is settled again: only a dispute and a late CloseDoc allow it
+ * Database triggers record when a command is disputed, when its dispute ends, and when a settled one is settled again: only a dispute and a late CloseDoc allow it
  * [D143].
  */
 async function watchSettlements(database: Database): Promise<void> {
@@ -121,7 +125,11 @@ async function watchSettlements(database: Database): Promise<void> {
     database.queries,
   );
   await sql`create trigger disputed_at after update on commands when old.state <> 'disputed' and new.state = 'disputed'
-    begin insert into audit_log (at, actor, action, subject, detail) values (now_ms(), 'simulation', 'disputed', old.id, '{}'); end`.execute(
+    begin insert into audit_log (at, actor, action, subject, detail) values (now_ms(), 'simulation', 'disputed', old.id, json_object('from', old.state)); end`.execute(
+    database.queries,
+  );
+  await sql`create trigger resolved_at after update on commands when old.state = 'disputed' and new.state <> 'disputed'
+    begin insert into audit_log (at, actor, action, subject, detail) values (now_ms(), 'simulation', 'resolved', old.id, '{}'); end`.execute(
     database.queries,
   );
 }

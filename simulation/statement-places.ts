@@ -1,5 +1,5 @@
-// The places for faults in the database: each writing statement by its table, verb and first columns, and each commit
-// by its tables. Reads have no place: nothing is lost with them.
+// The places for faults in the database: each writing statement by its table, verb and first columns, each commit by its tables, and each
+// unit of the new core by what it does to commands and by its further tables. Reads have no place: nothing is lost with them.
 
 /** `insert commands`, `update commands (state, settled_at)`, `delete idempotency_keys`; undefined for a read. */
 export function placeOf(sql: string): string | undefined {
@@ -27,6 +27,29 @@ function readPlace(sql: string): string | undefined {
   const columns = [...(changes.split(' where ', 1)[0]?.matchAll(setColumn) ?? [])].slice(0, 2).map(([, column]) => column);
   return `update ${table} (${columns.join(', ')})`;
 }
+
+/** Its first statement reads the time. */
+const isUnit = (statements: readonly string[]) => statements[0]?.startsWith('select now_ms() as "now"') === true;
+
+/**
+ * Several statements between which nothing happens: the last that writes. A unit of the new core (database/commit.ts):
+ * `unit insert commands + idempotency_keys`, `unit update commands (version, state)`.
+ */
+export function placeOfAll(statements: readonly string[]): string | undefined {
+  const written = statements.flatMap((sql) => placeOf(sql) ?? []);
+  const last = written.at(-1);
+  if (last === undefined || !isUnit(statements)) return last;
+  const ofCommands = [...new Set(written.filter((place) => tableOf(place) === 'commands'))].sort();
+  const further = new Set(written.map(tableOf).filter((table) => table !== 'commands' && !besideUnit.has(table)));
+  const parts = [...ofCommands, ...[...further].sort()];
+  return `unit ${parts.length > 0 ? parts.join(' + ') : last}`;
+}
+
+/** Part of so many units that they would not distinguish them. */
+const besideUnit: ReadonlySet<string> = new Set([
+  ...['device_locks', 'names', 'bank_operations', 'printed_payments', 'settlements'],
+  ...['command_events', 'audit_log', 'money_corrections'],
+]);
 
 /** Written with a command's row, in the same statement or transaction: a commit is named by the others. */
 export const besideCommands: ReadonlySet<string> = new Set(['device_locks', 'claims', 'bank_operations', 'decisions']);

@@ -9,6 +9,7 @@ export interface Summary {
   add(day: DayResult): void;
   readonly days: number;
   readonly broken: readonly DayResult[];
+  readonly shapes: ReadonlySet<string>;
   tell(seconds: number): string;
   /** The sums, to add up several series. */
   totals(): { days: number; broken: { seed: number; violations: readonly string[] }[]; figures: Counts; hits: Counts; passed: Counts };
@@ -22,6 +23,7 @@ export function createSummary(): Summary {
   const figures: Counts = {};
   const hits: Counts = {};
   const passed: Counts = {};
+  const shapes = new Set<string>();
   const broken: DayResult[] = [];
   let days = 0;
 
@@ -45,8 +47,10 @@ export function createSummary(): Summary {
       return days;
     },
     broken,
+    shapes,
     add(day) {
       days += 1;
+      for (const shape of day.shapes) shapes.add(shape);
       sum(figures, day.figures);
       sum(hits, day.hits);
       sum(passed, day.passed);
@@ -72,7 +76,8 @@ export function createSummary(): Summary {
   };
 }
 
-/** A commit of a rare combination counts by its tables. */
+/** A commit of a rare combination counts by its tables, and a unit of several by each of them. */
 function isNamed(place: string): boolean {
-  return placesThatMatter.includes(place) || placesBeside.some((pattern) => pattern.test(place)) || place.startsWith('commit ');
+  const isOfSeveral = place.startsWith('commit ') || (place.startsWith('unit ') && place.includes(' + '));
+  return isOfSeveral || placesThatMatter.includes(place) || placesBeside.some((pattern) => pattern.test(place));
 }

@@ -31,12 +31,16 @@ export function checkDocuments({ shop }: Books, target: ShopDevice, commands: re
 function isExcused(shop: Shop, payment: BookedCommand, own: readonly BookedCommand[], commands: readonly BookedCommand[]): boolean {
   const byHand = shop.storage.peek(`select 1 from audit_log where action = 'document.close' and subject = ?`, [payment.id]);
   if (byHand.length > 0 || shop.earlyOperator.wasCalledDone(payment.id)) return true;
-  const resolvedAtMs = Math.max(...[payment, ...own].filter(wasDisputed).map(({ settledAtMs }) => settledAtMs ?? 0));
+  const resolvedAtMs = Math.max(...[payment, ...own].flatMap(({ id }) => resolvedAt(shop, id)));
   return commands.some(
     ({ id, issuedAtMs, targetId }) =>
       id !== payment.id && targetId !== payment.id && issuedAtMs > payment.issuedAtMs && issuedAtMs <= resolvedAtMs,
   );
 }
+
+/** In the new core, the date of the money does not move with a dispute [D303]. */
+const resolvedAt = ({ storage }: Shop, id: string): number[] =>
+  storage.peek(`select at from audit_log where action = 'resolved' and subject = ?`, [id]).map(({ at }) => Number(at));
 
 /** Also of commands that an operator settled as done without them: the device has reported them since, if it can. */
 export function checkNumbers({ shop }: Books, target: ShopDevice, commands: readonly BookedCommand[]): void {

@@ -2,6 +2,7 @@
 // that could have been settled, every answer was true, and the ERPs were notified of everything.
 import type { Database } from '../../src/database/database.ts';
 import { commandColumns, toCommand } from '../../src/ledger/command.ts';
+import { isNewCore } from '../../test/support/core.ts';
 import type { Erp } from '../erp/erp.ts';
 import type { Shop } from '../shop.ts';
 import { checkDocuments, checkNumbers, checkStandings } from './after-disputes.ts';
@@ -11,11 +12,14 @@ import { checkCallbacks } from './callbacks.ts';
 import { checkCommands } from './commands.ts';
 import { checkInvoices } from './invoices.ts';
 import { checkRegister } from './registers.ts';
+import { checkStored } from './stored.ts';
 import { checkTerminal } from './terminals.ts';
 
 async function allCommands(database: Database): Promise<BookedCommand[]> {
   const rows = await database.queries
     .selectFrom('commands')
+    // A request to stop is no work of a device: its answers are checked where it is made.
+    .where('name', '<>', 'Abort')
     .select(commandColumns)
     .select(['cash_bani', 'card_bani', 'request'])
     .orderBy('issued_at')
@@ -38,6 +42,7 @@ export async function checkBooks(shop: Shop, database: Database, erp: Erp): Prom
   await checkSettledOnce(books);
   await checkCallbacks(books);
   await checkInvoices(books);
+  if (isNewCore) checkStored(books);
 }
 
 /** Each command was settled once; a database trigger records settlements. */

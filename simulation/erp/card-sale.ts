@@ -230,17 +230,20 @@ async function abort(sale: CardSale): Promise<void> {
   const { clerk, name, target, documentNr, bani } = sale;
   const { shop } = clerk;
   const call = { merchantId: shop.merchantId, deviceId: target.id, documentNr, operationId: 'none', token: 'none', amountBani: bani };
-  const named = clerk.chance(0.7) ? sale.abortAs : recognised(clerk, 'key', ['abort', target.id, documentNr]);
+  const how = clerk.chance(0.7) ? sale.abortAs : recognised(clerk, 'key', ['abort', target.id, documentNr]);
   const askedAtMs = shop.clock.now();
   const answer = await clerk.caller.ask(`${name} abort ${documentNr}`, (life, via) =>
-    life.cards.cancelTransaction({ ...call, ...named, ...via }),
+    life.cards.cancelTransaction({ ...call, ...how, ...via }),
   );
   if (answer.code === 0) sale.onAborted();
-  // Its answer may arrive after the till has tried again and paid: it concerns the attempt that had begun when it was requested.
+  const named = (answer.result as { AlsoUnderThisNumber?: { OID: string }[] } | undefined)?.AlsoUnderThisNumber ?? [];
+  // Its answer may arrive after the till has tried again and paid: it concerns the attempt that had begun when it was requested. And the key
+  // of an earlier abort names that one's attempt [D302]: then the answer names the other charges.
   const charges = chargesOf(sale).filter(({ entry: { reference } }) => {
     const [issued] = shop.storage.peek('select issued_at from commands where id = ?', [reference]);
     if (shop.earlyOperator.hasGuessed(reference)) return false;
-    return reference === answer.oid || Number(issued?.['issued_at']) <= askedAtMs;
+    if (reference === answer.oid) return true;
+    return Number(issued?.['issued_at']) <= askedAtMs && !named.some(({ OID }) => OID === reference);
   });
   if (answer.code === 0 && charges.length > 0) shop.violated(`${name}: the abort of ${documentNr} was answered 0, and it was charged`);
 }

@@ -111,11 +111,9 @@ async function cancel(invoice: Invoice): Promise<void> {
   const { merchantId } = clerk.shop;
   await clerk.pause(clerk.between(100, 20_000));
   if (clerk.chance(0.5)) return withdraw(invoice);
-  await clerk.insist(`${intent.name} cancel ${intent.oid}`, [0], async (life) => {
-    const { isCancelled } = await life.database.transaction((queries) =>
-      life.invoices.cancelUnpaidInvoice(queries, intent.oid, merchantId, 'By the merchant.'),
-    );
-    if (isCancelled) life.callbacks.wake();
+  await clerk.insist(`${intent.name} cancel ${intent.oid}`, [0, 22], async (life) => {
+    await life.invoices.cancelInvoice({ oid: intent.oid, merchantId, reason: 'By the merchant.', actor: 'merchant' });
+    life.callbacks.wake();
   });
 }
 

@@ -13,6 +13,7 @@ const goodDay = (seed: number): DayResult => ({
   figures: {},
   hits: {},
   passed: {},
+  shapes: [],
 });
 
 serveDays(async (seed, { onMinute }) => {

@@ -14,6 +14,7 @@ const day = (change: Partial<DayResult>): DayResult => ({
   figures: {},
   hits: {},
   passed: {},
+  shapes: [],
   ...change,
 });
 
