@@ -5,7 +5,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { afterSecondTry, countLine, failedTests, readReport, secondTry, slowest, type TestReport } from '../scripts/test-report.ts';
+import {
+  afterSecondTry,
+  countLine,
+  failedTests,
+  onNewCore,
+  readReport,
+  secondTry,
+  slowest,
+  type TestReport,
+  together,
+} from '../scripts/test-report.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const place = mkdtempSync(join(tmpdir(), 'tillgate-report-'));
@@ -22,6 +32,14 @@ describe('the slowest files', () => {
     expect(lines.slice(0, 2)).toEqual(['66.0 s in all files together, and longest in:', '  11.0 s test/11.test.ts']);
     expect(lines).toHaveLength(11);
     expect(slowest(run(...many.slice(2)))).toEqual([]);
+  });
+});
+
+describe('the run on the new core', () => {
+  it('counts beside the other one, and its failures say so', () => {
+    const both = together(run(good), onNewCore(run(good, bad)));
+    expect(countLine(both, true)).toBe('12 passed, 2 failed');
+    expect(failedTests(both)).toEqual(['test/bad.test.ts > one (new core)', 'test/bad.test.ts > two (new core)']);
   });
 });
 

@@ -4,8 +4,19 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { beginningFiles, excludedBy, leftOutLine, leftOutWithout, longerTests, longTests, mixed } from '../scripts/test-selection.ts';
+import {
+  beginningFiles,
+  excludedBy,
+  filesOnNewCore,
+  filesWithShop,
+  leftOutLine,
+  leftOutWithout,
+  longerTests,
+  longTests,
+  mixed,
+} from '../scripts/test-selection.ts';
 import { neededServers } from '../scripts/test-servers.ts';
+import { notOnTheNewCore } from './support/not-on-the-new-core.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const place = mkdtempSync(join(tmpdir(), 'tillgate-selection-'));
@@ -79,6 +90,27 @@ describe('the files that a run begins with, before it has servers and a program'
 
   it('contain the static checks, which compute for long', () => {
     expect(beginningFiles(root)).toEqual(expect.arrayContaining(['test/static.test.ts', 'test/tidy.test.ts']));
+  });
+});
+
+describe('the files that are run once more on the new core', () => {
+  it('are those that use one of the shops, themselves or by an import, and are not long', () => {
+    put('test/support/sale-world.ts', '');
+    put('test/invoices/shop.ts', '');
+    put('test/n/own.test.ts', "import { x } from '../support/sale-world.ts';\n");
+    put('test/n/by-import.test.ts', "import { x } from './steps.ts';\n");
+    put('test/n/steps.ts', "import { y } from '../invoices/shop.ts';\n");
+    put('test/n/neither.test.ts', "import { x } from '../support/till.ts';\n");
+    put('test/conformance/silence.test.ts', "import { x } from '../support/sale-world.ts';\n");
+    expect(filesWithShop(place)).toEqual(['test/n/by-import.test.ts', 'test/n/own.test.ts']);
+  });
+
+  it('are all but the listed ones, and what is listed would be run otherwise', () => {
+    const all = filesWithShop(root);
+    const listed = Object.keys(notOnTheNewCore);
+    expect(listed.filter((path) => !all.includes(path))).toEqual([]);
+    expect(filesOnNewCore(root)).toEqual(all.filter((path) => !listed.includes(path)));
+    expect(filesOnNewCore(root).length).toBeGreaterThan(20);
   });
 });
 
