@@ -7,13 +7,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { SeriesResult } from '../test/faults/kill-series.ts';
+import { core, coreVariables } from '../test/support/core.ts';
 
-const usage = `npm run kill9 -- [--victims LIST]... [--rounds N] [--seed N] [--json]
+const usage = `npm run kill9 -- [--victims LIST]... [--rounds N] [--seed N] [--core new] [--json]
   --victims LIST  who is killed, in turns; again for a series of its own. Embedded: gateway, moments (the gateway at named moments),
                   terminal, register. On real servers, with two gateways behind one proxy: postgres, failover (the primary of a synchronous
                   pair, whose standby takes over), mosquitto, rabbitmq, either (one of the two gateways), either-moments
   --rounds N      kills in each series (200)
   --seed N        of the tills' amounts and the pauses
+  --core new      on the new money core (src/money); the old one unless given
   --json          the summary as JSON, on standard output; progress goes to standard error`;
 
 const { values } = parseArgs({
@@ -21,6 +23,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '200' },
     victims: { type: 'string', multiple: true, default: ['gateway'] },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    core: { type: 'string', default: core },
     json: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
   },
@@ -30,6 +33,7 @@ if (values.help) {
   process.exit(0);
 }
 
+const cores = coreVariables(values.core);
 const embedded = ['gateway', 'moments', 'terminal', 'register'];
 const onServers = ['postgres', 'failover', 'mosquitto', 'rabbitmq', 'either', 'either-moments'];
 
@@ -54,13 +58,14 @@ process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
 
 function runSeries(victims: string, at: number): Promise<Run> {
   const resultFile = join(directory, `${at}.json`);
-  console.error(`${values.rounds} kills of ${victims}, seed ${values.seed}`);
+  console.error(`${values.rounds} kills of ${victims}, seed ${values.seed}, ${values.core} core`);
   const args = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', testFileOf(victims), '--disable-console-intercept'];
   const child = spawn(process.execPath, args, {
     cwd: root,
     stdio: ['ignore', process.stderr, process.stderr],
     env: {
       ...process.env,
+      ...cores,
       TILLGATE_TEST_KILL_ROUNDS: values.rounds,
       TILLGATE_TEST_KILL_VICTIMS: victims,
       TILLGATE_TEST_KILL_SEED: values.seed,
@@ -88,9 +93,9 @@ for (const victims of values.victims) testFileOf(victims);
 const runs: Run[] = [];
 for (const [at, victims] of values.victims.entries()) runs.push(await runSeries(victims, at));
 const machine = `${cpus().length} cores, ${cpus()[0]?.model.trim() ?? 'unknown'}, Node ${process.version}`;
-if (values.json) console.log(JSON.stringify({ date: new Date().toISOString(), machine, runs }, undefined, 2));
+if (values.json) console.log(JSON.stringify({ date: new Date().toISOString(), machine, core: values.core, runs }, undefined, 2));
 else {
-  console.log(`\n${new Date().toISOString().slice(0, 10)}, ${machine}`);
+  console.log(`\n${new Date().toISOString().slice(0, 10)}, ${values.core} core, ${machine}`);
   for (const run of runs) {
     console.log(lineOf(run));
     for (const [what, count] of Object.entries(run.result?.killsOf ?? {})) console.log(`  ${String(count).padStart(4)} ${what}`);

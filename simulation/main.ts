@@ -1,9 +1,12 @@
 // npm run simulation -- --days 100 --seed 1 --workers 2: runs that many shop-days, each from its own seed. A day that breaks
 // a guarantee is reduced as far as possible and printed from its beginning to its end; --days 1 --seed <its seed> runs it again.
+// oxlint-disable-next-line import/no-unassigned-import -- it must run before the others, which read what it sets
+import './core-option.ts';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../src/kernel/system.ts';
+import { core } from '../test/support/core.ts';
 import { runDays } from './day-pool.ts';
 import { shrink } from './shrink.ts';
 import { createSummary } from './summary.ts';
@@ -15,6 +18,7 @@ const { values } = parseArgs({
     days: { type: 'string', default: '50' },
     seed: { type: 'string', default: '1' },
     workers: { type: 'string', default: '1' },
+    core: { type: 'string', default: core },
     'trading-minutes': { type: 'string' },
     'stop-at-first': { type: 'boolean', default: false },
     'no-shrink': { type: 'boolean', default: false },
@@ -29,6 +33,7 @@ if (values.help) {
   --days N             shop-days, each from a seed of its own (50)
   --seed N             of the first day (1)
   --workers N          days that run at once (1)
+  --core new           on the new money core (src/money); the old one unless given
   --trading-minutes N  how long the shop is open under faults; the calm after it lasts until all is settled
   --stop-at-first      ends with the first broken day
   --no-shrink          tells the broken day as it was

@@ -4,6 +4,7 @@ import { Socket } from 'node:net';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import pg from 'pg';
 import { placeOf } from '../../simulation/statement-places.ts';
+import { OneSync } from '../../src/database/postgres/one-sync.ts';
 import { momentOf } from './moments.ts';
 
 const moment = momentOf(process.env['TILLGATE_TEST_DIE_AT'] ?? '');
@@ -75,7 +76,11 @@ StatementSync.prototype.run = function watched(this: StatementSync, ...values: P
 const watches = new WeakMap<pg.Client, ReturnType<typeof createWatch>>();
 const query = pg.Client.prototype.query as (...args: unknown[]) => unknown;
 pg.Client.prototype.query = function watched(this: pg.Client, ...args: unknown[]) {
-  const [asked] = args as [string | { text?: string }];
+  const [asked] = args as [string | { text?: string } | OneSync];
+  if (asked instanceof OneSync) {
+    watchSync(asked);
+    return query.apply(this, args);
+  }
   const text = typeof asked === 'string' ? asked : (asked.text ?? '');
   const watch = watches.get(this) ?? createWatch();
   watches.set(this, watch);
@@ -87,6 +92,42 @@ pg.Client.prototype.query = function watched(this: pg.Client, ...args: unknown[]
     return result;
   });
 } as typeof pg.Client.prototype.query;
+
+/** Several statements with one Sync are a transaction (src/database/postgres/one-sync.ts). They are sent when their socket is uncorked. */
+function watchSync(sync: OneSync): void {
+  const watch = createWatch();
+  const { submit, handleReadyForQuery } = OneSync.prototype;
+  sync.submit = (connection) => {
+    const texts = new Map(Object.entries(connection.parsedStatements));
+    const { stream } = connection;
+    watch.after('begin');
+    return submit.call(sync, {
+      parsedStatements: connection.parsedStatements,
+      stream: {
+        cork: () => stream.cork(),
+        uncork() {
+          watch.before('commit');
+          stream.uncork();
+        },
+      },
+      parse(message) {
+        texts.set(message.name, message.text);
+        connection.parse(message);
+      },
+      describe: (message) => connection.describe(message),
+      bind(message) {
+        watch.after(texts.get(message.statement) ?? '');
+        connection.bind(message);
+      },
+      execute: (message) => connection.execute(message),
+      sync: () => connection.sync(),
+    });
+  };
+  sync.handleReadyForQuery = () => {
+    watch.after('commit');
+    handleReadyForQuery.call(sync);
+  };
+}
 
 // Messages to devices, brokers and ERPs.
 if ('write' in moment) {

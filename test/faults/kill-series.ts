@@ -3,7 +3,8 @@
 import { writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { type Erp, startErp } from '../callbacks/erp.ts';
-import { expectRegisterAgrees, expectTerminalAgrees, type LedgerPlace, readLedger } from '../support/books.ts';
+import { coreOf, expectRegisterAgrees, expectTerminalAgrees, type LedgerPlace, readLedger } from '../support/books.ts';
+import { core } from '../support/core.ts';
 import { patienceMs } from '../support/gateway-process.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import type { Shop, ShopDevice } from '../support/served-shop.ts';
@@ -140,6 +141,7 @@ export async function runKillSeries(series: Series): Promise<SeriesResult> {
   for (const { QR } of invoices) expect(await shop.till.get('/Invoice/Status', { QR })).toMatchObject({ errorCode: 0, Status: 2 });
   for (const { id, stateDir } of terminals) expectTerminalAgrees({ ledger: rows, deviceId: id, stateDir });
   for (const { id, stateDir } of registers) expectRegisterAgrees({ ledger: rows, deviceId: id, stateDir });
+  expect(await coreOf(series.ledger)).toBe(core);
   expect(rows.filter(({ review_since }) => review_since !== null)).toEqual([]);
   await erp.close();
   const byKeyAlone = acknowledged.filter((one) => one.isByKeyAlone);

@@ -5,8 +5,10 @@ import type { Settings } from '../support/gateway-process.ts';
 /** The commit of a statement place (statement-places.ts), or a message with this text. */
 export type Moment = { when: 'before' | 'after' } & ({ commit: RegExp } | { write: RegExp });
 
-/** Of a batch, or of one alone. */
-const settling = /update commands \((?:settled_at, state|state, settled_at)\)/;
+/** Of a batch, or of one alone; the last one is that of the new core [D300]. */
+const settling = /update commands \((?:settled_at, state|state, settled_at|version, state)\)/;
+/** An answer to a till that an operation was done: its delivery has yet to be noted. */
+const answered = /^HTTP\/1\.1 200 [^]*"OID"/;
 
 export const moments = {
   'before the first commit': { when: 'before', commit: /insert commands/ },
@@ -14,8 +16,13 @@ export const moments = {
   'after the publish': { when: 'after', write: /"name":"(Pay|PrintReceipt)"/ },
   'after the answer, before the settlement’s commit': { when: 'before', commit: settling },
   'after the settlement, before the HTTP answer': { when: 'after', commit: settling },
+  'before the HTTP answer': { when: 'before', write: answered },
+  'after the HTTP answer, before its delivery is noted': { when: 'after', write: answered },
+  'after the acceptance was noted, before the answer': { when: 'after', commit: /update commands \(accepted_at/ },
+  'before a delivery is noted': { when: 'before', commit: /update commands \(outcome_(?:received|missed)_at/ },
+  'after a device was asked': { when: 'after', write: /"name":"Recall"/ },
   'after an invoice was written': { when: 'after', commit: /insert invoices/ },
-  'after an invoice moved, before its callback': { when: 'after', commit: /insert callbacks|update invoices \(state/ },
+  'after an invoice moved, before its callback': { when: 'after', commit: /insert callbacks|update invoices \((?:version, )?state/ },
   'after a callback was claimed': { when: 'after', commit: /update callbacks \(leased_by/ },
   'in a callback': { when: 'after', write: /^GET [^]*webhook-id: /i },
   'after a callback, before that is written': { when: 'before', commit: /update callbacks \(state/ },

@@ -42,6 +42,19 @@ export async function readLedger(place: LedgerPlace): Promise<LedgerRow[]> {
   }
 }
 
+/** The core that wrote the ledger: each has numbers in a table of its own. */
+export async function coreOf(place: LedgerPlace): Promise<'old' | 'new' | undefined> {
+  const database = await openDatabase({ ...place, role: 'reader', clock: systemClock, logger: quietLogger });
+  try {
+    const [name] = await database.queries.selectFrom('names').select('value').limit(1).execute();
+    const [claim] = await database.queries.selectFrom('claims').selectAll().limit(1).execute();
+    if (name && claim) throw new Error('Two cores have written this database.');
+    return name ? 'new' : claim && 'old';
+  } finally {
+    await database.close();
+  }
+}
+
 function readRecords<Record>(stateDir: string, name: string): Record[] {
   const path = join(stateDir, name);
   if (!existsSync(path)) return [];
