@@ -26,6 +26,11 @@ final class Erp
         return $number;
     }
 
+    public function amount(string $number): string
+    {
+        return $this->sales[$number]['amount'];
+    }
+
     public function state(string $number): string
     {
         return $this->sales[$number]['state'];
@@ -47,6 +52,9 @@ final class Erp
         foreach ($this->sales as $number => $sale) {
             if (in_array($sale['state'], ['new', 'unknown', 'approved'], true) && $sale['tries'] > 0) {
                 $this->paid($number, $this->gate->waitFor(['documentNr' => $number]));
+            }
+            if (isset($sale['refund'])) {
+                $this->finishRefund($number);
             }
         }
     }
@@ -80,13 +88,30 @@ final class Erp
         return $answer;
     }
 
+    /** The key is stored before the request: after a crash or an answer 3 the same refund is sent again; a new key would be a second one. */
     public function refund(string $number, string $amount): array
     {
+        if (isset($this->sales[$number]['refund'])) {
+            throw new LogicException("The refund before is not known yet: recover() finishes it.");
+        }
+        $this->store($number, ['refund' => ['key' => "refund-$number-" . uuid(), 'amount' => $amount]]);
+        return $this->finishRefund($number);
+    }
+
+    private function finishRefund(string $number): array
+    {
+        ['key' => $key, 'amount' => $amount] = $this->sales[$number]['refund'];
         $body = [...$this->operation($number), 'rrn' => $this->sales[$number]['rrn'], 'amount' => $amount];
-        $answer = $this->gate->post('Device/payment/Refund', "refund-$number-" . uuid(), $body, [], 75);
+        $answer = $this->gate->post('Device/payment/Refund', $key, $body, [], 75);
+        if ($answer['errorCode'] === 3) {
+            $answer = $this->gate->waitFor(['IdempotencyKey' => $key]);
+        }
         if ($answer['errorCode'] === 0) {
-            $left = number_format((float) $this->sales[$number]['amount'] - (float) $amount, 2, '.', '');
-            $this->store($number, ['amount' => $left]);
+            $left = bani($this->sales[$number]['amount']) - bani($amount);
+            $state = $left === 0 ? ['state' => 'refunded'] : [];
+            $this->store($number, ['amount' => sprintf('%d.%02d', intdiv($left, 100), $left % 100), 'refund' => null, ...$state]);
+        } elseif (in_array($answer['errorCode'], [22, 40, 50], true)) {
+            $this->store($number, ['refund' => null]);
         }
         return $answer;
     }
@@ -95,7 +120,7 @@ final class Erp
     {
         $sale = $this->sales[$number];
         $body = [...$this->operation($number), 'token' => $sale['token'], 'amount' => $sale['amount']];
-        $answer = $this->gate->post('Device/payment/CancelTransaction', "void-$number", $body, [], 75);
+        $answer = $this->gate->post('Device/payment/CancelTransaction', "void-$number-" . uuid(), $body, [], 75);
         if ($answer['errorCode'] === 0) {
             $this->store($number, ['state' => 'voided']);
         }

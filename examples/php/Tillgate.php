@@ -63,6 +63,13 @@ function reportOf(array $answer): array
     return json_decode($answer['report'] ?? '{}', true, 512, JSON_THROW_ON_ERROR);
 }
 
+/** "35.5" is 3550: sums of amounts are whole numbers. */
+function bani(string $amount): int
+{
+    [$lei, $rest] = [...explode('.', $amount), ''];
+    return (int) $lei * 100 + (int) str_pad($rest, 2, '0');
+}
+
 function uuid(): string
 {
     $bytes = random_bytes(16);

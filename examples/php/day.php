@@ -57,6 +57,31 @@ must(40, $erp->refund($sale, '49.51'), 'more than is left');
 must(0, $erp->printReceipt($sale), 'print what is left');
 done('a refund');
 
+// The till dies while it refunds: whether the refund was sent or not, there is one refund in the end.
+$sale = $erp->newSale('60');
+must(0, $erp->pay($sale), 'pay');
+must(0, $erp->closeDoc($sale), 'close');
+$child = pcntl_fork();
+if ($child === 0) {
+    $erp->refund($sale, '9.99');
+    exit(0);
+}
+while (!isset(json_decode((string) file_get_contents($file), true)[$sale]['refund']) && pcntl_waitpid($child, $status, WNOHANG) === 0) {
+    usleep(1_000);
+}
+usleep(20_000);
+posix_kill($child, SIGKILL);
+pcntl_waitpid($child, $status);
+$erp = $till();
+$erp->recover();
+$erp->recover();
+$paid = must(0, $gate->get('Device/Operation/Status', ['documentNr' => $sale]), 'the refunded payment');
+mustBe('50.01', (string) $paid['Remainder'], 'what the gateway has left');
+mustBe('50.01', $erp->amount($sale), 'what the till has left');
+must(0, $erp->refund($sale, '50.01'), 'refund the rest');
+mustBe('refunded', $erp->state($sale), 'nothing is left');
+done('the till failed while it refunded');
+
 // The till loses its memory of what it did: only the gateway knows that the money was returned.
 foreach (['Refunded' => 'refunded', 'Voided' => 'voided'] as $State => $state) {
     $sale = $erp->newSale('7');

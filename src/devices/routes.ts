@@ -3,7 +3,7 @@
 import { Type } from 'typebox';
 import { callerOf, keyFor, open } from '../http/authentication.ts';
 import { exampleTerminal } from '../http/examples.ts';
-import { answers, deviceTimeout, keyField, openAnswers, reportField, textField } from '../http/schemas.ts';
+import { answers, deviceTimeout, keyField, openAnswers, orUnavailable, reportField, textField } from '../http/schemas.ts';
 import type { RouteApp } from '../http/server.ts';
 import { networkOf } from '../kernel/network-of.ts';
 import { deviceKinds } from '../link/protocol.ts';
@@ -26,9 +26,10 @@ const statusReport = reportField('DeviceStatusReport', {
   signal: Type.Optional(Type.Integer({ description: 'Per cent.' })),
 });
 
-const pairingBody = Type.Object({
-  code: textField('The code that the cabinet shows. Case, blanks and dashes do not matter.', 64),
-});
+const pairingBody = Type.Object(
+  { code: textField('The code that the cabinet shows. Case, blanks and dashes do not matter.', 64) },
+  { examples: [{ code: '7QK2-M9TD' }] },
+);
 
 const pairingFields = {
   deviceId: Type.String({ format: 'uuid', description: 'User name and client id on every channel.' }),
@@ -101,23 +102,27 @@ export function registerPairingRoute(app: RouteApp, devices: Pick<Devices, 'pair
         description:
           'A code works once and for a quarter of an hour. A wrong, expired or used code is answered 20, always with the same message. In answers and answerKey, {replyTo} stands for the replyTo of the command. HTTP 503 with errorCode 1: the broker did not accept the login; the message says whether the code is still valid.',
         body: pairingBody,
-        response: openAnswers(
-          {
-            description: 'Everything that the device needs to connect.',
-            fields: pairingFields,
-            example: {
-              deviceId: exampleDeviceId,
-              secret: 'Zk1vT3V0c2lkZS1pbnNpZGUtc2VjcmV0LWV4YW1wbGU',
-              kind: 'terminal',
-              name: 'Till 1',
-              bank: 'maib',
-              ...connectionGuide(exampleDeviceId, {
-                mqttUrl: 'mqtts://pay.example.md:8883',
-                queueUrl: 'amqps://pay.example.md:5671',
-              }),
+        response: orUnavailable(
+          openAnswers(
+            {
+              description: 'Everything that the device needs to connect.',
+              fields: pairingFields,
+              example: {
+                deviceId: exampleDeviceId,
+                secret: 'Zk1vT3V0c2lkZS1pbnNpZGUtc2VjcmV0LWV4YW1wbGU',
+                kind: 'terminal',
+                name: 'Till 1',
+                bank: 'maib',
+                ...connectionGuide(exampleDeviceId, {
+                  mqttUrl: 'mqtts://pay.example.md:8883',
+                  queueUrl: 'amqps://pay.example.md:5671',
+                }),
+              },
             },
-          },
-          'Record_not_exist',
+            'Record_not_exist',
+          ),
+          'Internal_error',
+          'Too_Many_Requests',
         ),
       },
     },

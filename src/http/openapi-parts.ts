@@ -55,6 +55,7 @@ export function shareParts(document: ApiDocument): ApiDocument {
       shareResponses(operation, responses);
       if (!isOfTheApi(path)) continue;
       for (const [status, { name, description, example }] of Object.entries(everywhere)) {
+        if (operation.responses?.[status] !== undefined) continue;
         responses[name] ??= { description, content: { 'application/json': { schema: failure, example } } };
         operation.responses = { ...operation.responses, [status]: { $ref: `#/components/responses/${name}` } };
       }
@@ -109,9 +110,9 @@ function referencesOf(from: unknown, parts: Record<string, Json | undefined>, fo
   return found;
 }
 
-/** The calls for ERPs; those of the cabinet and of operator tools have their own statuses. */
+/** The calls for ERPs and devices; those of the cabinet and of operator tools have their own statuses. */
 function isOfTheApi(path: string): boolean {
-  return /^\/(Device|Invoice)\//.test(path);
+  return /^\/(?:Device|Invoice|qr|pairing)(?:\/|$)/.test(path);
 }
 
 /** `x-name`: move to the components under that name. `x-document`: a schema to show instead of the one to check. Examples are values, not schemas. */
@@ -125,6 +126,9 @@ function hoistSchemas(value: unknown, schemas: Json): unknown {
     key === 'example' || key === 'examples' ? item : hoistSchemas(item, schemas),
   ]);
   const copy = Object.fromEntries(entries) as Json;
+  // Type.Enum leaves it out; generators then make a class, or text of any kind.
+  const { enum: choices, type = 'string' } = copy;
+  if (Array.isArray(choices) && choices.every((choice) => typeof choice === 'string')) Object.assign(copy, { type });
   if (typeof name !== 'string') return copy;
   if (!isSame(schemas[name] ?? copy, copy)) throw new Error(`Two schemas of the API document are called ${name}.`);
   schemas[name] = copy;

@@ -55,7 +55,7 @@ const description = [
   '| 404 | 40 | there is no such path |',
   '| 405 | 40 | the path has another method: see Allow |',
   '| 429 | 41 | too many requests; retry after the seconds in Retry-After |',
-  '| 503 | 41 | the gateway is stopping; this request did nothing. /health/ready answers 503 with 1, 2 or 41 |',
+  '| 503 | 41 | the gateway is stopping; this request did nothing. /health/ready answers 503 with 1, 2 or 41, and /pairing with 1 |',
   '',
   'An answer without errorCode comes from a proxy in front of the gateway, which does not know whether the request was executed.',
   '',

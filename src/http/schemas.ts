@@ -230,9 +230,13 @@ export function openAnswers(success: SuccessAnswer, ...names: ErrorName[]): Answ
 
 /** The same for a health check, which answers the given errors with HTTP 503. */
 export function healthAnswers(success: SuccessAnswer, ...names: ErrorName[]): Answers {
-  const result = openAnswers(success);
-  addErrors(result, names, failure, () => 503);
-  return result;
+  return orUnavailable(openAnswers(success), ...names);
+}
+
+/** The answers, and the given errors with HTTP 503. */
+export function orUnavailable(answered: Answers, ...names: ErrorName[]): Answers {
+  addErrors(answered, names, failure, () => 503);
+  return answered;
 }
 
 /** `schema.response` of a route of the cabinet: 401 without a session, 403 for a role without the right. */

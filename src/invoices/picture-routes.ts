@@ -25,7 +25,7 @@ export function registerPictureRoutes(app: RouteApp, invoices: Pick<Invoices, 'c
         params: Type.Object({ file: Type.String({ description: 'The text of a QR, then .png or .svg.', examples: [exampleFile] }) }),
         response: {
           200: { description: 'The picture.', content: { 'image/png': picture, 'image/svg+xml': picture, ...refused } },
-          ...errorResponses('Invalid_Request'),
+          ...errorResponses('Invalid_Request', 'Too_Many_Requests'),
         },
       },
     },

@@ -96,7 +96,7 @@ export function registerInvoiceRoutes(app: RouteApp, deps: InvoiceRoutesDeps): v
                 format: 'date-time',
                 nullable: true,
                 description:
-                  'ValidTo as it was given; one without offset as the gateway read it, with the offset of TILLGATE_TIME_ZONE. Null: unlimited.',
+                  'ValidTo as it was given; one without offset, or in a shorter notation, as the gateway read it, with the offset of TILLGATE_TIME_ZONE. Null: unlimited.',
               }),
             },
             example: { QR: exampleQr, OID: exampleOid, QRImage: 'iVBORw0KGgo...', ValidTo: '2030-12-31T23:59:59Z' },

@@ -20,7 +20,7 @@ export interface RunOptions
   queueUrl?: string | undefined;
   /** This device's own directory. */
   stateDir: string;
-  /** Gets one line of text for each display and printout. */
+  /** Gets one line of text for each display, and for each line of a printout. */
   log?: ((line: string) => void) | undefined;
 }
 
@@ -48,7 +48,9 @@ export async function startVirtualDevice(options: RunOptions): Promise<VirtualDe
   if (log) {
     device.screen.listen((event) => {
       if (event.type === 'power') log(event.isOn ? 'power on' : 'power lost');
-      else log(event.text);
+      else if (event.type === 'display') log(event.text);
+      // The margin tells paper, whose texts others wrote, from what the device says.
+      else for (const line of event.text.split('\n')) log(`  | ${line}`);
     });
   }
   return device;

@@ -88,6 +88,26 @@ describe('openapi/v1.json', () => {
     expect(new Set(declared.map((name) => name.toLowerCase().replace(/s$/, ''))).size).toBe(declared.length);
   });
 
+  it('gives each enum its type: without one generators make no enum of it', () => {
+    const untyped: string[] = [];
+    const look = (value: unknown, path: string): void => {
+      if (typeof value !== 'object' || value === null) return;
+      if ('enum' in value && !('type' in value)) untyped.push(path);
+      for (const [key, item] of Object.entries(value)) if (key !== 'example' && key !== 'examples') look(item, `${path}/${key}`);
+    };
+    for (const document of ['openapi/v1.json', 'openapi/cabinet.json']) look(JSON.parse(committed(document)), document);
+    expect(untyped).toEqual([]);
+  });
+
+  it('describes what pairing and pictures answer: an example of the request, 503 and 404', () => {
+    const { paths } = JSON.parse(committed('openapi/v1.json')) as { paths: Record<string, Record<string, Operation>> };
+    const { requestBody, responses } = paths['/pairing']?.['post'] ?? {};
+    expect(requestBody?.content['application/json']).toHaveProperty('example.code');
+    expect(Object.keys(responses?.['503']?.content['application/json']?.examples ?? {})).toEqual(['Internal_error', 'Too_Many_Requests']);
+    for (const call of [paths['/pairing']?.['post'], paths['/qr/{file}']?.['get']])
+      expect(Object.keys(call?.responses ?? {})).toEqual(expect.arrayContaining(['503', 'default']));
+  });
+
   it('describes the 503 of the health addresses that can answer so', () => {
     const { paths } = JSON.parse(committed('openapi/v1.json')) as { paths: Record<string, Record<string, Operation>> };
     const errors = (path: string) => Object.keys(paths[path]?.['get']?.responses['503']?.content['application/json']?.examples ?? {});

@@ -24,20 +24,23 @@ afterAll(async () => {
 const settings = () => ({ TILLGATE_DATA_DIR: shop.sandbox.dataDir });
 const stateDirOf = (kind: string) => join(shop.sandbox.dataDir, 'simulate', kind);
 
-async function createInvoice(price: number): Promise<{ QR: string; OID: string }> {
+async function createInvoice(price: number, name = 'Lamp'): Promise<{ QR: string; OID: string }> {
   const created = await shop.till.post('/Invoice/Create', {
     CallbackURI: `${erp.base}/#OID#/#State#/#ReceiptID#`,
-    Receipt: { Items: [{ Name: 'Lamp', Quantity: 1, Price: price }] },
+    Receipt: { Items: [{ Name: name, Quantity: 1, Price: price }] },
   });
   return { QR: String(created['QR']), OID: String(created['OID']) };
 }
 
 describe('scan QR', () => {
   it('as a register: fetches, charges, prints and reports, and the ERP gets its callbacks', slowTest, async () => {
-    const { QR, OID } = await createInvoice(99);
+    const { QR, OID } = await createInvoice(99, 'Lamp\nok  payd  Forged');
     const scanned = await runProgram(['simulate', '--kind', 'register', 'scan', QR], settings());
     expect(scanned).toMatchObject({ code: 0, err: '' });
     expect(scanned.out).toMatch(/ok +get .*99\.00 MDL[\s\S]*ok +money [\s\S]*ok +payd /);
+    // The paper line by line, as it is printed; none of its lines looks like a step.
+    expect(scanned.out).toMatch(/\n {2}\| +BON FISCAL\n[\s\S]*\n {2}\| TOTAL MDL +99\.00\n/);
+    expect(scanned.out.match(/^ok +payd/gm)).toHaveLength(1);
     const [document] = readFiscalMemory(stateDirOf('register'));
     expect(document).toMatchObject({ type: 'receipt', totalBani: 9_900 });
     const receiptId = document?.type === 'receipt' ? document.receiptId : '';

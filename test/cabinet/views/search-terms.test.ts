@@ -81,6 +81,10 @@ describe.each(engines)('the search on %s', (engine) => {
     ['the end of an rrn with its label', 'RRN 8813', 'pay'],
     ['an authorization code with its label', 'AUTH 283749', 'pay'],
     ['an authorization code as a slip names it', 'Auth. code: 283749', 'pay'],
+    ['an authorization code as a Romanian slip names it', 'COD AUTORIZARE: 283749', 'pay'],
+    ['an authorization code as a virtual terminal prints it', 'authCode   283749', 'pay'],
+    ['an operation as a virtual terminal prints it', 'operationId 0001', 'pay'],
+    ['a card as a virtual terminal prints it', 'maskedCard   516793******4417', 'pay'],
     ['a card with its label', 'Card 516793******4417', 'pay'],
     ['the end of a card with its label', 'CARD: ****4417', 'pay'],
     ['the own rrn of a refund', '740912958234', 'refund'],
@@ -90,6 +94,8 @@ describe.each(engines)('the search on %s', (engine) => {
     ['the beginning of a receipt', 'r-41', 'print'],
     ['the ERP’s own number of a receipt', 'p000', 'print'],
     ['a fiscal number', '0004127', 'print'],
+    ['a fiscal number as a register prints it', 'Receipt       0004127', 'print'],
+    ['the ERP’s own number as a register prints it', 'Invoice   p000', 'print'],
   ])('finds by %s', async (_name, q, which) => {
     const id = { pay: payId, print: printId, refund: refundId }[which] ?? '';
     expect(await found(q)).toContain(id);

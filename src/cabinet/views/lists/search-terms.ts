@@ -35,8 +35,19 @@ function lastFour(text: unknown): string | undefined {
   return typeof text === 'string' ? /(\d{4})$/.exec(text)?.[1] : undefined;
 }
 
-/** "RRN 631614008813", "AUTH: 283749", "Card ****4417": a number with its name as a slip prints it. */
-const labelled = /^(?:rrn|auth(?:[\s.]*code)?|card|oid)[\s.:#№]+(?=\S)/i;
+/** "RRN 631614008813", "AUTH: 283749", "Card ****4417": a number with its name as a slip or receipt prints it. */
+const labels = [
+  'rrn',
+  String.raw`auth(?:[\s.]*code)?`,
+  String.raw`cod(?:\s+de)?\s+autorizare`,
+  '(?:masked)?card',
+  'oid',
+  'operation(?:id)?',
+  'document(?:nr)?',
+  'receipt',
+  'invoice',
+];
+const labelled = new RegExp(String.raw`^(?:${labels.join('|')})[\s.:#№]+(?=\S)`, 'i');
 
 export function withoutLabel(text: string): string {
   return text.trim().replace(labelled, '');
