@@ -70,13 +70,18 @@ export function createUnmatchedReports({ database, clock, logger }: Deps): Unmat
     keep,
     async keepAnswer({ id, deviceId, outcome, report = {} }, amountBani) {
       if ((outcome !== 'done' && outcome !== 'unknown') || isQuestionId(id) || isOfQuestion(report)) return;
-      const numbers = {
-        rrn: numberIn(report, ['rrn']),
-        operationId: numberIn(report, operationFields),
-        amountBani: parseAmount(report['amount'] ?? report['total']) ?? amountBani ?? undefined,
-      };
-      await keep({ deviceId, kind: 'command', id, outcome, ...numbers });
+      const numbers = numbersOf(report);
+      await keep({ deviceId, kind: 'command', id, outcome, ...numbers, amountBani: numbers.amountBani ?? amountBani ?? undefined });
     },
+  };
+}
+
+/** What an operator needs to find the money at the bank or in the fiscal memory. */
+export function numbersOf(report: JsonObject = {}): Pick<UnmatchedReport, 'rrn' | 'operationId' | 'amountBani'> {
+  return {
+    rrn: numberIn(report, ['rrn']),
+    operationId: numberIn(report, operationFields),
+    amountBani: parseAmount(report['amount'] ?? report['total']) ?? undefined,
   };
 }
 

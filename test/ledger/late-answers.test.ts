@@ -9,7 +9,7 @@ import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { quietLogger, recordingLogger } from '../support/quiet-logger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
-it('looks for twenty late answers of one device at once, and for another device’s all the same', async () => {
+it('looks for twenty late answers of one device at once and for a hundred more in turn, and for another device’s all the same', async () => {
   let looks = 0;
   const waiting: (() => void)[] = [];
   const clock = createVirtualClock(undefined, { settle: 'microtasks' });
@@ -34,23 +34,32 @@ it('looks for twenty late answers of one device at once, and for another device�
   const lateAnswers = createLateAnswers({ clock, logger, database: { queries: held }, settlements: {} as never, unmatched });
   const say = (device: string, times: number) => {
     const before = looks;
-    const answers = Array.from({ length: times }, () => lateAnswers.settle(device, { v: 1, id: 'x', device, clock: '', outcome: 'done' }));
+    const report = { rrn: '631614008813', operationId: '000147', amount: 10.5 };
+    const answer = { v: 1, id: 'x', device, clock: '', outcome: 'done', report } as const;
+    const answers = Array.from({ length: times }, () => lateAnswers.settle(device, answer));
     all.push(...answers);
     return looks - before;
   };
   const all: Promise<void>[] = [];
   expect([say('noisy', 1_000), say('quiet', 1)]).toEqual([20, 1]);
-  // The others are logged, at most twenty a minute.
+  // The others are logged with their numbers, at most twenty a minute.
   expect(logger.lines).toHaveLength(20);
-  expect(logger.lines[0]).toMatchObject({ level: 'error', fields: { deviceId: 'noisy', commandId: 'x', outcome: 'done' } });
-  // A place that becomes free is one place.
+  expect(logger.lines[0]).toMatchObject({
+    level: 'error',
+    fields: { deviceId: 'noisy', commandId: 'x', outcome: 'done', rrn: '631614008813', operationId: '000147', amountBani: 1_050 },
+  });
+  // The next in turn takes a place that becomes free, and another one may wait.
   await release(5);
-  expect(say('noisy', 100)).toBe(5);
-  await release(21);
+  expect(looks).toBe(26);
+  say('noisy', 5);
+  expect(logger.lines).toHaveLength(20);
+  await release(1 + 20 + 100);
   await Promise.all(all);
-  expect(say('noisy', 100)).toBe(20);
-  await release(20);
+  expect(looks).toBe(126);
+  expect(say('noisy', 30)).toBe(20);
+  await release(30);
   await Promise.all(all);
+  expect(logger.lines).toHaveLength(20);
 });
 
 it('a late answer settles or is noted as accepted, unless that is known; about another device’s command it is kept apart', async () => {

@@ -4,19 +4,22 @@
 // A report of money about an id that the device's commands do not have is kept for an operator (unmatched.ts).
 import type { Database } from '../../database/database.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { createGate, type Gate } from '../../kernel/gate.ts';
 import type { Logger } from '../../kernel/logger.ts';
 import { restrainLogger } from '../../kernel/restrained-logger.ts';
 import type { AnswerMessage } from '../../link/wire-schemas.ts';
 import { findCommand } from '../store.ts';
-import type { UnmatchedReports } from '../unmatched.ts';
+import { numbersOf, type UnmatchedReports } from '../unmatched.ts';
 import { findingOfAnswer } from './findings.ts';
 import type { Settlements } from './settlement.ts';
 
 /** A device has one open command at a time; one that sends more answers at once is broken and must not load the database. */
 const maxAtOnce = 20;
+/** After a restore every one of them may be about money: as many as a device may send at once wait their turn. */
+const maxWaiting = 100;
 
 export interface LateAnswers {
-  /** While too many answers of this device are being processed, a further one is only logged. */
+  /** While too many answers of this device wait, a further one is only logged, with its numbers. */
   settle(deviceId: string, answer: AnswerMessage): Promise<void>;
 }
 
@@ -30,7 +33,7 @@ interface Deps {
 
 export function createLateAnswers({ clock, logger, database, settlements, unmatched }: Deps): LateAnswers {
   const restrained = restrainLogger(logger, clock);
-  const underWay = new Map<string, number>();
+  const underWay = new Map<string, { gate: Gate; count: number }>();
 
   async function look(deviceId: string, answer: AnswerMessage): Promise<void> {
     const command = await findCommand(database.queries, answer.id);
@@ -44,18 +47,19 @@ export function createLateAnswers({ clock, logger, database, settlements, unmatc
 
   return {
     async settle(deviceId, answer) {
-      const count = underWay.get(deviceId) ?? 0;
-      if (count >= maxAtOnce) {
-        const { id, outcome } = answer;
-        return restrained.error({ deviceId, commandId: id, outcome }, 'a device sent too many answers at once; one was not looked at');
+      const ofDevice = underWay.get(deviceId) ?? { gate: createGate(maxAtOnce), count: 0 };
+      if (ofDevice.count >= maxAtOnce + maxWaiting) {
+        const { id, outcome, report } = answer;
+        const facts = { deviceId, commandId: id, outcome, ...numbersOf(report) };
+        return restrained.error(facts, 'a device sent too many answers at once; one was not looked at');
       }
-      underWay.set(deviceId, count + 1);
+      ofDevice.count += 1;
+      underWay.set(deviceId, ofDevice);
       try {
-        await look(deviceId, answer);
+        await ofDevice.gate.run(() => look(deviceId, answer));
       } finally {
-        const left = (underWay.get(deviceId) ?? 1) - 1;
-        if (left === 0) underWay.delete(deviceId);
-        else underWay.set(deviceId, left);
+        ofDevice.count -= 1;
+        if (ofDevice.count === 0) underWay.delete(deviceId);
       }
     },
   };
