@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createDatabase } from '../test/support/create-database.ts';
 import { type GatewayProcess, serveSettings, startServeProcess, temporaryDirectory } from '../test/support/gateway-process.ts';
+import { postgresTime } from '../test/support/process-figures.ts';
 import { createTill } from '../test/support/till.ts';
 import type { LightDevices } from './light-devices.ts';
 
@@ -17,6 +18,8 @@ export interface Contender {
   deviceIds: string[];
   /** Of the gateways' processes; the devices are not counted. */
   pids: number[];
+  /** The processor time of its own database's backends. */
+  databaseMs?: () => number;
   stop(): Promise<void>;
 }
 
@@ -32,6 +35,8 @@ export interface Home {
   /** Where the devices connect; MQTT by default. */
   devicesOver?: 'queue';
   gateways?: number;
+  /** From the sources, on this money core; absent: as everywhere. */
+  core?: 'old' | 'new';
   /** Further environment of the gateway's process. */
   settings?: Record<string, string>;
 }
@@ -62,7 +67,7 @@ export async function homeSettings(home: Home): Promise<Record<string, string>> 
 export async function startTillgate(name: string, devices: number, home: Home = {}): Promise<Contender> {
   const shared = await homeSettings(home);
   const gateways: GatewayProcess[] = [];
-  for (let at = 0; at < (home.gateways ?? 1); at += 1) gateways.push(await startServeProcess(await serveSettings(shared)));
+  for (let at = 0; at < (home.gateways ?? 1); at += 1) gateways.push(await startServeProcess(await serveSettings(shared), home.core));
   const [{ baseUrl, adminToken } = { baseUrl: '', adminToken: '' }] = gateways;
   const cabinet = createTill({ baseUrl, adminToken, apiKey: '' });
   const { id: merchantId } = await cabinet.admin('/merchants', { name: 'Bench' });
@@ -82,6 +87,9 @@ export async function startTillgate(name: string, devices: number, home: Home = 
     apiKey: String(key),
     deviceIds: paired.map(({ id }) => id),
     pids: gateways.map(({ pid }) => pid),
+    ...(shared['TILLGATE_DATABASE_URL']?.startsWith('postgres') && {
+      databaseMs: postgresTime(new URL(shared['TILLGATE_DATABASE_URL']).pathname.slice(1)),
+    }),
     async stop() {
       light?.kill('SIGKILL');
       for (const gateway of gateways) await gateway.kill9();

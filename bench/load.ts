@@ -9,6 +9,8 @@ export interface Measured {
   p99Ms: number;
   /** Processor time of the contender's processes per call; NaN if there are none. */
   cpuMsPerCall: number;
+  /** The same of its database's processes. */
+  databaseMsPerCall: number;
 }
 
 /** Times one call. */
@@ -29,24 +31,32 @@ export async function runLoad(
     inFlight: number;
     /** Of the contender since its start. */
     cpuMs?(): number;
+    databaseMs?(): number;
     step(lane: number, timed: Timed): Promise<void>;
   },
 ): Promise<Measured> {
-  const { inFlight, forMs, warmUpMs, atLeastCalls, warmUpCalls = atLeastCalls, step, cpuMs = () => Number.NaN } = options;
+  const { inFlight, forMs, warmUpMs, atLeastCalls, warmUpCalls = atLeastCalls, step } = options;
+  const { cpuMs = () => Number.NaN, databaseMs = () => Number.NaN } = options;
   let durations: number[] = [];
   /** From when on it counts. */
-  let from: { cpuMs: number } | undefined;
+  let from: { cpuMs: number; databaseMs: number } | undefined;
   let begunAt = performance.now();
   let measured: Measured | undefined;
 
   function look(now: number): void {
     const [enoughCalls, enoughMs] = from ? [atLeastCalls, forMs] : [warmUpCalls, warmUpMs];
     if (durations.length < enoughCalls || now - begunAt < enoughMs) return;
-    if (from) measured = { ...summarize(durations, now - begunAt), cpuMsPerCall: (cpuMs() - from.cpuMs) / durations.length };
-    else {
+    if (from) {
+      const cpuMsPerCall = (cpuMs() - from.cpuMs) / durations.length;
+      measured = {
+        ...summarize(durations, now - begunAt),
+        cpuMsPerCall,
+        databaseMsPerCall: (databaseMs() - from.databaseMs) / durations.length,
+      };
+    } else {
       begunAt = now;
       durations = [];
-      from = { cpuMs: cpuMs() };
+      from = { cpuMs: cpuMs(), databaseMs: databaseMs() };
     }
   }
 
@@ -77,6 +87,7 @@ export function summarize(durations: number[], forMs: number): Measured {
     p95Ms: at(0.95),
     p99Ms: at(0.99),
     cpuMsPerCall: Number.NaN,
+    databaseMsPerCall: Number.NaN,
   };
 }
 

@@ -6,6 +6,7 @@ import { ServersMissing } from '../scripts/test-servers.ts';
 import { packProgram } from '../test/support/packed-program.ts';
 import { type Bench, type Form, openBench, plans } from './bench.ts';
 import { callbackRows } from './callbacks-compared.ts';
+import { coreRows } from './cores.ts';
 import { connectedDevices, storedRows, twoGateways } from './growth.ts';
 import { onePayRows } from './one-pay.ts';
 import { asMarkdown } from './page.ts';
@@ -19,6 +20,7 @@ const parts: { name: string; isQuick: boolean; run(bench: Bench): Promise<Row[]>
   { name: 'rest', isQuick: true, run: restRows },
   { name: 'commands', isQuick: true, run: commandRows },
   { name: 'invoices', isQuick: true, run: invoiceRows },
+  { name: 'cores', isQuick: false, run: coreRows },
   { name: 'pay', isQuick: false, run: onePayRows },
   { name: 'callbacks', isQuick: true, run: callbackRows },
   { name: 'rabbitmq', isQuick: false, run: queueCommandRows },

@@ -18,7 +18,7 @@ export interface Sizes {
   atLeastCalls: number;
 }
 
-export type Figures = Pick<Measured, 'perSecond' | 'p50Ms' | 'p99Ms' | 'cpuMsPerCall'>;
+export type Figures = Pick<Measured, 'perSecond' | 'p50Ms' | 'p99Ms' | 'cpuMsPerCall' | 'databaseMsPerCall'>;
 
 export async function takeTurns<Name extends string>(
   sizes: Sizes,
@@ -36,10 +36,15 @@ export async function takeTurns<Name extends string>(
   }
   const middle = (name: Name, of: keyof Figures) => median(seen[name].map((measured) => measured[of]));
   const figures = names.map((name) => {
-    const [perSecond, p50Ms, p99Ms, cpuMsPerCall] = (['perSecond', 'p50Ms', 'p99Ms', 'cpuMsPerCall'] as const).map((of) =>
-      middle(name, of),
-    );
-    return [name, { perSecond, p50Ms, p99Ms, cpuMsPerCall }];
+    const of = (figure: keyof Figures) => middle(name, figure);
+    const figures: Figures = {
+      perSecond: of('perSecond'),
+      p50Ms: of('p50Ms'),
+      p99Ms: of('p99Ms'),
+      cpuMsPerCall: of('cpuMsPerCall'),
+      databaseMsPerCall: of('databaseMsPerCall'),
+    };
+    return [name, figures];
   });
   return Object.fromEntries(figures) as Record<Name, Figures>;
 }

@@ -49,12 +49,17 @@ export const invoiceCalls: Work = (contender, round) =>
   });
 
 async function measure(contender: Contender, round: Round, step: Step): Promise<Measured> {
-  const { baseUrls, pids } = contender;
+  const { baseUrls, pids, databaseMs } = contender;
   const dial = (lane: number) => openConnection(baseUrls[lane % baseUrls.length] ?? '');
   const clients = await Promise.all(Array.from({ length: round.inFlight }, (_, lane) => dial(lane)));
   const cpuMs = () => pids.reduce((sum, pid) => sum + cpuMsOf(pid), 0);
   try {
-    return await runLoad({ ...round, cpuMs, step: (lane, timed) => step(clients[lane] as HttpClient, lane, timed) });
+    return await runLoad({
+      ...round,
+      cpuMs,
+      ...(databaseMs && { databaseMs }),
+      step: (lane, timed) => step(clients[lane] as HttpClient, lane, timed),
+    });
   } finally {
     for (const client of clients) client.close();
   }

@@ -44,6 +44,25 @@ export function rowsAs<Columns extends BatchColumns>(
   return sql`${sql.raw(before)}${rows}${sql.raw(after)}`;
 }
 
+/**
+ * One row, each of its values a parameter: PostgreSQL then plans the statement as if the values stood in it, which costs a fraction of a
+ * table of rows.
+ */
+export function oneRowAs(
+  engine: Engine,
+  alias: string,
+  columns: BatchColumns,
+  row: Readonly<Record<string, unknown>>,
+): RawBuilder<unknown> {
+  const values = Object.entries(columns).map(([name, type]) => {
+    const as = sql.raw(`"${name}"`);
+    return engine === 'sqlite' ? sql`${row[name]} as ${as}` : sql`cast(${row[name]} as ${sql.raw(typeNames[type])}) as ${as}`;
+  });
+  return sql`(select ${sql.join(values)}) as ${sql.raw(`"${alias}"`)}`;
+}
+
+const typeNames = { text: 'text', int8: 'bigint' } as const;
+
 /** The same for a batch. With 'short', a statement that meets a lock fails soon and writes nothing (DatabaseBusy). */
 export function batchRows<Columns extends BatchColumns>(
   engine: Engine,
@@ -85,7 +104,7 @@ function textsAround(engine: Engine, alias: string, columns: BatchColumns): [bef
     return [`(select ${extracted.join(', ')} from ${eachRow}(`, `)) as "${alias}"`];
   }
   const listed = names.map((name) => `"${name}"`);
-  const typed = Object.entries(columns).map(([name, type]) => `"${name}" ${type === 'int8' ? 'bigint' : type}`);
+  const typed = Object.entries(columns).map(([name, type]) => `"${name}" ${typeNames[type]}`);
   // PostgreSQL would estimate a hundred rows here, and scan a table that was small when the statement was planned; with the condition it
   // estimates one row, and uses the index for each.
   return [

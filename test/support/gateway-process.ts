@@ -34,8 +34,8 @@ export const patienceMs = 30_000;
 
 /** `npm test` without files names the packed program here [D247]; otherwise the sources are started. */
 const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));
-const programFile = () =>
-  core === 'new' ? pathOf('new-core-program.mjs') : (process.env['TILLGATE_TEST_PROGRAM'] ?? pathOf('../../bin/tillgate.mjs'));
+const sources = { old: pathOf('../../bin/tillgate.mjs'), new: pathOf('new-core-program.mjs') };
+const programFile = () => (core === 'new' ? sources.new : (process.env['TILLGATE_TEST_PROGRAM'] ?? sources.old));
 /** With which everybody who starts the program starts its Node [D124]. */
 export const memoryFlag = '--max-semi-space-size=16';
 const running = new Set<ChildProcess>();
@@ -59,8 +59,8 @@ function cleanEnvironment(settings: Settings): NodeJS.ProcessEnv {
 }
 
 /** The kernel ends the program when the test process is killed, so that none is left behind. */
-function wrapped(args: string[]): [string, string[]] {
-  const own = [process.execPath, memoryFlag, programFile(), ...args];
+function wrapped(args: string[], program = programFile()): [string, string[]] {
+  const own = [process.execPath, memoryFlag, program, ...args];
   return existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', ['--pdeathsig=SIGKILL', ...own]] : [process.execPath, own.slice(1)];
 }
 
@@ -182,8 +182,9 @@ export async function serveSettings(settings: Settings = {}): Promise<Settings> 
   };
 }
 
-export async function startServeProcess(settings: Settings): Promise<GatewayProcess> {
-  const program = startProgram(['serve', '--json'], settings);
+/** `of`: from the sources, on this money core; otherwise as everywhere. */
+export async function startServeProcess(settings: Settings, of?: 'old' | 'new'): Promise<GatewayProcess> {
+  const program = startProgram(['serve', '--json'], settings, wrapped(['serve', '--json'], of && sources[of]));
   // It may have to wait 20 s to see whether an instance before it still lives.
   const [, baseUrl = ''] = await program.prints(/^\{"baseUrl":"([^"]+)"/m, 2 * patienceMs);
   return { ...program, baseUrl, adminToken: settings['TILLGATE_ADMIN_TOKEN'] ?? serveToken };
