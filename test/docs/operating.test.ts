@@ -40,3 +40,21 @@ it('shows only metrics of the table in alerts and dashboard', () => {
     for (const name of used) expect(page).toContain(`| \`${name}\` |`);
   }
 });
+
+it('names for each bound a constant of the code, in the file where it is', () => {
+  const table = /<!-- limits:[^>]*-->\n([\s\S]*?)\n<!-- end of limits -->/.exec(page)?.[1] ?? '';
+  const rows = table.split('\n').slice(2);
+  for (const row of rows) expect(row, 'a row without a file').toMatch(/`src\/[\w/-]+\.ts` \|$/);
+  // "`one`, `two` in `src/file.ts`" and "`src/file.ts`" alone, here and in the text of the page.
+  const named = [...page.matchAll(/((?:`[a-zA-Z]+`(?:, | and )?)+) in (?:`src\/[\w/-]+\.ts`(?: and in )?)+/g)].flatMap(
+    ([text, names = '']) => {
+      const files = [...text.matchAll(/`(src\/[\w/-]+\.ts)`/g)].map(([, file = '']) => file);
+      return files.flatMap((file) => [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => ({ file, name })));
+    },
+  );
+  expect(named.length).toBeGreaterThan(40);
+  for (const { file, name } of named) {
+    const source = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+    expect(new RegExp(`(?:const ${name}\\b.* = |\\b${name}: [^;]*,)`).test(source), `${name} in ${file}`).toBe(true);
+  }
+});
