@@ -90,7 +90,7 @@ export function sale(changes: Partial<StoryCommand>, notes: readonly Note[] = []
     isOutOfContact: false,
     isOffline: false,
     isUnconfirmed: false,
-    hasOtherCharge: false,
+    hasOtherDone: false,
     attention: [],
     ...more,
   };

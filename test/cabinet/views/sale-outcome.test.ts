@@ -266,8 +266,9 @@ describe('the advice', () => {
     ['close the document', sale({ documentState: 'open' }), 'advice.closeDocument'],
     ['send a dead callback again', sale({}, smooth, { callbacks: [callback({ state: 'dead' })] }), 'advice.sendAgain'],
     ['try again', sale({ ...failed, state: 'never' }), 'advice.tryAgain'],
-    ['return the second charge', sale({ documentState: 'closed' }, smooth, { hasOtherCharge: true }), 'advice.chargedTwice'],
-    ['nothing about a voided one', sale({ documentState: 'voided' }, smooth, { hasOtherCharge: true }), 'advice.nothing'],
+    ['return the second charge', sale({ documentState: 'closed' }, smooth, { hasOtherDone: true }), 'advice.chargedTwice'],
+    ['nothing where another attempt was done', sale({ ...failed, state: 'refused' }, [], { hasOtherDone: true }), 'advice.otherAttempt'],
+    ['nothing about a voided one', sale({ documentState: 'voided' }, smooth, { hasOtherDone: true }), 'advice.nothing'],
     ['pay otherwise', sale({ ...failed, state: 'refused', settledBy: 'person' }, [], { isUnconfirmed: true }), 'advice.payOtherwise'],
     ['pay again', sale({ ...failed, state: 'refused', settledBy: 'person' }), 'advice.anotherCard'],
     [

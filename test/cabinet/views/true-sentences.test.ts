@@ -202,6 +202,25 @@ describe('the sentences of the cabinet', () => {
     expect((await page(first)).advice.key).toBe('advice.nothing');
   });
 
+  it('do not say of a declined attempt that the customer may pay, or the receipt be printed, after another attempt did it', async () => {
+    const number = world.random.uuid();
+    const declined = String((await pay(10.61, number))['OID']);
+    expect((await page(declined)).advice.key).toBe('advice.anotherCard');
+    const paid = String((await pay(10.61, number))['OID']);
+    await step(paid, 'close');
+    expect((await page(declined)).advice.key).toBe('advice.otherAttempt');
+    const register = await world.register();
+    const print = () =>
+      world.erp('/Device/Invoice/Pay', {
+        DeviceID: register.id,
+        Receipt: { Uid: number, Items: [{ Name: 'Tea', Quantity: 1, Price: 10.91 }], Payments: [{ PaymentCode: 0 }] },
+      });
+    const refused = String((await print())['OID']);
+    expect((await page(refused)).advice.key).toBe('advice.tryAgainOnDevice');
+    expect(await print()).toMatchObject({ errorCode: 0 });
+    expect((await page(refused)).advice.key).toBe('advice.otherAttempt');
+  });
+
   it('do not say that a dispute stays done, because it becomes what is decided', async () => {
     const id = await disputed();
     const { steps } = await page(id);

@@ -44,7 +44,7 @@ export async function readSale(
     callbacks,
     attempts: await readAttempts(queries, callbacks),
     isUnconfirmed: await isUnconfirmed(queries, command),
-    hasOtherCharge: await hasOtherCharge(queries, own, command),
+    hasOtherDone: await hasOtherDone(queries, own, command),
   };
 }
 
@@ -54,12 +54,15 @@ async function isUnconfirmed(queries: Queries, { id, settledBy, state }: StoryCo
   return (await decision.executeTakeFirst()) !== undefined;
 }
 
-/** After a dispute two payments may have been charged under one number; not if the other one was voided or refunded. */
-async function hasOtherCharge(queries: Queries, scope: Scope, { id, name, documentNr }: StoryCommand): Promise<boolean> {
-  if (documentNr === null || !operationOf(name).isPayment) return false;
-  const isOther = sql<SqlBool>`c.merchant_id = ${scope.merchantId} and c.document_nr = ${documentNr} and c.id <> ${id}`;
-  const others = (await readCommands(queries, scope, isOther)).filter((other) => operationOf(other.name).isPayment && keepsMoney(other));
-  for (const other of others) {
+/** After a dispute two may be done. A payment that was voided or refunded is none. */
+async function hasOtherDone(queries: Queries, scope: Scope, command: StoryCommand): Promise<boolean> {
+  const { isPayment, prints } = operationOf(command.name);
+  const [column, number] = isPayment ? ['document_nr', command.documentNr] : ['receipt_uid', prints ? command.receiptUid : null];
+  if (number === null) return false;
+  const isOther = sql<SqlBool>`c.merchant_id = ${scope.merchantId} and ${sql.ref(`c.${column}`)} = ${number} and c.id <> ${command.id}`;
+  const others = (await readCommands(queries, scope, isOther)).filter(({ name }) => operationOf(name)[isPayment ? 'isPayment' : 'prints']);
+  if (!isPayment) return others.some(({ state }) => state === 'done');
+  for (const other of others.filter(keepsMoney)) {
     const followers = await readCommands(queries, scope, sql<SqlBool>`c.target_id = ${other.id}`);
     if (refundedBaniOf(followers) === 0) return true;
   }

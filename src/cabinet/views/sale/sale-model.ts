@@ -81,8 +81,8 @@ export interface Sale {
   isOffline: boolean;
   /** A person decided that it was not executed; its device has not confirmed it. */
   isUnconfirmed: boolean;
-  /** Another payment under its number was charged, and neither voided nor refunded. */
-  hasOtherCharge: boolean;
+  /** Another attempt under its number was done: a payment that was neither voided nor refunded, or a receipt. */
+  hasOtherDone: boolean;
   /** The kinds under which Attention lists it, its receipt or its invoice. */
   attention: readonly AttentionKind[];
 }

@@ -135,14 +135,16 @@ export function adviceOf(sale: Sale): Text {
     case 'never':
     case 'busy':
       if (wasIssuedAgain(sale)) return text('advice.seeReissued');
+      if (sale.hasOtherDone) return text('advice.otherAttempt');
       return text(isPayment ? 'advice.tryAgain' : 'advice.repeat');
     case 'notClosed':
       return text('advice.closeDocument', { device: command.deviceName });
     case 'declined':
+      if (sale.hasOtherDone) return text('advice.otherAttempt');
       if (sale.isUnconfirmed) return text(isPayment ? 'advice.payOtherwise' : 'advice.confirmFirst', { device: command.deviceName });
       return text(isPayment ? 'advice.anotherCard' : 'advice.tryAgainOnDevice');
     default:
-      if (sale.hasOtherCharge && keepsMoney(command) && refundedBaniOf(sale.followers) === 0) return text('advice.chargedTwice');
+      if (sale.hasOtherDone && keepsMoney(command) && refundedBaniOf(sale.followers) === 0) return text('advice.chargedTwice');
       return adviceOnListed(sale.attention) ?? adviceOnCallbacks(callbacks) ?? text('advice.nothing');
   }
 }
