@@ -117,6 +117,11 @@ describe.each(engines)('removal on %s', (engine) => {
       'abort_id',
       'abort_hash',
       'reissued_as',
+      // Ids and the standing, which answers about a tombstone need on the new core [D300].
+      'after_id',
+      'paid',
+      'print_id',
+      'standing',
     ];
     const id = await command({ review_since: 1, review_reason: 'why', reviewed_at: 2 });
     const row = await database.queries.selectFrom('commands').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
