@@ -78,7 +78,11 @@ const calls: Readonly<Record<string, (call: Fields, words: readonly string[], re
   }),
   closeDay: (call, _, requestHash) => ({ type: 'Plain', ...call, kind: 'CloseDay', args: {}, requestHash }),
   ...shopCalls,
-  Status: ({ merchantId: id }, [what = '', name = '']) => ({ type: 'Status', merchantId: id, [statusNames[what] ?? what]: name }),
+  // The last word: the only module that the caller's key opens.
+  Status: ({ merchantId: id }, [what = '', name = '', , module]) => ({
+    ...{ type: 'Status', merchantId: id, [statusNames[what] ?? what]: name },
+    ...(module === undefined ? {} : { modules: [module] }),
+  }),
 };
 
 const statusNames: Words = { OID: 'oid', documentNr: 'documentNr', ReceiptUid: 'receiptUid', IdempotencyKey: 'idempotencyKey' };

@@ -12,7 +12,7 @@ import type { Op } from './case.ts';
 import type { Answer, CallEvent, Effect, StatusEvent } from './event.ts';
 import type { Notes } from './notes.ts';
 import type { Recall } from './recall.ts';
-import { notKnownYet, tooManyWait } from './replies.ts';
+import { codeOf, notKnownYet, tooManyWait } from './replies.ts';
 import { isAbort, isOpen } from './rules/facts.ts';
 import type { Caller, Ran, Run } from './run.ts';
 import type { Sending } from './send.ts';
@@ -51,8 +51,11 @@ export function createCalls(deps: Deps): Calls {
     // Fixed before each commit: the time spent on it counts against them, but not the time in which the device was looked for or asked. Its
     // clock is known afterwards.
     const beforeTry = () => void (deadlines = link.deadlines(event.deviceId, 0));
+    const atMs = clock.now();
     const ran = await located(event, { ...caller, beforeTry });
-    return ran.effects.some(isWaitedFor) ? finish(ran, caller, deadlines) : answered(event, ran, caller);
+    const answer = await (ran.effects.some(isWaitedFor) ? finish(ran, caller, deadlines) : answered(event, ran, caller));
+    for (const effect of ran.effects) if (effect.type === 'repeat') noteRepeat(deps, effect, answer, atMs);
+    return answer;
   }
 
   /**
@@ -85,12 +88,8 @@ export function createCalls(deps: Deps): Calls {
       await stop(effect, op, caller.recipient);
       return about(op, undefined, caller);
     }
-    const atMs = clock.now();
     await waitFor(op, ran, caller);
     const answer = await about(op, undefined, caller);
-    // State and code determine the answer, so the timeline need not store it.
-    const detail = [answer.fields.State ?? '-', answer.code, clock.now() - atMs].join(' ');
-    deps.timeline.addCounted({ commandId: op.id, step: 'asked again', detail });
     return ran.answer?.fields.Repeated ? { ...answer, fields: { ...answer.fields, Repeated: true } } : answer;
   }
 
@@ -141,6 +140,16 @@ export function createCalls(deps: Deps): Calls {
   }
 
   return { call, status };
+}
+
+function noteRepeat(
+  { clock, timeline }: Pick<Deps, 'clock' | 'timeline'>,
+  { id, by }: Extract<Effect, { type: 'repeat' }>,
+  answer: Answer,
+  atMs: number,
+): void {
+  const detail = [by, 'answered', codeOf(answer), clock.now() - atMs].join(' ');
+  timeline.addCounted({ commandId: id, atMs, step: 'asked again', detail });
 }
 
 type WaitedFor = Extract<Effect, { type: 'send' | 'sendAbort' | 'wait' }>;

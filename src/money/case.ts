@@ -238,6 +238,8 @@ export interface Step {
   operationId: Id;
   step: string;
   detail: string;
+  /** What the device reported with it. */
+  report?: Report | undefined;
   /** A device can repeat it without end: it is written later, and counted. Absent: part of the change. */
   isCounted?: true;
 }

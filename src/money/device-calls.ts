@@ -102,8 +102,8 @@ export function createDeviceCalls({ calls, random, reading }: Deps) {
   return {
     cards,
     fiscal,
-    status: async ({ recipient, ...event }: StatusRequest): Promise<Reply> =>
-      replyTo(await calls.status({ type: 'Status', ...event }, { recipient })),
+    status: async ({ recipient, modules, ...event }: StatusRequest): Promise<Reply> =>
+      replyTo(await calls.status({ type: 'Status', ...event, modules: [...modules] }, { recipient })),
   };
 }
 

@@ -53,7 +53,7 @@ export type StatusEvent = {
   receiptUid?: string | undefined;
   idempotencyKey?: string | undefined;
   /** What the caller's key opens; undefined: everything. */
-  modules?: ReadonlySet<string> | undefined;
+  modules?: readonly string[] | undefined;
 };
 
 /** The answer to a caller that has waited for an operation, as a repeat of its call would get it. */
@@ -185,6 +185,8 @@ export type Effect =
   /** The answer is about an open operation: wait for its end; ask its device if that is not executing it here. */
   | { type: 'wait'; id: Id }
   | { type: 'delivered'; id: Id }
+  /** The call repeats an earlier one, and is answered about its operation; `by`: how it was recognised. For the timeline. */
+  | { type: 'repeat'; id: Id; by: 'key' | 'number' | 'content' }
   /** Money was reported for which no row counts it; the call is answered when that is kept. */
   | { type: 'unmatched'; oid: Id; receiptId: string; deviceId: Id; merchantId: Id | undefined }
   /** For the log: money was taken that its invoice did not accept. `isKept`: it is among the orphans; false: there are too many. */

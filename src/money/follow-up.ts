@@ -2,8 +2,8 @@
 // If the process dies before, the change itself stands: waiting calls poll, and Attention reads the rows.
 import type { Database } from '../database/database.ts';
 import type { Logger } from '../kernel/logger.ts';
-import type { Timeline } from '../ledger/timeline.ts';
-import type { Added, Case, Op } from './case.ts';
+import { inStep, type Timeline } from '../ledger/timeline.ts';
+import type { Added, Case, Op, Report } from './case.ts';
 import { isOpen } from './rules/facts.ts';
 
 /** Wake-up topic for changed operations, to every instance. */
@@ -40,8 +40,8 @@ export function createFollowUp({ database, logger, timeline }: Deps): FollowUp {
   }
 
   function counted(added: Added | undefined): void {
-    for (const { operationId, step, detail, isCounted } of added?.steps ?? [])
-      if (isCounted) timeline.addCounted({ commandId: operationId, step, detail });
+    for (const { operationId, step, detail, report, isCounted } of added?.steps ?? [])
+      if (isCounted) timeline.addCounted({ commandId: operationId, step, detail: report ? withReport(detail, report) : detail });
   }
 
   return {
@@ -55,10 +55,15 @@ export function createFollowUp({ database, logger, timeline }: Deps): FollowUp {
       for (const { operationId, step, detail } of added?.steps ?? []) {
         if (step !== 'contradiction') continue;
         contradictions += 1;
-        logger.error({ commandId: operationId, why: detail }, 'an answer contradicts a settled outcome');
+        const { deviceId, documentNr } = after?.ops[operationId] ?? {};
+        const names = { commandId: operationId, deviceId, documentNr: documentNr ?? undefined };
+        logger.error({ ...names, why: detail }, 'an answer contradicts a settled outcome');
       }
     },
     counted,
     contradictions: () => contradictions,
   };
 }
+
+/** The person who has to resolve it needs the numbers that the device says. */
+const withReport = (why: string, report: Report): string => JSON.stringify({ why, report: inStep(report) });

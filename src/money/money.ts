@@ -128,7 +128,8 @@ function callbackOf({ logger, ...deps }: MoneyDeps, notice: Notice, after: Case)
       ...{ state: 'pending', attempts: 0 },
     };
   } catch (error) {
-    const subject = subjectKind === 'invoice' ? { oid: subjectId } : { commandId: subjectId };
+    const documentNr = after.ops[subjectId]?.documentNr ?? undefined;
+    const subject = subjectKind === 'invoice' ? { oid: subjectId } : { commandId: subjectId, deviceId, documentNr };
     logger.error({ ...subject, merchantId, state, err: error }, 'a CallbackURI can no longer be read, so its ERP gets no notice');
     return undefined;
   }

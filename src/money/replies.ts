@@ -1,5 +1,5 @@
 // Answers as the routes give them, and the few refusals that no rule decides: the caller is gone, too many callers wait.
-import { GatewayError } from '../kernel/error-codes.ts';
+import { errorCodes, GatewayError } from '../kernel/error-codes.ts';
 import type { Id } from './case.ts';
 import type { Answer } from './event.ts';
 
@@ -11,6 +11,8 @@ export interface Reply {
   report?: string;
   [field: string]: unknown;
 }
+
+export const codeOf = ({ code }: Answer): number => errorCodes[code].code;
 
 /** Throws every answer but success. */
 export function replyTo({ code, sentence, fields, report }: Answer): Reply {

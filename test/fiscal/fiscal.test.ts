@@ -1,6 +1,7 @@
 // Fiscal Mode: once per Receipt.Uid [D31], its timeouts, Idempotency-Key on all four, completion notices [D30].
 import { beforeEach, describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/kernel/error-codes.ts';
+import { isNewCore } from '../support/core.ts';
 import { longHost } from '../support/long-host.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
@@ -285,26 +286,32 @@ describe('completion notices', () => {
     ['is none', 'http://erp.example/#Amount#'],
     ['has a host that is too long for an index of PostgreSQL', `http://${longHost}/n?s=#State#`],
   ])('to a stored CallbackURI that %s [D122]', (_, address) => {
-    /** It answers after its time. */
+    /** It answers after its time, to a gateway that has started since: a template from before an upgrade is read from its row. */
     async function cashInWithIt(): Promise<string> {
-      const cashing = world.fiscal.cashIn({ ...call(), amountBani: 1085, callbackUri });
+      world.fiscal.cashIn({ ...call(), amountBani: 1085, callbackUri }).catch(() => {});
       await world.clock.advance(1_000);
+      world.setAway(register.id, true);
+      await world.crash();
+      await world.restart();
       await world.database.queries.updateTable('commands').set({ callback_uri: address }).execute();
-      expect((await world.run(cashing)).code).toBe(3);
+      await world.clock.advance(60_000);
       return (await world.lastCommand()).id;
     }
     const complaints = () =>
       world.logger.lines.flatMap(({ level, message, fields }) => (level === 'error' ? [{ message, ...fields }] : []));
-    const complaint = (commandId: string, state: string) => ({
-      ...{ commandId, deviceId: register.id, documentNr: undefined, merchantId: world.merchantId, state, err: expect.any(GatewayError) },
+    const words: Record<string, string> = { unknown: 'Unknown', done: 'Completed' };
+    const complaint = (commandId: string, settled: string) => ({
+      ...{ commandId, deviceId: register.id, documentNr: undefined, merchantId: world.merchantId },
+      ...{ state: isNewCore ? words[settled] : settled, err: expect.any(GatewayError) },
       message: expect.stringContaining('can no longer be read'),
     });
     const callbacks = () => world.database.queries.selectFrom('callbacks').select('id').execute();
 
     it('are not written: the operation is settled by its register, which is free then, and the log says so', async () => {
       const id = await cashInWithIt();
+      world.setAway(register.id, false);
       await world.clock.advance(3_600_000);
-      expect(await world.lastCommand()).toMatchObject({ id, state: 'done', noticeSequence: 0 });
+      expect(await world.lastCommand()).toMatchObject({ id, state: 'done' });
       expect((await world.run(world.fiscal.cashIn({ ...call(), amountBani: 2000 }))).code).toBe(0);
       expect(await callbacks()).toEqual([]);
       expect(complaints()).toEqual([complaint(id, 'unknown'), complaint(id, 'done')]);
@@ -313,7 +320,6 @@ describe('completion notices', () => {
     it('are not written: a person can decide', async () => {
       world.onAnswer = (answer) => (answer.outcome === 'done' ? undefined : answer);
       const id = await cashInWithIt();
-      world.setAway(register.id, true);
       await world.clock.advance(3_600_000);
       expect((await world.ledger.listReview(10)).map((command) => command.id)).toEqual([id]);
       const decision = { state: 'done', reason: 'It is on the tape.', actor: 'ana' } as const;

@@ -1,10 +1,11 @@
 // What a register is told and what the ledger keeps of it, and which calls of Fiscal Mode are recognised by their content [D58].
 import { beforeEach, describe, expect, it } from 'vitest';
 import { completionNotices } from '../../src/fiscal/notices.ts';
-import { findPrintOf, printReceipt } from '../../src/fiscal/print-receipt.ts';
+import { findPrintOf } from '../../src/fiscal/print-receipt.ts';
 import type { FiscalDeps } from '../../src/fiscal/register.ts';
 import type { Command } from '../../src/ledger/command.ts';
-import { isNewCore } from '../support/core.ts';
+import { operationStatus } from '../../src/ledger/operation-status.ts';
+import type { Link } from '../../src/link/link.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
@@ -50,20 +51,27 @@ describe('a register', () => {
 describe('the Uid of a receipt', () => {
   const print = (overrides: object) => world.run(world.fiscal.printReceipt({ ...call(), receipt: receipt(overrides) }));
 
-  // It calls the ledger of the old core; test/money/receipt-refused-and-again.txt has it for the new one.
-  it.skipIf(isNewCore)(
-    'leads from a print that was refused to the one that has it now, if both are of the same receipt [D125]',
-    async () => {
-      expect((await print({ Uid: 'u-1' })).code).toBe(0);
-      const printed = await world.lastCommand();
-      const refused: Command = { ...printed, id: world.random.uuid(), state: 'refused' };
-      expect(await world.ledger.findHolder(refused)).toMatchObject({ id: printed.id, state: 'done' });
-      expect(await world.ledger.findHolder({ ...refused, receiptUid: 'u-2' })).toBeUndefined();
-      await expect(world.ledger.findHolder({ ...refused, contentHash: 'another' })).rejects.toMatchObject({
-        errorName: 'The_status_cannot_be_applied',
-      });
-    },
-  );
+  it('leads from a print that was refused to the one that has it now, if both are of the same receipt [D125]', async () => {
+    const key = (name: string) => ({ idempotency: { key: name, requestHash: name } });
+    const status = (idempotencyKey: string) =>
+      world.run(operationStatus(world.life, { merchantId: world.merchantId, modules: new Set(['Fiscal']), idempotencyKey }));
+    // .81: the bank of the register declines the card once.
+    const declined = (overrides: object = {}) => ({
+      ...{ Uid: 'u-1', Items: [{ Name: 'Bread', Quantity: 1, Price: 10.81 }], Payments: [{ PaymentCode: 1, Amount: 10.81 }] },
+      ...overrides,
+    });
+    const printAs = (name: string, value: object) => world.run(world.fiscal.printReceipt({ ...call(), receipt: value, ...key(name) }));
+    expect((await printAs('first', declined())).code).toBe(50);
+    expect((await status('first')).code).toBe(50);
+    const printed = await printAs('second', declined());
+    expect(printed.code).toBe(0);
+    expect(await status('first')).toEqual(printed);
+    expect(await printAs('first', declined())).toEqual(printed);
+    // Of another receipt: refused, and then the Uid was printed with this content.
+    expect((await printAs('other', declined({ Uid: 'u-2' }))).code).toBe(50);
+    expect((await print({ Uid: 'u-2' })).code).toBe(0);
+    expect((await status('other')).code).toBe(22);
+  });
 
   it('that is missing is looked for nowhere', async () => {
     const nobody = {} as FiscalDeps['database'];
@@ -72,24 +80,22 @@ describe('the Uid of a receipt', () => {
   });
 });
 
-// It calls a function of the old core with another presence.
-it.skipIf(isNewCore)(
-  'a payment of a terminal is printed on no register whose presence is not known here: it might charge the card again',
-  async () => {
-    const terminal = await world.terminal();
-    expect((await world.run(world.pay(terminal.id, 6, 'sale 7'))).code).toBe(0);
-    const { database, ledger, link } = world.life;
-    const unknown = Object.assign(Object.create(link) as FiscalDeps['link'], { presence: { of: () => undefined } });
-    const deps = { ...world.life, database, ledger, link: unknown } as unknown as FiscalDeps;
-    const Payments = [
-      { PaymentCode: 0, Amount: 4 },
-      { PaymentCode: 1, documentNr: 'sale 7' },
-    ];
-    const told = await world.run(printReceipt(deps, { ...call(), receipt: receipt({ Payments }) }));
-    expect(told).toMatchObject({ code: 30, message: expect.stringContaining('has not announced') as string });
-    expect(world.sendsOf('PrintReceipt')).toEqual([]);
-  },
-);
+it('a payment of a terminal is printed on no register whose presence is not known here: it might charge the card again', async () => {
+  const terminal = await world.terminal();
+  expect((await world.run(world.pay(terminal.id, 6, 'sale 7'))).code).toBe(0);
+  const alterLink = (link: Link): Link => {
+    const of = (deviceId: string) => (deviceId === register.id ? undefined : link.presence.of(deviceId));
+    return { ...link, presence: Object.assign(Object.create(link.presence) as Link['presence'], { of }) };
+  };
+  const other = await world.startLife({ database: world.database, alterLink });
+  const Payments = [
+    { PaymentCode: 0, Amount: 4 },
+    { PaymentCode: 1, documentNr: 'sale 7' },
+  ];
+  const told = await world.run(other.fiscal.printReceipt({ ...call(), receipt: receipt({ Payments }) }));
+  expect(told).toMatchObject({ code: 30, message: expect.stringContaining('has not announced') as string });
+  expect(world.sendsOf('PrintReceipt')).toEqual([]);
+});
 
 describe('the same request of a caller who was left without the outcome', () => {
   const documents = () => register.fiscalMemory().documents().length;

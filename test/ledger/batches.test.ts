@@ -4,18 +4,19 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ConstraintViolation, databaseDown } from '../../src/database/errors.ts';
+import { ConstraintViolation } from '../../src/database/errors.ts';
 import { createInsertGroup, type InsertedCommand, type InsertGroup } from '../../src/ledger/insert-batch.ts';
 import { createSettleGroup, type SettleGroup } from '../../src/ledger/settle-batch.ts';
 import { createAcceptances } from '../../src/ledger/settling/acceptance.ts';
 import * as store from '../../src/ledger/store.ts';
+import { isNewCore } from '../support/core.ts';
 import { engines, openTestDatabase, type TestDatabase, untilIdle } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { insertSent, settle, withNumbers } from '../support/ledger-statements.ts';
 import { quietLogger } from '../support/quiet-logger.ts';
 import { until } from '../support/until.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
-import { breakAndRepeat, rush } from './rush.ts';
+import { breakAndRepeat, loseConnection, rush } from './rush.ts';
 
 const startMs = 1_000_000;
 const done = { state: 'done', by: 'answer', outcome: 'done', report: '{"a":1}', reason: undefined } as const;
@@ -318,7 +319,7 @@ describe.each(engines)('a batch on %s', (engine) => {
 
 describe('a batch that breaks', () => {
   const isInsert = (sql: string) => sql.includes('insert into "commands"');
-  const isSettlement = (sql: string) => sql.includes('update "commands" set "settled_at"');
+  const isSettlement = (sql: string) => sql.includes(isNewCore ? 'update "commands"' : 'update "commands" set "settled_at"');
 
   it.each(['before', 'after'] as const)('%s its commit sends nothing, and repeating charges each once', (when) =>
     breakAndRepeat(when, ({ sql }) => isInsert(sql)),
@@ -327,11 +328,7 @@ describe('a batch that breaks', () => {
   it('while settling leaves every outcome to be committed again, whether or not the commit was made', async () => {
     for (const when of ['before', 'after'] as const) {
       const { world, payAll, charges } = await rush();
-      let batches = 0;
-      world.hook = (step) => {
-        if (isSettlement(step.sql) && step.when === when && ++batches === 2) throw databaseDown('The connection was lost.');
-        return undefined;
-      };
+      loseConnection(world, { when, at: 2, isStep: ({ sql }) => isSettlement(sql) });
       const codes = (await payAll()).map(({ code }) => code);
       expect(codes).toContain(3);
       await world.clock.advance(120_000);

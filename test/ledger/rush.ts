@@ -2,7 +2,8 @@
 import { expect } from 'vitest';
 import type { StatementHook } from '../../simulation/hooked-storage.ts';
 import { databaseDown } from '../../src/database/errors.ts';
-import { createSaleWorld, type Idempotency } from '../support/sale-world.ts';
+import { isNewCore } from '../support/core.ts';
+import { createSaleWorld, type Idempotency, type SaleWorld } from '../support/sale-world.ts';
 
 type More = (at: number) => { idempotency?: Idempotency };
 
@@ -17,18 +18,27 @@ export async function rush(more: More = () => ({})) {
   return { world, payAll, charges };
 }
 
-/** The third of these steps, which carries four of the six, breaks: nothing is sent, and repeating charges each once. */
-export async function breakAndRepeat(
-  when: 'before' | 'after',
-  isStep: (step: Parameters<StatementHook>[0]) => boolean,
-  more?: More,
-): Promise<void> {
-  const { world, payAll, charges } = await rush(more);
-  let batches = 0;
+type IsStep = (step: Parameters<StatementHook>[0]) => boolean;
+
+/**
+ * The connection is lost at one of these steps, the `at`th, before or after it is executed. The new core tries a commit once more whose answer
+ * was lost, and reads it back: there the database is away for a moment longer.
+ */
+export function loseConnection(world: SaleWorld, { when, at, isStep }: { when: 'before' | 'after'; at: number; isStep: IsStep }): void {
+  let steps = 0;
+  let isAwayUntil = 0;
   world.hook = (step) => {
-    if (isStep(step) && step.when === when && ++batches === 3) throw databaseDown('The connection was lost.');
+    const isLost = isStep(step) && step.when === when && ++steps === at;
+    if (isLost && isNewCore) isAwayUntil = world.clock.elapsed() + 100;
+    if (isLost || (step.when === 'before' && world.clock.elapsed() < isAwayUntil)) throw databaseDown('The connection was lost.');
     return undefined;
   };
+}
+
+/** The third of these steps, which carries four of the six, breaks: nothing is sent, and repeating charges each once. */
+export async function breakAndRepeat(when: 'before' | 'after', isStep: IsStep, more?: More): Promise<void> {
+  const { world, payAll, charges } = await rush(more);
+  loseConnection(world, { when, at: 3, isStep });
   const codes = (await payAll()).map(({ code }) => code);
   expect(codes.sort((a, b) => a - b)).toEqual([0, 0, 2, 2, 2, 2]);
   expect(world.ledgerSends()).toHaveLength(2);

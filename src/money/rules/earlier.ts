@@ -1,7 +1,7 @@
 // Whether a call repeats an earlier one [D60]: by its Idempotency-Key, then by its number, then by its content [D58]. Looked at before the
 // device, so that a terminal that was switched off answers "paid", not "offline".
 import type { Draft, Op } from '../case.ts';
-import type { CallEvent } from '../event.ts';
+import type { CallEvent, Effect } from '../event.ts';
 import { answerAbout, busy, cannotApply, error, fieldsOf } from './answers.ts';
 import {
   closesDay,
@@ -58,12 +58,14 @@ export function repeatOfRefused(c: Draft, event: CallEvent): Ruled | undefined {
 
 /** The call is answered about an earlier operation, and its key belongs to that one from now on. */
 export function joined(c: Draft, event: CallEvent, op: Op, answer = answerAbout(c, op, { also: othersBeside(c, op) })): Ruled {
-  return (takeKey(c, event, op.id) ? changedSaying : say)(answer, waitFor(op));
+  return (takeKey(c, event, op.id) ? changedSaying : say)(answer, repeats(op, 'number'));
 }
 
 function repeated(c: Draft, op: Op): Ruled {
-  return say(answerAbout(c, op, { also: othersBeside(c, op) }), waitFor(op));
+  return say(answerAbout(c, op, { also: othersBeside(c, op) }), repeats(op, 'key'));
 }
+
+const repeats = (op: Op, by: 'key' | 'number' | 'content'): Effect[] => [{ type: 'repeat', id: op.id, by }, ...waitFor(op)];
 
 /**
  * An equal request without a name may be a repeat, as long as no caller is known to have the outcome. A new key does not show that a request
@@ -85,7 +87,7 @@ export function repeatByContent(c: Draft, event: CallEvent): Ruled | undefined {
     if (!event.hasWaited) return { needs: { type: 'delivery', id: op.id } };
   }
   const answer = answerAbout(c, op);
-  return say({ ...answer, fields: { ...answer.fields, Repeated: true } }, waitFor(op));
+  return say({ ...answer, fields: { ...answer.fields, Repeated: true } }, repeats(op, 'content'));
 }
 
 function mayBeRepeated(c: Draft, op: Op): boolean {

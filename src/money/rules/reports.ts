@@ -127,7 +127,7 @@ function compare(c: Draft, op: Op, event: ReportEvent): Ruled {
   if (agrees(op, outcome, doubt) || (contradiction === op.contradiction && !isFirstOwn)) return confirmed(c, op, event, own);
   const isDenied = outcome !== 'done' && op.outcome === 'done';
   if (isDenied || (outcome === 'done' && op.state === 'done') || op.removedAt !== null)
-    return flag(c, op, contradiction, doubt ?? denial(op, outcome));
+    return flag(c, op, contradiction, doubt ?? denial(op, outcome), event);
   if (outcome === 'done' && isCloseDoc(op) && !(op.state === 'disputed' && op.disputedFrom === 'done'))
     return settle(c, op, 'done', event.source, event);
   return dispute(c, op, contradiction, [denial(op, outcome), doubt], event);
@@ -155,10 +155,10 @@ function confirmed(c: Draft, op: Op, event: ReportEvent, own: boolean): Ruled {
   return changed(op.id);
 }
 
-function flag(c: Draft, op: Op, contradiction: string, why: string): Ruled {
+function flag(c: Draft, op: Op, contradiction: string, why: string, event: ReportEvent): Ruled {
   op.contradiction = contradiction;
   op.review = reviewOf(c, op, why);
-  step(c, op, 'contradiction', why);
+  step(c, op, 'contradiction', why, event.report);
   return changed(op.id);
 }
 
@@ -176,7 +176,7 @@ function dispute(c: Draft, op: Op, contradiction: string, why: readonly (string 
     if (event.outcome === 'done' && event.report && doubtOf(op, event.report) === undefined) takeNumbers(op, event.report);
     if (isOwn(op, event)) op.isConfirmed = true;
   } else op.acceptedAt ??= c.now;
-  step(c, op, 'contradiction', op.review.reason);
+  step(c, op, 'contradiction', op.review.reason, event?.report);
   return changed(op.id);
 }
 
@@ -205,8 +205,8 @@ function secondOperation(op: Op, { report: said }: ReportEvent): string | undefi
 const shortOf = ({ outcome, report: said }: ReportEvent): string =>
   [outcome, ...operationNumbers.flatMap((name) => numberIn(said, name) ?? [])].join(' ');
 
-function step(c: Draft, { id }: Op, name: string, detail: string): Ruled {
-  c.added.steps.push({ operationId: id, step: name, detail, isCounted: true });
+function step(c: Draft, { id }: Op, name: string, detail: string, report?: Report): Ruled {
+  c.added.steps.push({ operationId: id, step: name, detail, isCounted: true, ...(report && { report }) });
   return nothing;
 }
 

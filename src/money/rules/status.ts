@@ -19,17 +19,20 @@ export function status(c: Draft, event: StatusEvent): Ruled {
   const { merchantId, oid, documentNr, receiptUid, idempotencyKey, modules } = event;
   if ([oid, documentNr, receiptUid, idempotencyKey].filter((name) => name !== undefined).length !== 1)
     return say(invalid('Exactly one of OID, documentNr, ReceiptUid and IdempotencyKey must be given.'));
-  const { about, also, answer } = found(c, event);
-  if (!about) return say(idempotencyKey === undefined ? unknownName : unknownKey);
-  const module = catalogued(about).mode ?? 'POS';
+  const { about, also, answer, named = about } = found(c, event);
+  if (!about || !named) return say(idempotencyKey === undefined ? unknownName : unknownKey);
+  // Of the call that is asked about: another operation may answer it.
+  const module = catalogued(named).mode ?? 'POS';
   if (about.merchantId !== merchantId) return say(unknownName);
-  if (modules && !modules.has(module)) return say(error('API_Key_Wrong_Product', `APIKey does not open the module ${module}.`));
+  if (modules && !modules.includes(module)) return say(error('API_Key_Wrong_Product', `APIKey does not open the module ${module}.`));
   const said = answer ?? answerAbout(c, about, { also });
   const Operation = isAbort(about) ? 'CancelTransaction' : about.kind;
   return say({ ...said, fields: { ...said.fields, Operation } }, waitFor(about));
 }
 
 interface Found extends Folded {
+  /** Of a key: the operation that it names. */
+  named?: Op | undefined;
   answer?: Answer | undefined;
 }
 
@@ -42,7 +45,7 @@ function found(c: Draft, event: StatusEvent): Found {
   const key = { key: idempotencyKey ?? '', requestHash: keyRowOf(c, merchantId, idempotencyKey ?? '')?.requestHash ?? '' };
   const named = byKey(c, { merchantId, key });
   const op = named && 'op' in named ? named.op : undefined;
-  return op ? tried(c, op) : { about: undefined, also: [] };
+  return op ? { ...tried(c, op), named: op } : { about: undefined, also: [] };
 }
 
 function newestPrint(c: Draft, merchantId: string, receiptUid: string): Folded {

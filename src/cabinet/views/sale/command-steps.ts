@@ -156,7 +156,11 @@ function repeatedStep(command: StoryCommand, { atMs, detail, further }: StoryEve
   const from = callerOf(command);
   if (further !== undefined) return stepFrom(from, 'gateway', 'repeatedFurther', { times: further }, { atMs, repeats: further });
   const [by = 'content', state = '', outcome = '-', waitedMs = '0'] = (detail ?? '').split(' ');
-  const errorCode = errorCodeOf({ state: state as StoryCommand['state'], outcome: outcome as StoryCommand['outcome'] });
+  // The new core writes the code itself [D300].
+  const errorCode =
+    state === 'answered'
+      ? Number(outcome)
+      : errorCodeOf({ state: state as StoryCommand['state'], outcome: outcome as StoryCommand['outcome'] });
   const params = { errorCode, waitedMs: Number(waitedMs) || undefined };
   return { ...stepFrom(from, 'gateway', `repeated.${by}`, params, { atMs }), kind: 'repeated' };
 }
