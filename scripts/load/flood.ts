@@ -15,11 +15,14 @@ export interface FloodOptions {
   addresses?: number;
   /** The request, or the secret of the login. */
   text?: string;
+  /** So many letters stand in it for `filling`, because an argument of a process has at most 128 KB. */
+  fillingBytes?: number;
   isTls?: boolean;
 }
 
 const options = JSON.parse(process.argv[2] ?? '') as FloodOptions;
-const { kind, host, port, connections, forMs, isTls = false, addresses = 1, text = '' } = options;
+const { kind, host, port, connections, forMs, isTls = false, addresses = 1, fillingBytes = 0 } = options;
+const text = (options.text ?? '').replace('@filling@', 'x'.repeat(fillingBytes));
 let dialled = 0;
 let answers = 0;
 let trouble = 0;

@@ -19,8 +19,13 @@ const usualLimits = { TILLGATE_RATE_LIMIT: '200', TILLGATE_CONNECTIONS_PER_ADDRE
 const items = Array.from({ length: 900 }, (_, n) => ({ Name: `Coffee with milk, number ${n}`, Quantity: 1, Price: 3.5 }));
 const someQr = 'AQ9iZzcU7kaBs0lNq2tDQwWex87g9SwhwyqTJddp1P5X';
 
-function requestOf(line: string, headers: readonly string[] = [], body = ''): string {
-  const ofBody = body === '' ? [] : ['Content-Type: application/json', `Content-Length: ${body.length}`];
+const bodyBytes = 900 * 1024;
+/** A large body: one text, which is parsed and refused. */
+const largeBody = '{"Text":"@filling@"}';
+
+function requestOf(line: string, headers: readonly string[] = [], body = '', fillingBytes = 0): string {
+  const length = body.length + (fillingBytes === 0 ? 0 : fillingBytes - '@filling@'.length);
+  const ofBody = body === '' ? [] : ['Content-Type: application/json', `Content-Length: ${length}`];
   return `${[line, 'Host: x', ...headers, ...ofBody].join('\r\n')}\r\n\r\n${body}`;
 }
 
@@ -36,6 +41,20 @@ function plainFloods({ baseUrl, other, mqttPort }: LoadShop): Flood[] {
       kind: 'requests',
       connections: 64,
       text: requestOf(`POST ${pathname}/Invoice/Create HTTP/1.1`, [], create),
+    },
+    {
+      name: 'large bodies',
+      kind: 'requests',
+      connections: 200,
+      text: requestOf(`POST ${pathname}/Invoice/Create HTTP/1.1`, [`X-API-Key: ${other.apiKey}`], largeBody, bodyBytes),
+      fillingBytes: bodyBytes,
+    },
+    {
+      name: 'large bodies without a key',
+      kind: 'requests',
+      connections: 200,
+      text: requestOf(`POST ${pathname}/Invoice/Create HTTP/1.1`, [], largeBody, bodyBytes),
+      fillingBytes: bodyBytes,
     },
     { name: 'a device', kind: 'requests', connections: 450, text: status },
     { name: 'new connections', kind: 'connections', connections: 200 },

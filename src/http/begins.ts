@@ -3,7 +3,7 @@
 // begins and when its body has arrived, and a large body or answer as many. In a turn that accepts a connection far less is begun: Node accepts
 // one for each port and turn, so that a new caller waits for as many turns as there are connections before its own.
 // Invariant: an owner whose requests have all begun, and who owes nothing, takes no memory after the end of the turn.
-import type { Server } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { networkOf } from '../kernel/network-of.ts';
 import { atTurnsEnd } from '../kernel/system.ts';
@@ -20,7 +20,7 @@ const partWhileAccepting = 1 / 8;
 /** These bytes of a body or of an answer cost about as much as a small request. */
 const bytesPerBegin = 1_024;
 
-interface BeginOwner {
+export interface BeginOwner {
   owner: string;
   perTurn: number;
 }
@@ -101,14 +101,15 @@ export function createBegins() {
 
 type OwnerOf = Pick<UnauthenticatedConnections, 'ownerOf'>;
 
-function ownerOf(connections: OwnerOf, request: FastifyRequest): BeginOwner {
-  const owner = connections.ownerOf(request.raw.socket);
+/** Whose work the data of a connection is. The address of a connection that has ended is not known. */
+export function ownerOfSocket(connections: OwnerOf, socket: Socket, address = socket.remoteAddress ?? ''): BeginOwner {
+  const owner = connections.ownerOf(socket);
   if (owner?.isLoggedIn === true) return { owner: `caller ${owner.name}`, perTurn: callerBeginsPerTurn };
   if (owner !== undefined) return { owner: `anonymous ${owner.name}`, perTurn: anonymousBeginsPerTurn };
-  // The address of a connection that has ended is not known.
-  const address: string | undefined = request.ip;
-  return { owner: `proxied ${networkOf(address ?? '')}`, perTurn: callerBeginsPerTurn };
+  return { owner: `proxied ${networkOf(address)}`, perTurn: callerBeginsPerTurn };
 }
+
+const ownerOf = (connections: OwnerOf, { raw, ip }: FastifyRequest) => ownerOfSocket(connections, raw.socket, ip ?? '');
 
 type Hook = (request: FastifyRequest, reply: FastifyReply) => void;
 

@@ -34,11 +34,12 @@ import { noteRoutes } from './openapi.ts';
 import type { ApiDocument } from './openapi-parts.ts';
 import { type Readiness, registerOperationRoutes } from './operation-routes.ts';
 import { type DocumentFile, packagedDocument } from './packaged-document.ts';
+import { createReadingTurns } from './reading-turns.ts';
 import { factsOf } from './request-facts.ts';
 import { logRequest } from './request-log.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
 import { takeTurns } from './turns.ts';
-import { createUnauthenticatedConnections } from './unauthenticated-connections.ts';
+import { createUnauthenticatedConnections, type UnauthenticatedConnections } from './unauthenticated-connections.ts';
 import { createUpgrades, type UpgradeHandler, type Upgrades, type UpgradesDeps } from './upgrades.ts';
 import { compileValidator } from './validation.ts';
 import { optionalViewerOf } from './viewer.ts';
@@ -127,7 +128,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
   const routeTable = createRouteTable(basePath);
 
-  const app = createApp(options, limits, { admission, connections, upgrades });
+  const app = createApp(options, limits, { admission, connections, upgrades, unauthenticated });
   unauthenticated.attach(app.server);
   app.setNotFoundHandler(routeTable.refuseUnknown);
   readJsonBodies(app, limits, options.clock, admission);
@@ -213,13 +214,15 @@ function noteUnreadable({ logger, metrics }: HttpServerOptions, { errorName, htt
 }
 
 interface AppParts {
+  unauthenticated: UnauthenticatedConnections;
   admission: Admission;
   connections: Connections;
   upgrades: Upgrades;
 }
 
 /** Fastify, with its defaults for malformed requests, errors and connections replaced by this room's. */
-function createApp(options: HttpServerOptions, limits: HttpLimits, { admission, connections, upgrades }: AppParts): FastifyInstance {
+function createApp(options: HttpServerOptions, limits: HttpLimits, parts: AppParts): FastifyInstance {
+  const { admission, connections, upgrades, unauthenticated } = parts;
   const { logger, random, tls, trustedProxies } = options;
   const nodeOptions = {
     headersTimeout: limits.headersTimeoutMs,
@@ -247,7 +250,7 @@ function createApp(options: HttpServerOptions, limits: HttpLimits, { admission, 
     },
     ...(tls === undefined ? { http: nodeOptions } : { https: { ...nodeOptions, ...tls, handshakeTimeout: limits.headersTimeoutMs } }),
   }) as unknown as FastifyInstance;
-  takeTurns(app.server, tls === undefined ? 'connection' : 'secureConnection');
+  takeTurns(app.server, tls === undefined ? 'connection' : 'secureConnection', createReadingTurns(unauthenticated));
   connections.attach(app.server, limits.stalledAnswerMs);
   app.server.on('upgrade', upgrades.upgrade);
   app.server.maxConnections = limits.connections;

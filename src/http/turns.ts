@@ -1,4 +1,4 @@
-// How connections are read [D284]. Two rules keep a connection from delaying the others, whatever it sends, also after an upgrade:
+// How connections are read [D284, D298]. Two rules keep a connection from delaying the others, whatever it sends, also after an upgrade:
 // - Its data is handled in small pieces, a few in each turn of the event loop.
 // - Its requests are handled one at a time, in their order. A request that is pipelined waits until the answer before it is sent, and
 //   until the end of that turn.
@@ -8,6 +8,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { atTurnsEnd } from '../kernel/system.ts';
 import { createNotes } from './notes.ts';
+import type { ReadingTurns } from './reading-turns.ts';
 
 /** A request of the usual size is one piece. A piece holds at most 56 requests or 170 frames or chunks of a body. */
 const pieceBytes = 1024;
@@ -23,7 +24,7 @@ interface Exchange {
 type Line = ReturnType<typeof createLine>;
 
 /** Other code may pause and resume the socket as well; it flows only when both want it to. */
-function createLine(socket: Socket, handle: RequestHandler) {
+function createLine(socket: Socket, handle: RequestHandler, reading: ReadingTurns) {
   const [push, pause, resume] = [socket.push.bind(socket), socket.pause.bind(socket), socket.resume.bind(socket)];
   const waiting: Exchange[] = [];
   let isBusy = false;
@@ -80,7 +81,7 @@ function createLine(socket: Socket, handle: RequestHandler) {
     pieces = 0;
     isTurnOver = true;
     holdOrRelease();
-    atTurnsEnd(() => {
+    reading.wait(socket, () => {
       isTurnOver = false;
       holdOrRelease();
     });
@@ -96,10 +97,10 @@ function createLine(socket: Socket, handle: RequestHandler) {
 }
 
 /** Only before other listeners for requests are added. HTTPS emits `secureConnection`. */
-export function takeTurns(server: Server, connection: 'connection' | 'secureConnection'): void {
+export function takeTurns(server: Server, connection: 'connection' | 'secureConnection', reading: ReadingTurns): void {
   const handle = server.listeners('request').at(-1) as RequestHandler;
   const lines = createNotes<Socket, Line>();
-  server.on(connection, (socket: Socket) => lines.set(socket, createLine(socket, handle)));
+  server.on(connection, (socket: Socket) => lines.set(socket, createLine(socket, handle, reading)));
   server.removeListener('request', handle).on('request', (request: IncomingMessage, response: ServerResponse) => {
     // A body of these has no reader: it is dropped as it arrives.
     if (request.method === 'GET' || request.method === 'HEAD') request.resume();

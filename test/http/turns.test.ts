@@ -169,6 +169,31 @@ describe('an upgrade or CONNECT behind a request whose answer is due', () => {
   });
 });
 
+describe('many connections of one address', () => {
+  beforeEach(() => start());
+
+  it('read a few pieces of their bodies in a turn, together, and all of them in the end', async () => {
+    const count = 60;
+    const connections = await Promise.all(Array.from({ length: count }, () => open()));
+    let [pieces, turns, piecesOfTurn, isWatching] = [0, 0, 0, true];
+    const watch = () => {
+      if (piecesOfTurn > 0) turns += 1;
+      pieces += piecesOfTurn;
+      piecesOfTurn = 0;
+      if (isWatching) setImmediate(watch);
+    };
+    for (const socket of sockets) socket.on('data', () => (piecesOfTurn += 1));
+    watch();
+    const body = JSON.stringify({ text: 'x'.repeat(200_000) });
+    for (const { socket } of connections) socket.write(post('/test/echo', body));
+    await Promise.all(connections.map((connection) => connection.until((text) => answersIn(text) === 1)));
+    await until(() => pieces > (count * body.length) / 1_024);
+    isWatching = false;
+    // Of the pieces of sixty connections, the first turns have those of all, because each has read nothing before.
+    expect(pieces / turns).toBeLessThan(100);
+  });
+});
+
 describe('a connection', () => {
   beforeEach(() => start());
 
