@@ -132,7 +132,7 @@ const commands: Record<string, Command> = {
     'doctor [--url URL] [--json]',
     [
       'Checks everything that a gateway with these settings needs, and reports each result with advice. Changes nothing.',
-      'Ends within half a minute, even if something hangs; exit code 1 if a check fails.',
+      'Ends within half a minute, even if something hangs, but to look through a large ledger takes longer; exit code 1 if a check fails.',
     ],
     {
       url: ['string', 'also check the gateway at this base URL, and compare its clock'],
@@ -251,7 +251,7 @@ function databasePlace(): { url: string | undefined; dataDir: string } {
 async function runDoctor({ url, json }: { url?: string; json?: boolean }): Promise<number> {
   if (url !== undefined) addressOf(url);
   const { describeDiagnosis, diagnose } = await import('./doctor/doctor.ts');
-  const diagnosis = await diagnose({ clock: systemClock, random: systemRandom, url });
+  const diagnosis = await diagnose({ clock: systemClock, random: systemRandom, url, onProgress: err });
   out(json ? JSON.stringify(diagnosis) : describeDiagnosis(diagnosis));
   return diagnosis.verdict === 'bad' ? 1 : 0;
 }

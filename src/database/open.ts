@@ -129,6 +129,7 @@ async function openFile({ clock, logger, role, onLost, watchStatement }: OpenOpt
       clock,
       logger,
       isThreaded: true,
+      isReader: readOnly,
       inFlight: () => executor.inFlight + (reader?.inFlight ?? 0),
       onClose: () => lock?.release(),
       startReader: readOnly ? undefined : startReader,

@@ -16,7 +16,7 @@ import { type Case, type Id, nameKey, type Presence, type TableName, type TableR
 import type { Event } from './event.ts';
 import { fromColumns, storedTable } from './tables.ts';
 import { unusedName } from './unit.ts';
-import { type Ref, refKey, wanted } from './wanted.ts';
+import { type Ref, refKey, type Subjects, wanted, wantedAround } from './wanted.ts';
 
 /** What this gateway knows beside the rows. */
 export interface Surroundings {
@@ -42,23 +42,55 @@ const maxRowsPerStatement = 5_000;
 export class CaseTooLarge extends Error {}
 
 export function createLoad({ database, surroundings, scanGraceMs }: Deps): Load {
-  const { queries, engine, snapshot } = database;
-  const ask = statements[engine];
-
+  // An event that writes such a note, or is guarded by it, sees what is stored.
+  const { overlay, ...stored } = surroundings;
   return (event) =>
-    snapshot(async (read) => {
-      // An event that writes such a note, or is guarded by it, sees what is stored.
-      const { overlay, ...stored } = surroundings;
-      const draft = createDraft('newId' in event && overlay ? surroundings : stored, scanGraceMs);
-      const looked = new Set<string>();
-      for (let round = 0; round < maxRounds; round += 1) {
-        const refs = wanted(event, draft.case, looked);
-        if (refs.length === 0 && round > 0) return { case: draft.finished(), looked };
-        for (const ref of refs) looked.add(refKey(ref));
-        await readRound(read, refs, draft, { queries, ask, event, looked, isFirst: round === 0 });
-      }
-      throw new Error(`The case of ${event.type} is never complete.`);
+    readCase(database, {
+      what: event.type,
+      // Whose callers may be waiting concerns requests that are known by their content.
+      asksWhoLives: 'requestHash' in event && event.requestHash !== undefined,
+      showsReceipt: event.type === 'Get',
+      draft: () => createDraft('newId' in event && overlay ? surroundings : stored, scanGraceMs),
+      wanted: (c, looked) => wanted(event, c, looked),
     });
+}
+
+const away = { isOnline: false, journalId: null, features: undefined };
+
+/** What is stored about some operations, devices and invoices, with nothing else that a gateway knows. */
+export async function loadAround(database: Deps['database'], subjects: Subjects): Promise<Case> {
+  const { case: found } = await readCase(database, {
+    what: 'comparison',
+    asksWhoLives: false,
+    showsReceipt: false,
+    draft: () => createDraft({ live: () => away }, 0),
+    wanted: (c, looked) => wantedAround(subjects, c, looked),
+  });
+  return found;
+}
+
+/** What is loaded, and for what. */
+interface Reading {
+  what: string;
+  asksWhoLives: boolean;
+  showsReceipt: boolean;
+  draft(): Drafted;
+  wanted(c: Case, looked: ReadonlySet<string>): Ref[];
+}
+
+function readCase({ queries, engine, snapshot }: Deps['database'], reading: Reading): Promise<Known> {
+  const ask = statements[engine];
+  return snapshot(async (read) => {
+    const draft = reading.draft();
+    const looked = new Set<string>();
+    for (let round = 0; round < maxRounds; round += 1) {
+      const refs = reading.wanted(draft.case, looked);
+      if (refs.length === 0 && round > 0) return { case: draft.finished(), looked };
+      for (const ref of refs) looked.add(refKey(ref));
+      await readRound(read, refs, draft, { queries, ask, reading, looked, isFirst: round === 0 });
+    }
+    throw new Error(`The case of ${reading.what} is never complete.`);
+  });
 }
 
 type Asked<What extends Ref['what']> = Extract<Ref, { what: What }>[];
@@ -66,12 +98,17 @@ type Asked<What extends Ref['what']> = Extract<Ref, { what: What }>[];
 interface Round {
   queries: Queries;
   ask: (typeof statements)[Engine];
-  event: Event;
+  reading: Reading;
   looked: Set<string>;
   isFirst: boolean;
 }
 
-async function readRound(read: Read, refs: readonly Ref[], draft: Drafted, { queries, ask, event, looked, isFirst }: Round): Promise<void> {
+async function readRound(
+  read: Read,
+  refs: readonly Ref[],
+  draft: Drafted,
+  { queries, ask, reading, looked, isFirst }: Round,
+): Promise<void> {
   const of = <What extends Ref['what']>(what: What) => refs.filter((ref) => ref.what === what) as Asked<What>;
   const list: CompiledQuery[] = [];
   const takers: ((rows: readonly Values[]) => void)[] = [];
@@ -83,7 +120,8 @@ async function readRound(read: Read, refs: readonly Ref[], draft: Drafted, { que
     if (rows.length === 0) return;
     list.push(statement.bind(queries, { rows: rowsText(statement.columns, rows as never) }));
     takers.push((found) => {
-      if (found.length > maxRowsPerStatement) throw new CaseTooLarge(`More than ${maxRowsPerStatement} rows belong to one ${event.type}.`);
+      if (found.length > maxRowsPerStatement)
+        throw new CaseTooLarge(`More than ${maxRowsPerStatement} rows belong to one ${reading.what}.`);
       for (const row of found) take(row);
     });
   };
@@ -91,8 +129,7 @@ async function readRound(read: Read, refs: readonly Ref[], draft: Drafted, { que
   if (isFirst) {
     list.push(ask.now(queries, {}));
     takers.push(([row]) => draft.setNow(Number(row?.['now'])));
-    // Whose callers may be waiting concerns requests that are known by their content.
-    if ('requestHash' in event && event.requestHash !== undefined) {
+    if (reading.asksWhoLives) {
       list.push(ask.living(queries, {}));
       takers.push((rows) => draft.setLiving(rows.map((row) => String(row['id']))));
     }
@@ -137,7 +174,7 @@ async function readRound(read: Read, refs: readonly Ref[], draft: Drafted, { que
     draft.addRow('keys'),
   );
   const oids = of('invoice').map(({ oid }) => ({ oid }));
-  add(event.type === 'Get' ? ask.invoicesShown : ask.invoices, oids, (row) => looked.add(refKey(draft.addInvoice(row))));
+  add(reading.showsReceipt ? ask.invoicesShown : ask.invoices, oids, (row) => looked.add(refKey(draft.addInvoice(row))));
   add(ask.orphans, oids, draft.addRow('orphans'));
   add(ask.numbersOf, oids, draft.addRow('names'));
 

@@ -89,6 +89,27 @@ export function wanted(event: Event, c: Case, looked: ReadonlySet<string>): Ref[
   return missing.all();
 }
 
+/** Rows that are looked at without an event. */
+export interface Subjects {
+  ops?: readonly Id[];
+  devices?: readonly Id[];
+  invoices?: readonly Id[];
+}
+
+/** All rows on which anything stored about the subjects depends, and those that their devices name. */
+export function wantedAround({ ops = [], devices = [], invoices = [] }: Subjects, c: Case, looked: ReadonlySet<string>): Ref[] {
+  const missing = new Missing(looked);
+  for (const id of ops) missing.op(id);
+  for (const id of devices) missing.device(id);
+  for (const oid of invoices) missing.invoice(oid);
+  for (const id of ops) if (c.ops[id]) around(c, c.ops[id], missing);
+  listed(c, missing);
+  onDevices(c, missing);
+  for (const { closes, lastPayment } of Object.values(c.devices))
+    for (const { id } of lastPayment ? [...closes, lastPayment] : closes) missing.op(id);
+  return missing.all();
+}
+
 function asked(event: Event, missing: Missing): void {
   switch (event.type) {
     case 'Pay':

@@ -17,6 +17,7 @@ import { decide } from '../../src/money/rules/decide.ts';
 import { addedTables, commitTables, storedTable, tableNames } from '../../src/money/tables.ts';
 import { unitOf } from '../../src/money/unit.ts';
 import { engines, openQuickDatabase, type TestDatabase } from '../support/engines.ts';
+import { callbackRow, prepareForLedgers, storeLedger } from '../support/stored-ledger.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 interface Seen {
@@ -42,12 +43,7 @@ describe.each(engines)('the decisions of the transcripts on %s', (engine) => {
   beforeAll(async () => {
     database = await openQuickDatabase(engine, createVirtualClock(now));
     commit = createCommit(database, commitTables);
-    await sql`insert into merchants (id, name, callback_secret, created_at) values (${merchantId}, 'Shop', 'c2VjcmV0', 1)`.execute(
-      database.queries,
-    );
-    await sql`insert into instances (id, host, pid, embedded, started_at, heartbeat_at) values ('gateway', 'h', 1, '', 1, ${now})`.execute(
-      database.queries,
-    );
+    await prepareForLedgers(database.queries);
   });
   afterEach(() => plant({}));
   afterAll(() => database.close());
@@ -57,7 +53,7 @@ describe.each(engines)('the decisions of the transcripts on %s', (engine) => {
   });
 
   async function compare({ ledger, event, around }: Seen): Promise<void> {
-    await fill(ledger, around);
+    await storeLedger(database.queries, ledger, around);
     const load = createLoad({ database, scanGraceMs: 0, surroundings: { live: (deviceId) => presenceIn(around, deviceId) } });
     const expected = loadFromMemory(ledger, event, around);
     const facts = { ...(await load(event)).case, waitedFor: around.waitedFor ?? new Set() };
@@ -77,29 +73,6 @@ describe.each(engines)('the decisions of the transcripts on %s', (engine) => {
   const presenceIn = ({ presence }: Surroundings, deviceId: string) =>
     presence[nameKey(merchantId, deviceId)] ?? { isOnline: false, journalId: null, features: undefined };
 
-  /** The rows of a ledger in memory, and nothing else. */
-  async function fill(ledger: Ledger, { presence }: Surroundings): Promise<void> {
-    const { queries } = database;
-    for (const table of [...Object.keys(commitTables).reverse(), 'devices']) await sql`delete from ${sql.table(table)}`.execute(queries);
-    for (const id of Object.keys(ledger['device_locks'] ?? {})) {
-      const kind = presence[nameKey(merchantId, id)]?.kind ?? 'terminal';
-      await sql`insert into devices (id, merchant_id, kind, name, created_at) values (${id}, ${merchantId}, ${kind}, 'D', 1)`.execute(
-        queries,
-      );
-    }
-    for (const [table, rows] of Object.entries(ledger)) {
-      for (const row of Object.values(rows))
-        await insert(table, table === 'commands' ? { ...row, instance_id: 'gateway' } : addedRow(table, row));
-    }
-  }
-
-  async function insert(table: string, row: Values): Promise<void> {
-    const columns = Object.keys(row);
-    const values = sql.join(columns.map((column) => sql`${row[column]}`));
-    await sql`insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))}) values (${values})
-      on conflict do nothing`.execute(database.queries);
-  }
-
   async function stored(table: string): Promise<Values[]> {
     const { rows } = await sql<Values>`select * from ${sql.table(table)}`.execute(database.queries);
     return inOrder(rows.map((row) => kept(table, row)));
@@ -111,29 +84,8 @@ describe.each(engines)('the decisions of the transcripts on %s', (engine) => {
   }
 });
 
-/** Rows that are only added are counted; the store in memory keeps them in a form of its own. */
-let added = 0;
-function addedRow(table: string, row: Values): Values {
-  added += 1;
-  if (table === 'callbacks') return callbackRow(`${added}`, row);
-  if (table === 'settlements') return { ...row, settled_at: added };
-  if (table === 'printed_payments' || table === 'bank_operations') return row;
-  return table in addedTables ? { ...row, at: now } : row;
-}
-
-const callbackOf = (notice: { subjectKind: string; subjectId: string; sequence: number }): Values => {
-  added += 1;
-  return {
-    ...callbackRow(`${added}`, { subject_kind: notice.subjectKind, subject_id: notice.subjectId, sequence: notice.sequence }),
-    created_at: null,
-    next_attempt_at: null,
-  };
-};
-
-const callbackRow = (id: string, { subject_kind = null, subject_id = null, sequence = null }: Values): Values => ({
-  ...{ id, merchant_id: merchantId, subject_kind, subject_id, sequence, url: 'http://erp/', host: 'erp', state: 'pending', attempts: 0 },
-  ...{ created_at: now, next_attempt_at: now },
-});
+const callbackOf = ({ subjectKind, subjectId, sequence }: { subjectKind: string; subjectId: string; sequence: number }): Values =>
+  callbackRow({ subject_kind: subjectKind, subject_id: subjectId, sequence });
 
 function decideWaited(facts: Case, event: Event): ReturnType<typeof decide> {
   const decided = decide(facts, event);

@@ -1,6 +1,7 @@
 // `tillgate doctor`: checks everything that a gateway needs before and while it runs, and reports each result with advice.
 // It leaves no changes: it writes a byte into the data directory and deletes it, creates its own queue at the brokers and deletes it, and
-// queries the database, with one write that is rolled back. It ends within half a minute, even if something hangs.
+// queries the database, with one write that is rolled back. It ends within half a minute, even if something hangs; to look through a large
+// ledger takes longer, and shows how far it is.
 
 import { ConfigError, readConfig } from '../../config.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -13,6 +14,7 @@ import { checkCutOff, checkMqtt, checkQueue } from './broker-check.ts';
 import { checkCertificate } from './certificate-check.ts';
 import { checkDatabase } from './database-check.ts';
 import { bounded, doubt, type Finding, good, trouble, type Verdict } from './finding.ts';
+import { checkLedger } from './ledger-check.ts';
 import { checkOpenFiles } from './limit-check.ts';
 
 type Environment = Record<string, string | undefined> | undefined;
@@ -22,6 +24,8 @@ export interface DoctorWorld extends Pick<World, 'clock' | 'random'> {
   environment?: Record<string, string | undefined>;
   /** From --url: the gateway to check instead of the configured one. */
   url: string | undefined;
+  /** How far a long check is. */
+  onProgress?: (says: string) => void;
 }
 
 export interface Diagnosis {
@@ -79,7 +83,8 @@ async function checkAll(config: Config, world: DoctorWorld): Promise<Finding[]> 
     bounded('addresses', clock, () => checkAddresses(addresses, clock)),
     ...(url === undefined ? [] : [bounded('gateway', clock, () => askGateway(url.replace(/\/+$/, ''), clock))]),
   ]);
-  return found.flat();
+  // Afterwards, because it may take minutes.
+  return [...found.flat(), ...(await checkLedger(config, { ...world, logger: createLogger('silent') }))];
 }
 
 function databaseFindings(config: Config, { clock }: DoctorWorld): Promise<Finding[]> {

@@ -21,6 +21,8 @@ export interface SqliteDatabaseOptions {
   logger: Logger;
   /** Statements run in another thread, which may hang on its disk. */
   isThreaded: boolean;
+  /** Another process makes the changes. */
+  isReader?: boolean;
   /** Statements that are sent and not yet answered. */
   inFlight: () => number;
   onClose: () => void;
@@ -69,7 +71,7 @@ export function createSqliteDatabase(options: SqliteDatabaseOptions): Database {
     pages,
     transaction,
     inOneGo,
-    snapshot: createSnapshot({ inOneGo, transaction }),
+    snapshot: createSnapshot({ isReader: options.isReader === true, inOneGo, transaction }),
     wake: (topic, detail = '') => local.wake(topic, detail),
     hint: (topic, detail = '') => local.wake(topic, detail),
     setAlone() {},

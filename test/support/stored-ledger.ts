@@ -1,0 +1,54 @@
+// The rows of a ledger in memory (exploration/memory-store.ts), put into a database of either engine in place of what is there.
+import { sql } from 'kysely';
+import type { Surroundings } from '../../exploration/memory-load.ts';
+import type { Ledger } from '../../exploration/memory-store.ts';
+import { merchantId, now } from '../../exploration/world.ts';
+import type { Values } from '../../src/database/commit-data.ts';
+import type { Queries } from '../../src/database/database.ts';
+import { nameKey } from '../../src/money/case.ts';
+import { addedTables, commitTables } from '../../src/money/tables.ts';
+
+/** What the rows refer to. */
+export async function prepareForLedgers(queries: Queries): Promise<void> {
+  await sql`insert into merchants (id, name, callback_secret, created_at) values (${merchantId}, 'Shop', 'c2VjcmV0', 1)`.execute(queries);
+  await sql`insert into instances (id, host, pid, embedded, started_at, heartbeat_at) values ('gateway', 'h', 1, '', 1, ${now})`.execute(
+    queries,
+  );
+}
+
+export async function storeLedger(queries: Queries, ledger: Ledger, { presence = {} }: Partial<Surroundings> = {}): Promise<void> {
+  for (const table of [...Object.keys(commitTables).reverse(), 'devices']) await sql`delete from ${sql.table(table)}`.execute(queries);
+  for (const id of Object.keys(ledger['device_locks'] ?? {})) {
+    const kind = presence[nameKey(merchantId, id)]?.kind ?? 'terminal';
+    await sql`insert into devices (id, merchant_id, kind, name, created_at) values (${id}, ${merchantId}, ${kind}, 'D', 1)`.execute(
+      queries,
+    );
+  }
+  for (const [table, rows] of Object.entries(ledger)) {
+    for (const row of Object.values(rows))
+      await insert(queries, table, table === 'commands' ? { ...row, instance_id: 'gateway' } : addedRow(table, row));
+  }
+}
+
+async function insert(queries: Queries, table: string, row: Values): Promise<void> {
+  const columns = Object.keys(row);
+  const values = sql.join(columns.map((column) => sql`${row[column]}`));
+  await sql`insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))}) values (${values})
+    on conflict do nothing`.execute(queries);
+}
+
+/** Rows that are only added are counted; the store in memory keeps them in a form of its own. */
+let added = 0;
+function addedRow(table: string, row: Values): Values {
+  added += 1;
+  if (table === 'callbacks') return { ...callbackRow(row), created_at: now, next_attempt_at: now };
+  if (table === 'settlements') return { ...row, settled_at: added };
+  if (table === 'printed_payments' || table === 'bank_operations') return row;
+  return table in addedTables ? { ...row, at: now } : row;
+}
+
+export function callbackRow({ subject_kind = null, subject_id = null, sequence = null }: Values): Values {
+  added += 1;
+  const fixed = { url: 'http://erp/', host: 'erp', state: 'pending', attempts: 0 };
+  return { id: `${added}`, merchant_id: merchantId, subject_kind, subject_id, sequence, ...fixed, created_at: null, next_attempt_at: null };
+}
