@@ -1,7 +1,7 @@
 // Reads of one state in several rounds, without holding the database: no other statement comes between those of a round, and this connection
 // makes every change, so a counter that stands still between the rounds shows that nothing was changed. Otherwise they begin again; after a
 // few times in a transaction, which all others wait for. A reader beside a gateway does not see the gateway's changes in that counter: it reads
-// in a transaction at once, which nobody waits for.
+// in a transaction at once, which delays no writer.
 import { type CompiledQuery, CompiledQuery as query } from 'kysely';
 import type { Database, Queries } from '../database.ts';
 

@@ -68,11 +68,11 @@ function changedFields(
     const id = String(values[table === 'orphans' ? 'oid' : table === 'invoices' ? 'oid' : 'id']);
     // A row that is missing is one difference.
     if (kind === undefined || (!before && field !== 'isListed')) return [];
-    return [{ kind, id, stored: told(before?.[field]), derived: told(values[field]) }];
+    return [{ kind, id, stored: textOf(before?.[field]), derived: textOf(values[field]) }];
   });
 }
 
-const told = (value: unknown): string => (typeof value === 'string' ? value : value === undefined ? 'missing' : JSON.stringify(value));
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : value === undefined ? 'missing' : JSON.stringify(value));
 
 function ofDevice(c: Case, { id, commandId, documentId, unconfirmed, closes, lastPayment }: Device, derived: Draft): Difference[] {
   const found: Difference[] = [];
@@ -108,5 +108,5 @@ function ofName(c: Case, name: Name, derived: Draft): Difference[] {
   const unlisted = allOps(c).filter((op) => isOurs(op) && !name.ops.includes(op.id) && (isNewest(op) || should.includes(op.id)));
   const strange = name.ops.filter((id) => !should.includes(id) || !isOurs(c.ops[id]));
   const [id] = [...unlisted.map((op) => op.id), ...strange, ...(should.join() === name.ops.join() ? [] : should)];
-  return id === undefined ? [] : [{ kind: 'name', id, stored: told(name.ops), derived: told(should) }];
+  return id === undefined ? [] : [{ kind: 'name', id, stored: textOf(name.ops), derived: textOf(should) }];
 }
