@@ -16,7 +16,7 @@ import { createLedger } from '../src/ledger/ledger.ts';
 import type { Channel, ChannelListener } from '../src/link/channel.ts';
 import { createLink, type Link } from '../src/link/link.ts';
 import type { AnswerMessage } from '../src/link/wire-schemas.ts';
-import { createMoneyRooms } from '../src/money/rooms.ts';
+import { createMoneyRooms, type MoneyRooms } from '../src/money/rooms.ts';
 import type { Standstill } from './standstill.ts';
 import type { MemoryWire } from './wire.ts';
 
@@ -94,14 +94,14 @@ export async function startGatewayLife(options: LifeOptions) {
   const realLink = createLink({ clock, random, logger, gatewayId: instanceId, channels });
   const link = options.alterLink?.(realLink) ?? realLink;
   const callbacks = createCallbacks({ ...shared, delaysS: [60, 300, 1_800, 3_600, 21_600], allow: [], send: options.send });
-  const { ledger, cards, fiscal, invoices } = options.core === 'new' ? newRooms() : oldRooms();
+  const { ledger, cards, fiscal, invoices, dryRuns } = options.core === 'new' ? newRooms() : oldRooms();
   const presenceKeeper = createPresenceKeeper({ ...shared, link });
 
   function newRooms() {
     return createMoneyRooms({ ...shared, link, callbacks, scanGraceS: 0, timeZone: 'Europe/Chisinau' });
   }
 
-  function oldRooms() {
+  function oldRooms(): MoneyRooms {
     const invoices = createInvoices({ ...shared, callbacks, scanGraceS: 0, timeZone: 'Europe/Chisinau' });
     const ledger = createLedger({ ...shared, link });
     const cards = createCards({ ...shared, ledger, link, invoices, callbacks });
@@ -134,6 +134,7 @@ export async function startGatewayLife(options: LifeOptions) {
     cards,
     fiscal,
     invoices,
+    dryRuns,
     callbacks,
     isAlive: () => isAlive,
     /** The process is killed. The owner of the storage passes it to the next run. */

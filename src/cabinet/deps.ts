@@ -10,6 +10,7 @@ import type { Fiscal } from '../fiscal/fiscal.ts';
 import type { Invoices } from '../invoices/invoices.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Link } from '../link/link.ts';
+import type { DryRuns } from '../money/rooms.ts';
 
 export interface CabinetDeps
   extends Pick<Invoices, 'cancelInvoice' | 'qrOf' | 'rotateQrSecret'>,
@@ -22,6 +23,8 @@ export interface CabinetDeps
   ledger: Pick<Ledger, 'find' | 'findByKey' | 'listReview' | 'decide' | 'declareLost' | 'waitingDecisions' | 'askDevice' | 'timelineOf'>;
   cards: Pick<Cards, 'refund' | 'cancelTransaction' | 'closeDoc' | 'closeDocumentByHand' | 'closeDay' | 'lastTransaction'>;
   fiscal: Pick<Fiscal, 'createReport'>;
+  /** Of the new core; undefined: the old one runs. */
+  dryRuns?: DryRuns | undefined;
   basePath: string;
   publicUrl?: string | undefined;
   isSandbox: boolean;

@@ -24,10 +24,12 @@ import { registerInstanceRoutes } from './setup/instance-routes.ts';
 import { registerSigningRoutes, registerTestCallback } from './setup/signing-routes.ts';
 import { registerDecisionRoutes } from './steps/decision-routes.ts';
 import { registerDeviceStepRoutes } from './steps/device-step-routes.ts';
+import { createDryView } from './steps/dry-steps.ts';
 import { registerMoneyStepRoutes } from './steps/money-step-routes.ts';
 import { createStepBound } from './steps/step-refusals.ts';
 import { createMismatches } from './views/figures/mismatches.ts';
 import { createCsvExports, type ExportBounds } from './views/lists/export.ts';
+import { oldCore } from './views/sale/old-core.ts';
 
 type Deps = CabinetDeps & { events: Pick<EventHub, 'join'>; exportBounds: ExportBounds } & DeveloperDeps & PlaygroundRoutesDeps;
 
@@ -54,10 +56,11 @@ function registerAll(app: RouteApp, deps: Deps): void {
   registerSessionRoutes(app, deps);
   registerTestCallback(app, deps);
   const mismatches = createMismatches();
-  registerSalePageRoutes(app, { ...deps, mismatches });
+  const core = deps.dryRuns ? createDryView(deps.dryRuns) : oldCore;
+  registerSalePageRoutes(app, { ...deps, mismatches, core });
   const bounded = createStepBound(deps.clock);
   registerMoneyStepRoutes(app, { ...deps, bounded });
-  registerInvoiceViewRoutes(app, { ...deps, csvExports });
+  registerInvoiceViewRoutes(app, { ...deps, csvExports, core });
   registerAttentionRoutes(app, { ...deps, mismatches });
   registerOverviewRoutes(app, { ...deps, mismatches });
   registerEventRoutes(app, deps);

@@ -12,6 +12,7 @@ import type { Link } from '../link/link.ts';
 import { assume, assumeNew } from './assume.ts';
 import { createCalls } from './calls.ts';
 import type { Case, Id, Notice, Presence } from './case.ts';
+import { createDryRun } from './dry-run.ts';
 import type { Effect } from './event.ts';
 import { createFollowUp } from './follow-up.ts';
 import { createLateAnswers } from './late-answers.ts';
@@ -52,10 +53,11 @@ export function createMoneyCore(deps: MoneyDeps) {
   });
   const followUp = createFollowUp({ database, logger, timeline });
   const notes = createNotes({ clock, logger, commit: (event) => run(event) });
+  const load = createLoad({ database, scanGraceMs: deps.scanGraceS * 1000, surroundings: { live, overlay: notes.overlay } });
   const run = createRun({
     ...{ clock, instanceId, followUp },
     commit: createCommit(database, commitTables),
-    load: createLoad({ database, scanGraceMs: deps.scanGraceS * 1000, surroundings: { live, overlay: notes.overlay } }),
+    load,
     memory: createMemory(live),
     async assumed(event, now) {
       if (event.type === 'Create') return assumeNew(event, now);
@@ -78,7 +80,11 @@ export function createMoneyCore(deps: MoneyDeps) {
   const calls = createCalls({ ...deps, timeline, run, notes, waits, sending, recall });
   const lateAnswers = createLateAnswers({ ...deps, run, notes, unmatched });
   const recovery = createRecovery({ ...deps, run, recall, lateAnswers, sending });
-  const steps = createPeopleSteps({ ...deps, timeline, run, recall, sending, followUp });
+  const parts = { ...deps, timeline, recall, sending, followUp };
+  const steps = createPeopleSteps({ ...parts, run });
+  const dryRun = createDryRun(load);
+  // A dry run asks no device first.
+  const drySteps = createPeopleSteps({ ...parts, run: dryRun, link: { presence: { isLiveAnywhere: () => false } } });
   let stopSweep: Cancel = () => {};
 
   function perform(effect: Effect): void {
@@ -93,6 +99,7 @@ export function createMoneyCore(deps: MoneyDeps) {
 
   return {
     ...{ run, calls, steps, unmatched },
+    dry: { run: dryRun, steps: drySteps },
     start() {
       recovery.start();
       stopSweep = every(clock, sweepKeysEveryMs, () =>

@@ -3,7 +3,10 @@ import type { Cards } from '../cards/cards.ts';
 import type { Fiscal } from '../fiscal/fiscal.ts';
 import type { Invoices, InvoicesOptions } from '../invoices/invoices.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Id } from './case.ts';
 import { createDeviceCalls } from './device-calls.ts';
+import { dryCalls } from './dry-run.ts';
+import { type Looked, look } from './looks.ts';
 import { createMoneyCore, type MoneyDeps } from './money.ts';
 import { createQr } from './qr.ts';
 
@@ -12,6 +15,16 @@ export interface MoneyRooms {
   cards: Cards;
   fiscal: Fiscal;
   invoices: Invoices;
+  /** The old core has none. */
+  dryRuns?: DryRuns | undefined;
+}
+
+/** Steps of people as they would be answered now: each throws the refusal of the real one, and nothing is written, sent or asked. */
+export interface DryRuns {
+  look(merchantId: Id, oid: Id): Promise<Looked | undefined>;
+  cards: Pick<Cards, 'pay' | 'refund' | 'cancelTransaction' | 'closeDoc' | 'closeDocumentByHand'>;
+  ledger: Pick<Ledger, 'find' | 'decide'>;
+  cancelInvoice: Invoices['cancelInvoice'];
 }
 
 export function createMoneyRooms(deps: MoneyDeps & Pick<InvoicesOptions, 'timeZone'>): MoneyRooms {
@@ -20,5 +33,18 @@ export function createMoneyRooms(deps: MoneyDeps & Pick<InvoicesOptions, 'timeZo
   const { closeDocumentByHand, ...steps } = core.steps;
   const ledger = { status, start: core.start, stop: core.stop, ...steps };
   const invoices = createQr({ ...deps, ...core }) as unknown as Invoices;
-  return { ledger: ledger as unknown as Ledger, cards: { ...cards, closeDocumentByHand }, fiscal, invoices };
+  return {
+    ledger: ledger as unknown as Ledger,
+    cards: { ...cards, closeDocumentByHand },
+    fiscal,
+    invoices,
+    dryRuns: createDryRuns(deps, core),
+  };
+}
+
+function createDryRuns(deps: Parameters<typeof createMoneyRooms>[0], { dry, ...core }: ReturnType<typeof createMoneyCore>): DryRuns {
+  const { cards } = createDeviceCalls({ ...deps, calls: { ...core.calls, ...dryCalls(dry.run) }, reading: deps });
+  const { closeDocumentByHand, ...ledger } = dry.steps;
+  const { cancelInvoice } = createQr({ ...deps, ...core, run: dry.run });
+  return { look: (merchantId, oid) => look(dry.run, merchantId, oid), cards: { ...cards, closeDocumentByHand }, ledger, cancelInvoice };
 }

@@ -16,8 +16,8 @@ import type { Event, Of } from './event.ts';
 import type { FollowUp } from './follow-up.ts';
 import type { Recall } from './recall.ts';
 import { replyTo } from './replies.ts';
-import { isAbort, isOpen } from './rules/facts.ts';
-import { personDecidesAfterMs } from './rules/people.ts';
+import { isOpen } from './rules/facts.ts';
+import { cannotAsk, personDecidesAfterMs } from './rules/people.ts';
 import type { Ran, Run } from './run.ts';
 import type { Sending } from './send.ts';
 import { waitingDecisions } from './sweeps.ts';
@@ -105,9 +105,11 @@ export function createPeopleSteps({ database, logger, link, timeline, run, recal
       const { id } = command;
       // Its call waits for the device's answer, and asks by itself if contact is lost.
       if (sending.has(id)) return command;
-      timeline.add({ commandId: id, step: 'asked by person', detail: `${actor}: asked` });
       const { op } = await looked(id);
-      if (op && !isAbort(op) && (isOpen(op) || op.journalId !== null)) await (isOpen(op) ? recall.ask(op) : recall.compare(op));
+      const refusal = op && cannotAsk(op);
+      if (refusal) replyTo(refusal);
+      timeline.add({ commandId: id, step: 'asked by person', detail: `${actor}: asked` });
+      if (op) await (isOpen(op) ? recall.ask(op) : recall.compare(op));
       return (await findCommand(queries, id)) ?? command;
     },
     async timelineOf(commandId) {

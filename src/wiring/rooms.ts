@@ -83,7 +83,7 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
   });
   const { scanGraceS, timeZone, joiners: joinersPerCommand } = config;
   const given = { ...shared, link, callbacks, scanGraceS, timeZone, joinersPerCommand };
-  const { invoices, ledger, cards, fiscal } = choice.core === 'new' ? createMoneyRooms(given) : createOldRooms(given);
+  const { invoices, ledger, cards, fiscal, dryRuns } = choice.core === 'new' ? createMoneyRooms(given) : createOldRooms(given);
   const presenceKeeper = createPresenceKeeper({ ...shared, link });
   const events = createEventHub({
     ...shared,
@@ -113,6 +113,7 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
     ledger,
     cards,
     fiscal,
+    dryRuns,
     presenceKeeper,
     events,
     removal,

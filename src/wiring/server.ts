@@ -111,6 +111,7 @@ function registerRoutes(app: RouteApp, { config, shared, rooms, sandbox }: Deps)
     qrOf: invoices.qrOf,
     events,
     fiscal,
+    dryRuns: rooms.dryRuns,
     developerFacts: () => ({
       ...sandbox.demo,
       magicAmounts: magicAmounts.map(({ ending, magic, kind, meaning }) => ({ amount: `x.${ending}`, fault: magic, kind, meaning })),

@@ -9,24 +9,28 @@ import { nameKey } from '../../src/money/case.ts';
 import { addedTables, commitTables } from '../../src/money/tables.ts';
 
 /** What the rows refer to. */
-export async function prepareForLedgers(queries: Queries): Promise<void> {
-  await sql`insert into merchants (id, name, callback_secret, created_at) values (${merchantId}, 'Shop', 'c2VjcmV0', 1)`.execute(queries);
+export async function prepareForLedgers(queries: Queries, owner = merchantId): Promise<void> {
+  await sql`insert into merchants (id, name, callback_secret, created_at) values (${owner}, 'Shop', 'c2VjcmV0', 1)`.execute(queries);
   await sql`insert into instances (id, host, pid, embedded, started_at, heartbeat_at) values ('gateway', 'h', 1, '', 1, ${now})`.execute(
     queries,
   );
 }
 
-export async function storeLedger(queries: Queries, ledger: Ledger, { presence = {} }: Partial<Surroundings> = {}): Promise<void> {
-  for (const table of [...Object.keys(commitTables).reverse(), 'devices']) await sql`delete from ${sql.table(table)}`.execute(queries);
+export async function storeLedger(
+  queries: Queries,
+  ledger: Ledger,
+  { presence = {} }: Partial<Surroundings> = {},
+  owner = merchantId,
+): Promise<void> {
+  const tables = ['command_step_counts', ...Object.keys(commitTables).reverse(), 'devices'];
+  for (const table of tables) await sql`delete from ${sql.table(table)}`.execute(queries);
   for (const id of Object.keys(ledger['device_locks'] ?? {})) {
-    const kind = presence[nameKey(merchantId, id)]?.kind ?? 'terminal';
-    await sql`insert into devices (id, merchant_id, kind, name, created_at) values (${id}, ${merchantId}, ${kind}, 'D', 1)`.execute(
-      queries,
-    );
+    const kind = presence[nameKey(owner, id)]?.kind ?? 'terminal';
+    await sql`insert into devices (id, merchant_id, kind, name, created_at) values (${id}, ${owner}, ${kind}, 'D', 1)`.execute(queries);
   }
   for (const [table, rows] of Object.entries(ledger)) {
     for (const row of Object.values(rows))
-      await insert(queries, table, table === 'commands' ? { ...row, instance_id: 'gateway' } : addedRow(table, row));
+      await insert(queries, table, table === 'commands' ? { ...row, instance_id: 'gateway' } : addedRow(table, row, owner));
   }
 }
 
@@ -39,9 +43,9 @@ async function insert(queries: Queries, table: string, row: Values): Promise<voi
 
 /** Rows that are only added are counted; the store in memory keeps them in a form of its own. */
 let added = 0;
-function addedRow(table: string, row: Values): Values {
+function addedRow(table: string, row: Values, owner: string): Values {
   added += 1;
-  if (table === 'callbacks') return { ...callbackRow(row), created_at: now, next_attempt_at: now };
+  if (table === 'callbacks') return { ...callbackRow(row), merchant_id: owner, created_at: now, next_attempt_at: now };
   if (table === 'settlements') return { ...row, settled_at: added };
   if (table === 'printed_payments' || table === 'bank_operations') return row;
   return table in addedTables ? { ...row, at: now } : row;

@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import { textField } from '../../http/schemas.ts';
 import type { RouteApp } from '../../http/server.ts';
 import { viewerOf } from '../../http/viewer.ts';
-import { type State, stateNames, states } from '../../invoices/rules.ts';
+import { type State, stateNames } from '../../invoices/rules.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import { isoTime } from '../../kernel/moments.ts';
 import { formatLei } from '../../kernel/money.ts';
@@ -18,6 +18,7 @@ import { shownRow } from '../shown-row.ts';
 import { writeCursor } from '../views/lists/cursor.ts';
 import type { CsvExports, CsvList } from '../views/lists/export.ts';
 import { type InvoiceFilter, type ListedInvoice, listInvoices } from '../views/lists/invoices-list.ts';
+import type { CoreView } from '../views/sale/core-view.ts';
 import { hideLogin } from '../views/sale/hidden-login.ts';
 import { type InvoicePage, readInvoicePage } from '../views/sale/invoice-page.ts';
 import { resendSteps } from '../views/sale/next-steps.ts';
@@ -72,8 +73,7 @@ function filterOf(query: Static<typeof listQuery>): InvoiceFilter {
 }
 
 function shownPage(page: InvoicePage, qr: string | undefined) {
-  const { invoice, payments, callbacks, timeline, isCancellable } = page;
-  const isHeld = page.payment !== undefined && (invoice.state === states.newItem || invoice.state === states.scanned);
+  const { invoice, payments, callbacks, timeline, whyNotCancelled: whyNot } = page;
   return {
     invoice: {
       ...shown(invoice),
@@ -98,8 +98,8 @@ function shownPage(page: InvoicePage, qr: string | undefined) {
       ...resendSteps(callbacks),
       {
         action: 'cancel',
-        isAllowed: isCancellable,
-        whyNot: isCancellable ? undefined : text(`whyNot.invoice.${isHeld ? 'payment' : stateNames[invoice.state as State]}`),
+        isAllowed: whyNot === undefined,
+        whyNot,
         consequence: text('consequence.cancel'),
       },
     ],
@@ -121,7 +121,7 @@ const csvColumns: CsvList<ListedInvoice>['columns'] = {
 
 export function registerInvoiceViewRoutes(
   app: RouteApp,
-  { database, clock, qrOf, csvExports }: CabinetDeps & { csvExports: CsvExports },
+  { database, clock, qrOf, csvExports, core }: CabinetDeps & { csvExports: CsvExports; core: CoreView },
 ): void {
   addRoute(app, 'GET /invoices', 'listInvoices', {
     summary: 'Invoices',
@@ -189,7 +189,7 @@ export function registerInvoiceViewRoutes(
     },
     errors: ['Record_not_exist'],
     handle: async (request) => {
-      const page = await readInvoicePage(database.pages, scopeOfView(request), request.params.oid, clock.now());
+      const page = await readInvoicePage(database.pages, scopeOfView(request), request.params.oid, clock.now(), core);
       if (!page) throw new GatewayError('Record_not_exist', 'There is no invoice by that OID.');
       const maySell = viewerOf(request).role !== 'viewer';
       return shownPage(page, maySell ? await qrOf(page.invoice.oid, page.qrSecretId) : undefined);

@@ -16,6 +16,7 @@ import { exampleTime, listOf, mapOf, moment } from '../shared-schemas.ts';
 import { exampleListed, listedCommand, shownCommand } from '../shown-command.ts';
 import { shownRow } from '../shown-row.ts';
 import type { Mismatches, MismatchKind } from '../views/figures/mismatches.ts';
+import type { CoreView } from '../views/sale/core-view.ts';
 import { hideLogin } from '../views/sale/hidden-login.ts';
 import type { Step, StoryCallback, StoryInvoice, Unclear } from '../views/sale/sale-model.ts';
 import type { SalePage } from '../views/sale/sale-page.ts';
@@ -165,6 +166,7 @@ function shownPage({ sale, rows, outcome, advice, hints, marks, facts, receipt, 
       closes: taking('close'),
       voids: taking('void'),
       linked: listed(sale.linked),
+      others: listed(sale.said.others),
       invoice: sale.invoice && shownInvoice(sale.invoice),
       callbacks: sale.callbacks.map(shownCallback),
     },
@@ -186,7 +188,7 @@ async function mismatchOf(queries: Queries, { sale }: SalePage, nowMs: number, m
 
 export function registerSalePageRoutes(
   app: RouteApp,
-  { database, clock, ledger, link, mismatches }: CabinetDeps & { mismatches: Mismatches },
+  { database, clock, ledger, link, mismatches, core }: CabinetDeps & { mismatches: Mismatches; core: CoreView },
 ): void {
   const commands = Type.Array(listedCommand);
   addRoute(app, 'GET /commands/:id', 'readCommand', {
@@ -207,6 +209,7 @@ export function registerSalePageRoutes(
           closes: commands,
           voids: commands,
           linked: commands,
+          others: Type.Array(listedCommand, { description: 'Other operations under the same number whose money the shop may have.' }),
           invoice: optional(Type.Object({ oid: Type.String(), state: Type.Integer(), amount: optional(Type.Number()), at: moment })),
           callbacks: listOf(callbackFields),
         }),
@@ -217,7 +220,7 @@ export function registerSalePageRoutes(
         advice: { key: 'advice.nothing', params: {} },
         marks: [{ key: 'state.paid', state: 'good' }],
         facts: { left: 150.5 },
-        related: { refunds: [], closes: [], voids: [], linked: [], callbacks: [] },
+        related: { refunds: [], closes: [], voids: [], linked: [], others: [], callbacks: [] },
         timeline: [exampleStep],
         unclear: [],
         raw: {},
@@ -228,7 +231,8 @@ export function registerSalePageRoutes(
     handle: async (request) => {
       const { id } = request.params;
       const events = await ledger.timelineOf(id);
-      const page = await readSalePage(database.pages, scopeOfView(request), id, events, clock.now(), link.presence.isLiveAnywhere);
+      const sources = { isConnected: link.presence.isLiveAnywhere, core };
+      const page = await readSalePage(database.pages, scopeOfView(request), id, events, clock.now(), sources);
       if (!page) throw new GatewayError('Record_not_exist', 'There is no such command.');
       const { command } = page.sale;
       const holder = await findHolder(database.pages, command.deviceId);

@@ -5,9 +5,9 @@
 // repeat joins the command or gets its answer. A double click has the same key: one command. The ledger checks a late repeat again.
 // The audit entry is written first: an entry without an effect is harmless, an effect without an entry is not.
 import { createHash } from 'node:crypto';
-import { writeAudit } from '../../access/audit.ts';
+import { type AuditEntry, writeAudit } from '../../access/audit.ts';
 import type { Cards } from '../../cards/cards.ts';
-import type { Database } from '../../database/database.ts';
+import type { Queries } from '../../database/database.ts';
 import type { Origin } from '../../http/origin.ts';
 import { GatewayError } from '../../kernel/error-codes.ts';
 import type { Bani } from '../../kernel/money.ts';
@@ -15,7 +15,7 @@ import { operationOf } from '../../kernel/operations.ts';
 import type { DeviceAnswer } from '../../ledger/answers.ts';
 import type { Command } from '../../ledger/command.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { wasDone } from '../../ledger/standing.ts';
+import { mayHaveHappened, wasDone } from '../../ledger/standing.ts';
 
 export interface PersonalCall {
   commandId: string;
@@ -25,42 +25,70 @@ export interface PersonalCall {
 }
 
 export interface MoneyStepsDeps {
-  database: Database;
+  database: { queries: Queries };
   ledger: Pick<Ledger, 'find' | 'findByKey' | 'askDevice' | 'timelineOf'>;
   cards: Pick<Cards, 'refund' | 'cancelTransaction' | 'closeDoc'>;
 }
 
+type Entry = AuditEntry & { merchantId: string };
+
+interface Deps extends Pick<MoneyStepsDeps, 'cards'> {
+  ledger: Pick<Ledger, 'find'>;
+  /** Before anything is begun. */
+  note(call: PersonalCall, entry: Entry): Promise<void>;
+}
+
 const answerSteps: ReadonlySet<string> = new Set(['answered', 'recalled', 'last transaction reported']);
 
+/** Steps that are executed, and noted in the audit log. */
 export function createMoneySteps({ database, ledger, cards }: MoneyStepsDeps) {
+  /** The answers of the device to questions about the command, from its timeline. */
+  async function countAnswers(commandId: string): Promise<number> {
+    const answers = (await ledger.timelineOf(commandId)).filter(({ step }) => answerSteps.has(step));
+    return answers.reduce((sum, { further = 1 }) => sum + further, 0);
+  }
+
+  async function note(call: PersonalCall, entry: Entry): Promise<void> {
+    const { merchantId } = entry;
+    // A repeat of the same click writes no second entry.
+    if (await ledger.findByKey({ merchantId, idempotency: keyOf(call) })) return;
+    await writeAudit(database.queries, entry);
+  }
+
+  return {
+    ...createReturns({ ledger, cards, note }),
+    /** Reads the device's journal. Changes nothing unless the device reports an open outcome or contradicts a settled one. */
+    async ask(commandId: string, actor: string): Promise<{ command: Command; isAnswered: boolean }> {
+      const command = await ledger.find(commandId);
+      if (!command) throw noSuchCommand();
+      await writeAudit(database.queries, { actor, action: 'command.ask', subject: commandId, merchantId: command.merchantId });
+      const before = await countAnswers(commandId);
+      const asked = await ledger.askDevice(command, actor);
+      return { command: asked, isAnswered: (await countAnswers(commandId)) > before };
+    },
+  };
+}
+
+/** What returns money or ends a document; in a dry run, nothing is noted and `cards` begins nothing. */
+export function createReturns({ ledger, cards, note }: Deps) {
   /** The payment with the numbers that identify it at the terminal. */
   async function requirePayment(commandId: string): Promise<Command & { operationId: string; rrn: string }> {
     const payment = await ledger.find(commandId);
     if (!payment) throw noSuchCommand();
     const { operationId, rrn } = payment;
-    if (!operationOf(payment.name).isPayment || !wasDone(payment) || operationId === null || rrn === null) {
-      throw cannot('Only an approved payment with known bank numbers can be refunded, voided or closed.');
-    }
+    if (!operationOf(payment.name).isPayment) throw cannot('Only a payment can be refunded, voided or closed.');
+    if (!wasDone(payment)) throw cannot(mayHaveHappened(payment) ? 'Its outcome is not known yet.' : 'Nothing was charged.');
+    if (operationId === null || rrn === null) throw cannot('The bank’s numbers are not known.');
     return { ...payment, operationId, rrn };
   }
 
-  async function audited(call: PersonalCall, merchantId: string, action: string, detail: Record<string, unknown>): Promise<void> {
-    // A repeat of the same click writes no second entry.
-    const idempotency = keyOf(call);
-    if (await ledger.findByKey({ merchantId, idempotency })) return;
-    await writeAudit(database.queries, { actor: call.actor, action, subject: call.commandId, merchantId, detail });
-  }
+  const audited = (call: PersonalCall, merchantId: string, action: string, detail: Record<string, unknown>) =>
+    note(call, { actor: call.actor, action, subject: call.commandId, merchantId, detail });
 
   function callOf(payment: Command & { operationId: string }, call: PersonalCall) {
     const { merchantId, deviceId, operationId } = payment;
     const documentNr = documentOf(payment);
     return { paymentId: payment.id, merchantId, deviceId, operationId, documentNr, idempotency: keyOf(call), origin: call.origin };
-  }
-
-  /** The answers of the device to questions about the command, from its timeline. */
-  async function countAnswers(commandId: string): Promise<number> {
-    const answers = (await ledger.timelineOf(commandId)).filter(({ step }) => answerSteps.has(step));
-    return answers.reduce((sum, { further = 1 }) => sum + further, 0);
   }
 
   return {
@@ -83,15 +111,6 @@ export function createMoneySteps({ database, ledger, cards }: MoneyStepsDeps) {
       const payment = await requirePayment(call.commandId);
       await audited(call, payment.merchantId, 'command.close', {});
       return cards.closeDoc(callOf(payment, call));
-    },
-    /** Reads the device's journal. Changes nothing unless the device reports an open outcome or contradicts a settled one. */
-    async ask(commandId: string, actor: string): Promise<{ command: Command; isAnswered: boolean }> {
-      const command = await ledger.find(commandId);
-      if (!command) throw noSuchCommand();
-      await writeAudit(database.queries, { actor, action: 'command.ask', subject: commandId, merchantId: command.merchantId });
-      const before = await countAnswers(commandId);
-      const asked = await ledger.askDevice(command, actor);
-      return { command: asked, isAnswered: (await countAnswers(commandId)) > before };
     },
   };
 }

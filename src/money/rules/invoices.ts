@@ -1,7 +1,7 @@
 // QR Mode: Create, Get, Payd, Status, the end of an invoice's validity, its cancellation by its merchant, and its removal [D20 to D25, D142].
 import type { Draft, Invoice, Op, OrphanReason } from '../case.ts';
 import type { Answer, Effect, Of } from '../event.ts';
-import { done, invalid, unknownRecord } from './answers.ts';
+import { cannotApply, done, invalid, unknownRecord } from './answers.ts';
 import { orphanKey } from './derive-invoices.ts';
 import { byKey, otherRequestUnderKey } from './earlier.ts';
 import { allOps, presenceOf } from './facts.ts';
@@ -93,6 +93,8 @@ export function expire(c: Draft, { oid }: Of<'Expire'>): Ruled {
 export function cancelInvoice(c: Draft, event: Of<'CancelInvoice'>): Ruled {
   const invoice = askedInvoice(c, event);
   if (!invoice) return say(noSuchInvoice);
+  if (isUnpaid(invoice) && standingPayments(c, invoice).length > 0)
+    return say(cannotApply('A card payment for it is open or was made; stop or void that first.'));
   const why = cannotCancel(c, invoice);
   if (why) return say(why);
   move(c, invoice, 'Cancelled', { ...byOf(event), ...(event.reason === undefined ? {} : { reason: event.reason }) });

@@ -40,8 +40,11 @@ export const noSuchOperation = unknownRecord('No payment with this operationId a
 export const wrongRrn = unknownRecord('The payment with this operationId has another rrn: the rrn is wrong.');
 
 /** Why nothing can be done about the payment now: its dispute, its removal, or that it was not made. */
-export function untouchable(payment: Op): Answer | undefined {
-  if (payment.standing === 'Disputed') return unclear(payment, fieldsOf(payment));
+export function untouchable(payment: Op, isByPerson = false): Answer | undefined {
+  if (payment.standing === 'Disputed') {
+    const answer = unclear(payment, fieldsOf(payment));
+    return isByPerson ? { ...answer, sentence: 'Its outcome is disputed, or that of its refund or void. Resolve that first.' } : answer;
+  }
   if (payment.state !== 'done') return noSuchOperation;
   return payment.removedAt === null ? undefined : removedPayment(payment);
 }
@@ -53,12 +56,17 @@ export const removedPayment = (payment: Op): Answer =>
   );
 
 /** What a refund may still return. */
-const leftBaniOf = (c: Case, payment: Op): Bani => (payment.amountBani ?? 0) - sumOf(committedRefunds(followersOf(c, payment.id)));
+export const leftBaniOf = (c: Case, payment: Op): Bani => (payment.amountBani ?? 0) - sumOf(committedRefunds(followersOf(c, payment.id)));
 
-export function cannotRefund(c: Case, payment: Op, amountBani: Bani): Answer | undefined {
+/** A person reads what is left to do in the cabinet, not which call would do it. */
+export function cannotRefund(c: Case, payment: Op, amountBani: Bani, isByPerson = false): Answer | undefined {
   if (payment.standing === 'Voided') return cannotApply('The payment was voided, so there is nothing to refund.', fieldsOf(payment));
-  if (isDayClosed(c, payment)) return cannotApply(`The bank day of this payment is closed. ${howToReturn(c, payment)}`, fieldsOf(payment));
+  if (isDayClosed(c, payment)) {
+    const advice = isByPerson ? howPersonReturns(c, payment) : howToReturn(c, payment);
+    return cannotApply(`The bank day of this payment is closed. ${advice}`, fieldsOf(payment));
+  }
   const leftBani = leftBaniOf(c, payment);
+  if (isByPerson && leftBani <= 0) return invalid('Nothing is left to refund.');
   return amountBani > leftBani
     ? invalid(`amount must not be over ${formatLei(leftBani)}, which is left of the original payment.`)
     : undefined;
@@ -88,6 +96,11 @@ export function howToReturn(c: Case, payment: Op): string {
       return 'A refund of it was made or is under way, so it can no longer be voided either; what is left must be returned in another way.';
   }
 }
+
+const howPersonReturns = (c: Case, payment: Op): string =>
+  cannotVoid(c, payment, payment.amountBani ?? 0)
+    ? 'A refund of it was made or is under way, so what is left must be returned in another way.'
+    : 'It can still be voided.';
 
 /** A call with its numbers would be about another payment [D16]. */
 function isHidden(c: Case, { merchantId, deviceId, operationId, documentNr, id }: Op): boolean {

@@ -83,7 +83,7 @@ export function closeDoc(c: Draft, event: Of<'CloseDoc'>): Ruled {
   const payment = findPayment(c, event);
   const wrong = wrongDevice(c, event, 'terminal');
   if (!payment) return repeatOfRefused(c, event) ?? say(wrong ?? noSuchOperation);
-  const refusal = untouchable(payment);
+  const refusal = untouchable(payment, event.isByPerson);
   const closed = closedAs(c, payment);
   if (closed) return delivers(closed.close ? joined(c, event, closed.close) : say(closed.answer), event, payment);
   const refused = repeatOfRefused(c, event);
@@ -122,8 +122,12 @@ export function refund(c: Draft, event: Of<'Refund'>): Ruled {
   if (wrong) return say(wrong);
   const payment = findPayment(c, event);
   if (!payment) return say(findPayment(c, { ...event, rrn: undefined }) ? wrongRrn : noSuchOperation);
-  const { documentNr, operationId, rrn, amountBani } = event;
-  const refusal = untouchable(payment) ?? isBeingReturned(c, event, payment) ?? cannotRefund(c, payment, amountBani) ?? notFree(c, event);
+  const { documentNr, operationId, rrn, amountBani, isByPerson } = event;
+  const refusal =
+    untouchable(payment, isByPerson) ??
+    isBeingReturned(c, event, payment) ??
+    cannotRefund(c, payment, amountBani, isByPerson) ??
+    notFree(c, event);
   if (refusal) return delivers(say(refusal), event, payment);
   const args = { documentNr, operationId, rrn, amount: baniToLei(amountBani), currency: 'MDL' };
   return follow(c, event, payment, { kind: 'Refund', args, amountBani, documentNr, operationId, rrn });
@@ -136,10 +140,10 @@ const isBeingReturned = (c: Draft, event: CallEvent, payment: Op): Answer | unde
 export function voidPayment(c: Draft, event: Of<'CancelTransaction'>, payment: Op): Ruled {
   const earlier = repeatOfRefused(c, event) ?? repeatByContent(c, event);
   if (earlier) return earlier;
-  const { documentNr, operationId, amountBani, token } = event;
+  const { documentNr, operationId, amountBani, token, isByPerson } = event;
   const refusal =
     wrongDevice(c, event, 'terminal') ??
-    untouchable(payment) ??
+    untouchable(payment, isByPerson) ??
     isBeingReturned(c, event, payment) ??
     cannotVoid(c, payment, amountBani) ??
     notFree(c, event, payment.id);

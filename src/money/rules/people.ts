@@ -11,6 +11,7 @@ import {
   isAbort,
   isOpen,
   isPayment,
+  isUnexecuted,
   opsUnder,
   paymentsOf,
   presenceOf,
@@ -130,14 +131,22 @@ function numbersOfAnother(c: Draft, op: Op, { operationId, rrn }: Of<'Decide'>):
 function alreadySettled(op: Op): Answer {
   const isContradicted = op.review !== null && !op.review.isClosed;
   const further = isContradicted ? ' The device has contradicted it since: check the command again, then close the review.' : '';
-  const sentence = op.state === 'disputed' ? 'The command is disputed.' : `The command is settled already: ${op.state} by ${op.settledBy}.`;
+  const sentence = op.state === 'disputed' ? 'The command is disputed.' : 'It is settled already.';
   return cannotApply(sentence + further);
+}
+
+/** Why its device cannot tell more about it; undefined: it can be asked. */
+export function cannotAsk(op: Op): Answer | undefined {
+  if (op.removedAt !== null) return cannotApply('Its details were removed after the retention period.');
+  return op.journalId === null && !isOpen(op) ? cannotApply('This device keeps no journal.') : undefined;
 }
 
 /** It delivers nothing to the till [D309]. */
 export function closeByHand(c: Draft, event: Of<'CloseByHand'>): Ruled {
   const payment = c.ops[event.id];
-  if (!payment || payment.document === null) return say(noSuchOperation);
+  if (!payment || !isPayment(payment)) return say(noSuchOperation);
+  if (payment.document === null)
+    return say(unknownRecord(isUnexecuted(payment) ? 'Nothing was charged.' : 'Its outcome is not known yet.'));
   if (payment.document !== 'open') return say(cannotApply('The document of this payment is not open.'));
   payment.isEndedByHand = true;
   note(c, payment, 'closed by hand', event);

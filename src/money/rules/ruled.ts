@@ -44,11 +44,11 @@ const unknownDevice =
 /** Why the device cannot be used for this call at all; undefined: it can [D42]. */
 export function wrongDevice(
   c: Draft,
-  { merchantId, deviceId }: { merchantId: Id; deviceId: Id },
+  { merchantId, deviceId, isByPerson }: { merchantId: Id; deviceId: Id; isByPerson?: boolean | undefined },
   kind: 'terminal' | 'register',
 ): Answer | undefined {
   const device = presenceOf(c, merchantId, deviceId);
-  if (!device || device.isDisabled) return error('Device_Offline', unknownDevice);
+  if (!device || device.isDisabled) return error('Device_Offline', isByPerson ? 'The device is disabled.' : unknownDevice);
   return device.kind === kind ? undefined : error('Invalid_Request', wrongKinds[kind]);
 }
 

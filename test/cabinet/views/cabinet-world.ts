@@ -74,6 +74,7 @@ export async function createCabinetWorld(options: WorldOptions = {}) {
       events,
       playground: () => undefined,
       fiscal,
+      dryRuns: world.life.dryRuns,
       developerFacts: () => ({ magicAmounts: [] }),
       ...about,
     });

@@ -1,5 +1,8 @@
 // Sales for tests of their views: by default one payment of 150.50 at second 0.
-import type { Sale, StoryCallback, StoryCommand, StoryEvent } from '../../../src/cabinet/views/sale/sale-model.ts';
+import { oldCoreSays } from '../../../src/cabinet/views/sale/old-core.ts';
+import type { FoundSale, Sale, StoryCallback, StoryCommand, StoryEvent } from '../../../src/cabinet/views/sale/sale-model.ts';
+import { shownStateOf } from '../../../src/cabinet/views/shown-state.ts';
+import { isInReview } from '../../../src/ledger/command.ts';
 
 export const startMs = Date.UTC(2026, 10, 12, 12, 2, 7);
 const commandId = '7a1e4c20-0000-4000-8000-000000000001';
@@ -76,23 +79,28 @@ export function events(notes: readonly Note[]): StoryEvent[] {
   }));
 }
 
-export function sale(changes: Partial<StoryCommand>, notes: readonly Note[] = [], more: Partial<Sale> = {}): Sale {
-  return {
+type More = Partial<Omit<Sale, 'said' | 'shown'>> & { said?: Partial<Sale['said']>; isOutOfContact?: boolean; nowMs?: number };
+
+export function sale(changes: Partial<StoryCommand>, notes: readonly Note[] = [], more: More = {}): Sale {
+  const { said, isOutOfContact = false, nowMs = startMs + 600_000, ...given } = more;
+  const found: FoundSale = {
     command: command(changes),
     payment: undefined,
     followers: [],
+    aborts: [],
     linked: [],
     invoice: undefined,
     invoiceEvents: [],
     events: events(notes),
     callbacks: [],
     attempts: [],
-    isOutOfContact: false,
-    isOffline: false,
-    isUnconfirmed: false,
-    hasOtherDone: false,
-    attention: [],
-    ...more,
+    ...given,
+  };
+  return {
+    ...{ ...found, said: { ...oldCoreSays(found, nowMs), ...said } },
+    shown: shownStateOf({ ...found.command, followers: found.followers, isOutOfContact, isInReview: isInReview(found.command) }),
+    isOffline: given.isOffline ?? false,
+    attention: given.attention ?? [],
   };
 }
 

@@ -266,14 +266,25 @@ describe('the advice', () => {
     ['close the document', sale({ documentState: 'open' }), 'advice.closeDocument'],
     ['send a dead callback again', sale({}, smooth, { callbacks: [callback({ state: 'dead' })] }), 'advice.sendAgain'],
     ['try again', sale({ ...failed, state: 'never' }), 'advice.tryAgain'],
-    ['return the second charge', sale({ documentState: 'closed' }, smooth, { hasOtherDone: true }), 'advice.chargedTwice'],
-    ['nothing where another attempt was done', sale({ ...failed, state: 'refused' }, [], { hasOtherDone: true }), 'advice.otherAttempt'],
-    ['nothing about a voided one', sale({ documentState: 'voided' }, smooth, { hasOtherDone: true }), 'advice.nothing'],
-    ['pay otherwise', sale({ ...failed, state: 'refused', settledBy: 'person' }, [], { isUnconfirmed: true }), 'advice.payOtherwise'],
+    [
+      'return the second charge',
+      sale({ documentState: 'closed' }, smooth, { said: { others: [{ id: 'other', standing: 'Closed' }] } }),
+      'advice.chargedTwice',
+    ],
+    [
+      'nothing about a voided one',
+      sale({ documentState: 'voided' }, smooth, { said: { others: [{ id: 'other', standing: 'Closed' }] } }),
+      'advice.nothing',
+    ],
+    [
+      'pay otherwise',
+      sale({ ...failed, state: 'refused', settledBy: 'person' }, [], { said: { isUnconfirmed: true } }),
+      'advice.payOtherwise',
+    ],
     ['pay again', sale({ ...failed, state: 'refused', settledBy: 'person' }), 'advice.anotherCard'],
     [
       'wait for the register',
-      sale({ ...failed, name: 'PrintReceipt', state: 'refused', settledBy: 'person' }, [], { isUnconfirmed: true }),
+      sale({ ...failed, name: 'PrintReceipt', state: 'refused', settledBy: 'person' }, [], { said: { isUnconfirmed: true } }),
       'advice.confirmFirst',
     ],
   ] as [string, Sale, string][])('%s', (_name, story, key) => {

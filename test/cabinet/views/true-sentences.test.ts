@@ -2,6 +2,7 @@
 // by reading the page's own data.
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { disputesIn } from '../../support/disputes-in.ts';
 import { type Answered, type CabinetWorld, createCabinetWorld } from './cabinet-world.ts';
 
 interface Said {
@@ -14,6 +15,7 @@ interface Page extends Answered {
   hints: Said[];
   marks: { key: string }[];
   facts: Record<string, unknown>;
+  related: { others: { id: string }[] };
   timeline: { kind: string; text: Said }[];
   steps: {
     action: string;
@@ -191,14 +193,21 @@ describe('the sentences of the cabinet', () => {
 
   it('do not say that there is nothing to do about a second charge under one number, until one of them is voided', async () => {
     const number = world.random.uuid();
-    const first = String((await pay(10.61, number))['OID']);
-    const second = String((await pay(10.61, number))['OID']);
+    const other = await world.terminal();
+    const { decided, isBack, resolve } = disputesIn(() => world);
+    // An operator is wrong about the first one, and the number is free on another terminal.
+    const first = await decided(terminal.id, () => world.pay(terminal.id, 10, number), 'refused');
+    world.onAnswer = (answer) => answer;
+    const second = String((await world.erp('/Device/payment/Pay', { DeviceID: other.id, amount: 10, documentNr: number }))['OID']);
     await step(second, 'close');
     expect((await page(second)).advice.key).toBe('advice.nothing');
-    const { database } = world;
-    await database.queries.updateTable('commands').set({ state: 'done', document_state: 'closed' }).where('id', '=', first).execute();
+    await isBack(terminal.id);
+    await resolve(first, 'done');
     expect([(await page(first)).advice.key, (await page(second)).advice.key]).toEqual(['advice.chargedTwice', 'advice.chargedTwice']);
+    expect((await page(first)).related.others.map(({ id }) => id)).toEqual([second]);
     expect(await step(second, 'void')).toMatchObject({ errorCode: 0 });
+    expect((await page(first)).advice.key).toBe('advice.closeDocument');
+    await step(first, 'close');
     expect((await page(first)).advice.key).toBe('advice.nothing');
   });
 

@@ -275,6 +275,7 @@ export interface Answers {
       closes: CommandRow[];
       voids: CommandRow[];
       linked: CommandRow[];
+      others: CommandRow[];
       invoice?: { oid: string; state: number; amount?: number; at: string };
       callbacks: {
         id: string;

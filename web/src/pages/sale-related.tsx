@@ -1,4 +1,4 @@
-// Objects related to this sale: the payment that it refunds or voids, its refunds and voids, its invoice, the callbacks to the ERP.
+// Objects related to this sale: other payments under its number, the payment that it refunds or voids, its refunds and voids, its invoice, the callbacks to the ERP.
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { invoiceStates, type SalePage } from '../api/sale.ts';
@@ -8,8 +8,10 @@ import { Moment } from '../parts/values.tsx';
 
 export function Related({ sale }: { sale: SalePage }) {
   const { t } = useTranslation();
-  const { payment, refunds, closes, voids, linked, invoice, callbacks } = sale.related;
-  const commands = [...(payment ? [payment] : []), ...linked, ...refunds, ...voids, ...closes];
+  const { payment, refunds, closes, voids, linked, others, invoice, callbacks } = sale.related;
+  const isOther = new Set(others.map(({ id }) => id));
+  const besides = linked.filter(({ id }) => !isOther.has(id));
+  const commands = [...others, ...(payment ? [payment] : []), ...besides, ...refunds, ...voids, ...closes];
   if (commands.length === 0 && !invoice && callbacks.length === 0) return null;
   return (
     <section className="card">
@@ -20,7 +22,10 @@ export function Related({ sale }: { sale: SalePage }) {
         {commands.map((command) => (
           <Link key={command.id} href={`/payments/${command.id}`}>
             <StateShape state={command.shownState ?? command.state} />
-            <span className="grow cut">{t(`command.${command.name}`, { defaultValue: command.name })}</span>
+            <span className="grow cut">
+              {t(`command.${command.name}`, { defaultValue: command.name })}
+              {isOther.has(command.id) && <> · {t('sale.sameNumber')}</>}
+            </span>
             {command.amount !== undefined && <span className="num">{lei(command.amount)}</span>}
             <span className="small faint">
               <Moment at={command.at} />

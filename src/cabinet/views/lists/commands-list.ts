@@ -128,6 +128,8 @@ async function readFollowers(queries: Queries, rows: readonly { id: string; name
     .selectFrom('commands as r')
     .select(['r.target_id', 'r.name', 'r.state', sql<number>`cast(coalesce(sum(r.amount_bani), 0) as bigint)`.as('amountBani')])
     .where('r.target_id', 'in', payments)
+    // A request to stop changes nothing by itself.
+    .where('r.name', '<>', 'Abort')
     .groupBy(['r.target_id', 'r.name', 'r.state'])
     .execute();
   const followers = new Map<string, Follower[]>();

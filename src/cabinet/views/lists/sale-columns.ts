@@ -28,28 +28,38 @@ const erpOf = { delivered: 'notified', pending: 'waiting', dead: 'dead' } as con
  * asked for the status is stored only of a payment without a number. Every call about a disputed payment is answered 3.
  */
 function byAnswer(command: ListedCommand, later: LaterCalls | undefined): SaleColumns['erp'] {
-  const { settledAtMs, outcomeMissedAtMs, outcomeReceivedAtMs } = command;
+  const { settledAtMs, outcomeReceivedAtMs } = command;
   if (settledAtMs === null) return 'waiting';
   if (standingOf(command, command.followers) === 'disputed') return undefined;
-  if (outcomeMissedAtMs === null || outcomeReceivedAtMs !== null || later?.isRepeated) return 'notified';
-  return later?.isNumbered ? undefined : 'waiting';
+  if (!later?.isMissed || outcomeReceivedAtMs !== null || later.isRepeated) return 'notified';
+  return later.isNumbered ? undefined : 'waiting';
 }
 
 interface LaterCalls {
+  /** Its caller lacked the outcome: it was answered 3, or has left. */
+  isMissed: boolean;
   /** The call was repeated after the settlement. */
   isRepeated: boolean;
   isNumbered: boolean;
 }
 
-/** Of payments whose caller lacked the outcome. */
+/** Of payments whose caller lacked the outcome, or that became known otherwise than by the device's answer. */
 async function readLaterCalls(queries: Queries, payments: readonly ListedCommand[]): Promise<Map<string, LaterCalls>> {
-  const ids = payments.filter(({ outcomeMissedAtMs }) => outcomeMissedAtMs !== null).map(({ id }) => id);
+  const ids = payments
+    .filter(({ outcomeMissedAtMs, settledBy }) => outcomeMissedAtMs !== null || settledBy !== 'answer')
+    .map(({ id }) => id);
   if (ids.length === 0) return new Map();
-  const { rows } = await sql<{ id: string; repeated: number; numbered: number }>`
-    select c.id, case when c.request_hash is null then 1 else 0 end as numbered, case when exists (select 1 from command_events e
+  const { rows } = await sql<{ id: string; missed: number; repeated: number; numbered: number }>`
+    select c.id, case when c.outcome_missed_at is not null or exists (select 1 from command_events u
+      where u.command_id = c.id and u.step = 'unknown') then 1 else 0 end as missed, case when c.request_hash is null then 1 else 0 end as numbered, case when exists (select 1 from command_events e
       where e.command_id = c.id and e.step = 'asked again' and e.at >= c.settled_at) then 1 else 0 end as repeated
     from commands c where c.id in (${sql.join(ids)})`.execute(queries);
-  return new Map(rows.map(({ id, repeated, numbered }) => [id, { isRepeated: repeated === 1, isNumbered: numbered === 1 }]));
+  return new Map(
+    rows.map(({ id, missed, repeated, numbered }) => [
+      id,
+      { isMissed: missed === 1, isRepeated: repeated === 1, isNumbered: numbered === 1 },
+    ]),
+  );
 }
 
 export async function readSaleColumns(queries: Queries, commands: readonly ListedCommand[]): Promise<Map<string, SaleColumns>> {

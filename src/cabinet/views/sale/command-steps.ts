@@ -41,10 +41,10 @@ function beginning(command: StoryCommand, keyName: string | undefined): Step[] {
   ];
 }
 
-export const callerOf = (command: StoryCommand) => (personOf(command) === undefined ? 'erp' : 'person');
+export const callerOf = (command: Pick<StoryCommand, 'caller'>) => (personOf(command) === undefined ? 'erp' : 'person');
 
 /** The person who started the command in the cabinet. */
-export function personOf({ caller }: StoryCommand): string | undefined {
+export function personOf({ caller }: Pick<StoryCommand, 'caller'>): string | undefined {
   return caller?.startsWith('person ') ? caller.slice('person '.length) : undefined;
 }
 
@@ -238,9 +238,11 @@ function answersToCaller(command: StoryCommand, noted: readonly StoryEvent[]): S
   // not what the caller got.
   const first = noted.find(({ step }) => step === 'settled');
   const answeredAtMs = first?.atMs ?? settledAtMs;
-  const firstState = (first?.detail?.split(' ')[0] ?? command.state) as StoryCommand['state'];
-  const codeAt = (atMs: number) =>
-    errorCodeOf(standingOf(command) === 'disputed' || atMs < settledAtMs ? { ...command, state: firstState } : command);
+  // What was settled then: a dispute and its resolution change the row, not what the caller got.
+  const codeAt = (atMs: number) => {
+    const settled = noted.findLast((event) => event.step === 'settled' && event.atMs <= atMs) ?? first;
+    return errorCodeOf({ ...command, state: (settled?.detail?.split(' ')[0] ?? command.state) as StoryCommand['state'] });
+  };
   if (unknown === undefined && outcomeMissedAtMs !== null && outcomeMissedAtMs <= settledAtMs)
     steps.push(toErp(outcomeMissedAtMs, 'callerGone', {}));
   else if (unknown === undefined) {

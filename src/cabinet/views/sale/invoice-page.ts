@@ -10,18 +10,19 @@ import { readListed } from '../lists/commands-list.ts';
 import { type ListedInvoice, readListedInvoices } from '../lists/invoices-list.ts';
 import type { Scope } from '../scope.ts';
 import { type Text, text } from '../texts.ts';
+import type { CoreView } from './core-view.ts';
 import { type CallbackFacts, erpNotified, notifiedMarks } from './erp-notified.ts';
-import { readAttempts, readCallbacks, readCommands, readInvoiceEvents } from './sale-facts.ts';
+import { readAborts, readAttempts, readCallbacks, readCommands, readInvoiceEvents } from './sale-facts.ts';
 import { adviceOnCallbacks, adviceOnListed, type Mark } from './sale-outcome.ts';
 import { itemsOf } from './sale-page.ts';
-import { callbackSteps, invoiceStep, relatedStep } from './sale-steps.ts';
+import { abortStep, callbackSteps, invoiceStep, relatedStep } from './sale-steps.ts';
 
 export type InvoicePage = NonNullable<Awaited<ReturnType<typeof readInvoicePage>>>;
 
 const maxOrphans = 100;
 
 /** Undefined: no such invoice, or of another merchant. */
-export async function readInvoicePage(queries: Queries, scope: Scope, oid: string, nowMs: number) {
+export async function readInvoicePage(queries: Queries, scope: Scope, oid: string, nowMs: number, core?: CoreView) {
   const [invoice] = await readListedInvoices(queries, scope, [oid]);
   if (!invoice) return undefined;
   const own: Scope = { merchantId: invoice.merchantId };
@@ -30,11 +31,9 @@ export async function readInvoicePage(queries: Queries, scope: Scope, oid: strin
     .select(['receipt', 'qr_secret_id', 'preferred_device_id', 'callback_uri'])
     .where('oid', '=', oid)
     .executeTakeFirstOrThrow();
-  const payments = await readCommands(
-    queries,
-    own,
-    sql<SqlBool>`c.merchant_id = ${invoice.merchantId} and c.document_nr is not null and c.document_nr = ${oid}`,
-  );
+  const isUnderIt = sql<SqlBool>`c.merchant_id = ${invoice.merchantId} and c.document_nr is not null and c.document_nr = ${oid}`;
+  const payments = await readCommands(queries, own, isUnderIt);
+  const aborts = await readAborts(queries, own, isUnderIt);
   const listed = await readListed(
     queries,
     own,
@@ -54,14 +53,19 @@ export async function readInvoicePage(queries: Queries, scope: Scope, oid: strin
   const rawReceipt = JSON.parse(stored.receipt) as unknown;
   const attention = await readAttentionAbout(queries, own, { commandIds: payments.map(({ id }) => id), oids: [oid] }, nowMs);
   const payment = await findStandingPayment(queries, invoice.merchantId, oid);
-  const timeline = [...events.map(invoiceStep), ...payments.map(relatedStep), ...callbackSteps(callbacks, attempts)];
+  const timeline = [
+    ...events.map(invoiceStep),
+    ...payments.map(relatedStep),
+    ...aborts.map(abortStep),
+    ...callbackSteps(callbacks, attempts),
+  ];
   return {
     invoice,
     qrSecretId: stored.qr_secret_id,
     preferredDeviceId: stored.preferred_device_id ?? undefined,
     callbackUri: stored.callback_uri ?? undefined,
-    outcome: outcomeOfInvoice(invoice, orphans),
-    advice: adviceOnInvoice(invoice, attention, callbacks),
+    outcome: outcomeOfInvoice(invoice, orphans, payment),
+    advice: adviceOnInvoice(invoice, attention, callbacks, payment),
     marks: marksOfInvoice(invoice, callbacks),
     receipt: { number: invoice.receiptId ?? undefined, items: itemsOf(rawReceipt), totalBani: invoice.amountBani ?? undefined },
     // As the ERP sent it.
@@ -70,7 +74,7 @@ export async function readInvoicePage(queries: Queries, scope: Scope, oid: strin
     orphans,
     callbacks,
     timeline: timeline.sort((one, other) => one.atMs - other.atMs),
-    isCancellable: isUnpaid(invoice) && !payment,
+    whyNotCancelled: core?.cannotCancel ? await core.cannotCancel(invoice) : whyNotCancelled(invoice, payment),
     // A card payment under its OID that is open, disputed or done [D142].
     payment,
   };
@@ -78,16 +82,22 @@ export async function readInvoicePage(queries: Queries, scope: Scope, oid: strin
 
 const isUnpaid = ({ state }: Pick<ListedInvoice, 'state'>) => state === 0 || state === 1;
 
+function whyNotCancelled({ state }: Pick<ListedInvoice, 'state'>, payment: object | undefined): Text | undefined {
+  if (isUnpaid({ state })) return payment && text('whyNot.invoice.payment');
+  return text(`whyNot.invoice.${stateNames[state as State]}`);
+}
+
 type Facts = Pick<ListedInvoice, 'state' | 'amountBani' | 'receiptId' | 'paidDeviceName' | 'createdAtMs' | 'endedAtMs'>;
 
-function outcomeOfInvoice(invoice: Facts, orphans: readonly { reason: string }[]): Text {
+function outcomeOfInvoice(invoice: Facts, orphans: readonly { reason: string }[], payment: object | undefined): Text {
   const name = stateNames[invoice.state as State];
   // Money was taken that the invoice could not accept: this comes first, whatever the state.
   if (orphans.length > 0) {
     const isPaidTwice = orphans.every(({ reason }) => reason === paidByCardToo);
     return text(`outcome.invoice.${isPaidTwice ? 'paidTwice' : 'orphan'}`, { state: name, count: orphans.length });
   }
-  return text(`outcome.invoice.${name}`, {
+  // Nothing is to be scanned or paid any more.
+  return text(`outcome.invoice.${isUnpaid(invoice) && payment ? 'hasPayment' : name}`, {
     amount: invoice.amountBani === null ? undefined : invoice.amountBani / 100,
     device: invoice.paidDeviceName,
     receiptId: invoice.receiptId,
@@ -100,9 +110,11 @@ export function adviceOnInvoice(
   invoice: Pick<Facts, 'state'>,
   attention: readonly AttentionKind[],
   callbacks: readonly CallbackFacts[],
+  payment?: object,
 ): Text {
   const listed = adviceOnListed(attention) ?? (attention.length > 0 ? text('advice.openPayment') : undefined);
-  return listed ?? adviceOnCallbacks(callbacks) ?? text(isUnpaid(invoice) ? 'advice.waitForCustomer' : 'advice.nothing');
+  const onPayment = isUnpaid(invoice) && payment ? text('advice.seePayment') : undefined;
+  return listed ?? onPayment ?? adviceOnCallbacks(callbacks) ?? text(isUnpaid(invoice) ? 'advice.waitForCustomer' : 'advice.nothing');
 }
 
 const markStates: Record<State, Mark['state']> = { 0: 'waiting', 1: 'waiting', 2: 'good', 3: 'neutral', 4: 'neutral' };

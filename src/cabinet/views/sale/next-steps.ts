@@ -1,16 +1,12 @@
-// The next steps that a person may take for a sale, their effects, and why the others are not possible. Pure; the ledger checks again when a
-// step is taken.
-import { isoTime } from '../../../kernel/moments.ts';
+// The next steps that a person may take for a sale, their effects, and why the others are not possible, as the core says. Pure; the core checks
+// again when a step is taken.
 import { type Bani, baniToLei } from '../../../kernel/money.ts';
 import { type OperationName, operationOf } from '../../../kernel/operations.ts';
 import { isInReview, isOpen } from '../../../ledger/command.ts';
-import { awaitsClose, committedRefundsOf, keepsMoney, mayBeRefunded, standingOf, wasDone } from '../../../ledger/standing.ts';
-import { type Params, type Text, text } from '../texts.ts';
+import { standingOf } from '../../../ledger/standing.ts';
+import { type Text, text } from '../texts.ts';
 import { readReport } from './command-steps.ts';
-import type { Sale, StoryCallback, StoryCommand } from './sale-model.ts';
-import { decidableFromMs } from './sale-unclear.ts';
-
-export type Action = 'refund' | 'void' | 'close' | 'closeByHand' | 'ask' | 'decide' | 'resend';
+import type { Action, Sale, StoryCallback, StoryCommand } from './sale-model.ts';
 
 export interface NextStep {
   action: Action;
@@ -50,24 +46,21 @@ export function noticeOf({ url, sequence }: Pick<StoryCallback, 'url' | 'sequenc
   return state ?? String(sequence);
 }
 
-export function nextStepsOf(sale: Sale, nowMs: number): NextStep[] {
+export function nextStepsOf(sale: Sale): NextStep[] {
   const { command } = sale;
   const device = command.deviceName;
   const amount = command.amountBani === null ? undefined : baniToLei(command.amountBani);
   const steps: NextStep[] = [];
   if (operationOf(command.name).isPayment) {
-    const leftBani = leftBaniOf(sale);
     steps.push(
-      step('refund', whyNoRefund(sale, leftBani), text('consequence.refund', { device, card: cardOf(sale) }), leftBani),
-      step('void', whyNoVoid(sale), text('consequence.void', { device, amount, card: cardOf(sale) }), command.amountBani ?? undefined),
-      step('close', whyNotOpen(sale), text('consequence.close', { device })),
-      step('closeByHand', whyNotOpen(sale), text('consequence.closeByHand', { device })),
+      step(sale, 'refund', text('consequence.refund', { device, card: cardOf(sale) }), sale.said.leftBani),
+      step(sale, 'void', text('consequence.void', { device, amount, card: cardOf(sale) }), command.amountBani ?? undefined),
+      step(sale, 'close', text('consequence.close', { device })),
+      step(sale, 'closeByHand', text('consequence.closeByHand', { device })),
     );
   }
-  steps.push(step('ask', whyNoAsk(sale), text('consequence.ask', { device })), {
-    ...step('decide', whyNoDecision(sale, nowMs), text('consequence.decide', { device, amount }), undefined, {
-      from: isoTime(decidableFromMs(command)),
-    }),
+  steps.push(step(sale, 'ask', text('consequence.ask', { device })), {
+    ...step(sale, 'decide', text('consequence.decide', { device, amount })),
     ...(lacksNumbers(command) && { asksNumbers: true }),
     ...(isInReview(command) && !isOpen(command) && reviewStep(command)),
   });
@@ -90,57 +83,10 @@ export function reviewStep(command: Parameters<typeof standingOf>[0] & Pick<Stor
   };
 }
 
-function step(action: Action, whyNot: string | undefined, consequence: Text, maxBani?: Bani, params?: Params): NextStep {
+function step({ said }: Sale, action: Exclude<Action, 'resend'>, consequence: Text, maxBani?: Bani): NextStep {
+  const whyNot = said.refusals[action];
   const isAllowed = whyNot === undefined;
-  return { action, isAllowed, whyNot: isAllowed ? undefined : text(whyNot, params), maxBani: isAllowed ? maxBani : undefined, consequence };
-}
-
-/** Refunds with an open or disputed outcome count as made. */
-export function leftBaniOf(sale: Sale): Bani {
-  const { command, followers } = sale;
-  if (!operationOf(command.name).isPayment || !keepsMoney(command)) return 0;
-  return (command.amountBani ?? 0) - committedRefundsOf(followers);
-}
-
-function whyNoPayment({ command, followers }: Sale): string | undefined {
-  const standing = standingOf(command, followers);
-  if (standing === 'open' || standing === 'disputed') return 'whyNot.notKnown';
-  if (command.removedAtMs !== null) return 'whyNot.removed';
-  if (!wasDone(command)) return 'whyNot.notCharged';
-  if (command.operationId === null || command.rrn === null) return 'whyNot.noNumbers';
-  return keepsMoney(command) ? undefined : 'whyNot.voided';
-}
-
-function whyNoRefund(sale: Sale, leftBani: Bani): string | undefined {
-  const why = whyNoPayment(sale);
-  if (why !== undefined) return why;
-  if (sale.command.bankDayClosedAtMs !== null) return 'whyNot.bankDayClosed';
-  if (awaitsClose(sale.command)) return 'whyNot.documentOpen';
-  return leftBani <= 0 ? 'whyNot.nothingLeft' : undefined;
-}
-
-function whyNoVoid(sale: Sale): string | undefined {
-  const why = whyNoPayment(sale);
-  if (why !== undefined) return why;
-  return mayBeRefunded(sale.followers) ? 'whyNot.refunded' : undefined;
-}
-
-function whyNotOpen({ command, followers }: Sale): string | undefined {
-  const standing = standingOf(command, followers);
-  if (standing === 'open' || standing === 'disputed') return 'whyNot.notKnown';
-  if (!wasDone(command)) return 'whyNot.notCharged';
-  return awaitsClose(command) ? undefined : 'whyNot.closed';
-}
-
-function whyNoAsk({ command }: Sale): string | undefined {
-  if (command.removedAtMs !== null) return 'whyNot.removed';
-  return command.journalId === null && !isOpen(command) ? 'whyNot.noJournal' : undefined;
-}
-
-/** While the device may still act, its report takes precedence over a decision [D63]. */
-function whyNoDecision({ command }: Sale, nowMs: number): string | undefined {
-  if (!isOpen(command)) return isInReview(command) ? undefined : 'whyNot.settled';
-  return nowMs < decidableFromMs(command) ? 'whyNot.running' : undefined;
+  return { action, isAllowed, whyNot, maxBani: isAllowed ? maxBani : undefined, consequence };
 }
 
 function cardOf({ command }: Sale): string | undefined {

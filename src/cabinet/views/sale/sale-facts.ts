@@ -8,10 +8,9 @@ import { listInvoiceEvents } from '../../../invoices/store.ts';
 import { operationOf } from '../../../kernel/operations.ts';
 import { commandColumns, toCommand } from '../../../ledger/command.ts';
 import type { CommandEvent } from '../../../ledger/command-event.ts';
-import { keepsMoney, refundedBaniOf } from '../../../ledger/standing.ts';
 import { kindConditions } from '../../../ledger/standing-sql.ts';
 import { ownedBy, type Scope } from '../scope.ts';
-import type { Sale, StoryAttempt, StoryCallback, StoryCommand, StoryEvent, StoryInvoice } from './sale-model.ts';
+import type { FoundSale, StoryAbort, StoryAttempt, StoryCallback, StoryCommand, StoryEvent, StoryInvoice } from './sale-model.ts';
 
 const maxRelated = 200;
 const maxEvents = 1_000;
@@ -22,12 +21,13 @@ export async function readSale(
   scope: Scope,
   commandId: string,
   events: readonly CommandEvent[],
-): Promise<Omit<Sale, 'isOutOfContact' | 'isOffline' | 'attention'> | undefined> {
+): Promise<FoundSale | undefined> {
   const [command] = await readCommands(queries, scope, sql<SqlBool>`c.id = ${commandId}`);
   if (!command) return undefined;
   const own: Scope = { merchantId: command.merchantId };
   const [payment] = command.targetId === null ? [] : await readCommands(queries, own, sql<SqlBool>`c.id = ${command.targetId}`);
-  const followers = operationOf(command.name).isPayment ? await readCommands(queries, own, sql<SqlBool>`c.target_id = ${command.id}`) : [];
+  const referring = sql<SqlBool>`c.target_id = ${command.id}`;
+  const isPayment = operationOf(command.name).isPayment === true;
   const linked = await readLinked(queries, own, command);
   const invoice = await readInvoiceOf(queries, own, command.documentNr ?? command.receiptUid);
   const subjects = [command.id, ...linked.map(({ id }) => id), ...(invoice ? [invoice.oid] : [])];
@@ -35,7 +35,8 @@ export async function readSale(
   return {
     command,
     payment,
-    followers,
+    followers: isPayment ? await readCommands(queries, own, referring) : [],
+    aborts: isPayment ? await readAborts(queries, own, referring) : [],
     linked,
     invoice,
     invoiceEvents: invoice ? await readInvoiceEvents(queries, invoice) : [],
@@ -43,30 +44,23 @@ export async function readSale(
     events: storyEvents(events),
     callbacks,
     attempts: await readAttempts(queries, callbacks),
-    isUnconfirmed: await isUnconfirmed(queries, command),
-    hasOtherDone: await hasOtherDone(queries, own, command),
   };
 }
 
-async function isUnconfirmed(queries: Queries, { id, settledBy, state }: StoryCommand): Promise<boolean> {
-  if (settledBy !== 'person' || state !== 'refused') return false;
-  const decision = queries.selectFrom('decisions').select('command_id').where('command_id', '=', id).where('lost_at', 'is', null);
-  return (await decision.executeTakeFirst()) !== undefined;
-}
+const isAbort = sql<SqlBool>`c.name = 'Abort'`;
 
-/** After a dispute two may be done. A payment that was voided or refunded is none. */
-async function hasOtherDone(queries: Queries, scope: Scope, command: StoryCommand): Promise<boolean> {
-  const { isPayment, prints } = operationOf(command.name);
-  const [column, number] = isPayment ? ['document_nr', command.documentNr] : ['receipt_uid', prints ? command.receiptUid : null];
-  if (number === null) return false;
-  const isOther = sql<SqlBool>`c.merchant_id = ${scope.merchantId} and ${sql.ref(`c.${column}`)} = ${number} and c.id <> ${command.id}`;
-  const others = (await readCommands(queries, scope, isOther)).filter(({ name }) => operationOf(name)[isPayment ? 'isPayment' : 'prints']);
-  if (!isPayment) return others.some(({ state }) => state === 'done');
-  for (const other of others.filter(keepsMoney)) {
-    const followers = await readCommands(queries, scope, sql<SqlBool>`c.target_id = ${other.id}`);
-    if (refundedBaniOf(followers) === 0) return true;
-  }
-  return false;
+/** Requests to stop a payment, oldest first: they are no operations of a device [D315]. */
+export async function readAborts(queries: Queries, scope: Scope, where: ReturnType<typeof sql<SqlBool>>): Promise<StoryAbort[]> {
+  return await queries
+    .selectFrom('commands as c')
+    .innerJoin('devices as d', 'd.id', 'c.device_id')
+    .select(['c.id', 'c.caller', 'c.issued_at as issuedAtMs', 'c.state', 'd.name as deviceName', 'c.target_id as targetId'])
+    .where(where)
+    .where(isAbort)
+    .where(ownedBy(scope, sql`c.merchant_id`))
+    .orderBy(sql`c.issued_at + 0`)
+    .limit(maxRelated)
+    .execute();
 }
 
 /** Oldest first. */
@@ -77,6 +71,7 @@ export async function readCommands(queries: Queries, scope: Scope, where: Return
     .select(commandColumns.map((column) => `c.${column}` as const))
     .select(['c.caller', 'c.request', 'c.receipt_id', 'c.cash_bani', 'c.card_bani', 'd.name as device_name'])
     .where(where)
+    .where(sql<SqlBool>`not ${isAbort}`)
     .where(ownedBy(scope, sql`c.merchant_id`))
     .orderBy(sql`c.issued_at + 0`)
     .limit(maxRelated)
@@ -138,7 +133,7 @@ function storyEvents(events: readonly CommandEvent[]): StoryEvent[] {
 export async function readInvoiceEvents(
   queries: Queries,
   { oid, createdAtMs }: Pick<StoryInvoice, 'oid' | 'createdAtMs'>,
-): Promise<Sale['invoiceEvents']> {
+): Promise<FoundSale['invoiceEvents']> {
   return [{ atMs: createdAtMs, event: 'NewItem', detail: {} }, ...(await listInvoiceEvents(queries, oid, maxEvents))];
 }
 

@@ -1,8 +1,11 @@
 // The data of a sale's page: the stored facts, and the steps of its timeline. Types only.
 import type { ListedCallback, listAttemptsOf } from '../../../callbacks/delivery-log.ts';
 import type { InvoiceEvent } from '../../../invoices/store.ts';
+import type { Bani } from '../../../kernel/money.ts';
+import type { OperationState } from '../../../kernel/operation-states.ts';
 import type { Command } from '../../../ledger/command.ts';
 import type { AttentionKind } from '../figures/attention-kinds.ts';
+import type { ShownState } from '../shown-state.ts';
 import type { Text } from '../texts.ts';
 
 export type Lane = 'erp' | 'gateway' | 'mqtt' | 'queue' | 'device' | 'bank' | 'person';
@@ -52,6 +55,8 @@ export interface StoryCommand extends Command {
   cardBani: number | null;
 }
 
+export type StoryAbort = Pick<StoryCommand, 'id' | 'caller' | 'issuedAtMs' | 'state' | 'deviceName' | 'targetId'>;
+
 export type StoryCallback = Omit<ListedCallback, 'merchantId' | 'endedAtMs'>;
 export type StoryAttempt = Awaited<ReturnType<typeof listAttemptsOf>>[number];
 
@@ -62,12 +67,15 @@ export interface StoryInvoice {
   createdAtMs: number;
 }
 
-export interface Sale {
+/** As the rows say. */
+export interface FoundSale {
   command: StoryCommand;
   /** The payment that the command refers to, if any. */
   payment: StoryCommand | undefined;
   /** Closes, refunds and voids of it. */
   followers: StoryCommand[];
+  /** Requests to stop it [D315]. */
+  aborts: StoryAbort[];
   /** Receipts under the payment's document, or payments under the receipt's Uid. */
   linked: StoryCommand[];
   invoice: StoryInvoice | undefined;
@@ -75,14 +83,37 @@ export interface Sale {
   events: StoryEvent[];
   callbacks: StoryCallback[];
   attempts: StoryAttempt[];
-  /** Contact with the device was lost while the command runs. */
-  isOutOfContact: boolean;
-  /** The device is not connected now. */
-  isOffline: boolean;
+}
+
+export type Action = 'refund' | 'void' | 'close' | 'closeByHand' | 'ask' | 'decide' | 'resend';
+
+/** Absent: the step is possible. */
+export type Refusals = Partial<Record<Exclude<Action, 'resend'>, Text>>;
+
+export interface CoreSays {
+  standing: OperationState;
+  refundedBani: Bani;
+  /** Of a payment: what a refund may still return. */
+  leftBani: Bani;
   /** A person decided that it was not executed; its device has not confirmed it. */
   isUnconfirmed: boolean;
-  /** Another attempt under its number was done: a payment that was neither voided nor refunded, or a receipt. */
-  hasOtherDone: boolean;
+  /** It was not made because it was stopped. */
+  isStopped: boolean;
+  /** Other operations under its number whose money the shop may have [D305]. */
+  others: readonly { id: string; standing: OperationState }[];
+  /** Of a payment that was not made: another attempt under its number would be refused, whether the terminal is free or not. */
+  isNumberEnded: boolean;
+  /** What its call is answered, as JSON. */
+  answer: Readonly<Record<string, unknown>>;
+  refusals: Refusals;
+}
+
+export interface Sale extends FoundSale {
+  said: CoreSays;
+  /** As lists show it. */
+  shown: ShownState;
+  /** The device is not connected now. */
+  isOffline: boolean;
   /** The kinds under which Attention lists it, its receipt or its invoice. */
   attention: readonly AttentionKind[];
 }

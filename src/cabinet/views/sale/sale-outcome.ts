@@ -4,26 +4,19 @@ import { isoTime } from '../../../kernel/moments.ts';
 import { baniToLei } from '../../../kernel/money.ts';
 import { operationOf } from '../../../kernel/operations.ts';
 import { isInReview, isOpen } from '../../../ledger/command.ts';
-import { isDocumentClosed, keepsMoney, mayBeDone, refundedBaniOf, remainderOf, standingOf, wasDone } from '../../../ledger/standing.ts';
+import { isDocumentClosed, keepsMoney, mayBeDone, standingOf, wasDone } from '../../../ledger/standing.ts';
 import type { AttentionKind } from '../figures/attention-kinds.ts';
-import { type ShownState, shownStateOf } from '../shown-state.ts';
 import { type Text, text } from '../texts.ts';
 import { type CallbackFacts, erpNotified, notifiedMarks } from './erp-notified.ts';
 import type { Sale, StoryCommand, StoryEvent, Unclear } from './sale-model.ts';
 import { decidableFromMs, longestUnclearMs } from './sale-unclear.ts';
 
-/** The state that lists show for it. */
-export function shownStateOfSale({ command, followers, isOutOfContact }: Sale): ShownState {
-  return shownStateOf({ ...command, followers, isOutOfContact, isInReview: isInReview(command) });
-}
-
 export function outcomeOf(sale: Sale, spans: readonly Unclear[], nowMs: number): Text {
-  const { command } = sale;
+  const { command, shown } = sale;
   const { isPayment } = operationOf(command.name);
   // Sentences with an amount are about a charge.
   const amount = !isPayment || command.amountBani === null ? undefined : baniToLei(command.amountBani);
   const shared = { name: command.name, amount, device: command.deviceName };
-  const shown = shownStateOfSale(sale);
   switch (shown) {
     case 'needsPerson':
       return text(needsPersonKeyOf(command), { ...shared, state: command.disputedFrom ?? command.state, reason: command.reviewReason });
@@ -38,7 +31,7 @@ export function outcomeOf(sale: Sale, spans: readonly Unclear[], nowMs: number):
     case 'declined':
       return text(refusalKeyOf(sale), { ...shared, ...personIn(sale.events, command), reason: command.reason });
     default:
-      return isPayment ? paidOutcome(sale, shown, spans, nowMs) : doneOutcome(sale, spans, nowMs);
+      return isPayment ? paidOutcome(sale, spans, nowMs) : doneOutcome(sale, spans, nowMs);
   }
 }
 
@@ -52,23 +45,23 @@ function isContradicted(command: StoryCommand): boolean {
   return isInReview(command) || standingOf(command) === 'disputed';
 }
 
-function refusalKeyOf({ command }: Sale): string {
+function refusalKeyOf({ command, said }: Sale): string {
   if (command.settledBy === 'person') return 'outcome.refusedByPerson';
-  return command.abortRequestedAtMs === null ? 'outcome.declined' : 'outcome.stopped';
+  return said.isStopped ? 'outcome.stopped' : 'outcome.declined';
 }
 
 function wasIssuedAgain({ command, events }: Sale): boolean {
   return events.some(({ commandId, step, detail }) => commandId === command.id && step === 'settled' && detail?.includes('issued again'));
 }
 
-function paidOutcome(sale: Sale, shown: ShownState, spans: readonly Unclear[], nowMs: number): Text {
-  const { command, followers } = sale;
-  const refunded = baniToLei(refundedBaniOf(followers));
-  const leftBani = remainderOf(command, followers);
+function paidOutcome(sale: Sale, spans: readonly Unclear[], nowMs: number): Text {
+  const { command, shown, said } = sale;
   const shared = { amount: baniToLei(command.amountBani ?? 0), device: command.deviceName };
   if (shown === 'voided') return text('outcome.voided', shared);
-  if (leftBani !== undefined && leftBani <= 0) return text('outcome.refunded', { ...shared, refunded });
-  if (leftBani !== undefined) return text('outcome.partlyRefunded', { ...shared, refunded, left: baniToLei(leftBani) });
+  const refunded = baniToLei(said.refundedBani);
+  const leftBani = (command.amountBani ?? 0) - said.refundedBani;
+  if (said.refundedBani > 0 && leftBani <= 0) return text('outcome.refunded', { ...shared, refunded });
+  if (said.refundedBani > 0) return text('outcome.partlyRefunded', { ...shared, refunded, left: baniToLei(leftBani) });
   return text(`outcome.charged${foundBy(command, spans)}`, {
     ...shared,
     ...personIn(sale.events, command),
@@ -123,7 +116,7 @@ export function readDecision(detail: string): { actor: string; state: string; re
 export function adviceOf(sale: Sale): Text {
   const { command, callbacks } = sale;
   const { isPayment } = operationOf(command.name);
-  switch (shownStateOfSale(sale)) {
+  switch (sale.shown) {
     case 'needsPerson':
       if (isOpen(command)) return text(isPayment ? 'advice.decide' : 'advice.decideOther');
       if (standingOf(command) === 'disputed') return text('advice.compare');
@@ -135,24 +128,35 @@ export function adviceOf(sale: Sale): Text {
     case 'never':
     case 'busy':
       if (wasIssuedAgain(sale)) return text('advice.seeReissued');
-      if (sale.hasOtherDone) return text('advice.otherAttempt');
-      return text(isPayment ? 'advice.tryAgain' : 'advice.repeat');
+      return adviceOnNumber(sale) ?? text(isPayment ? 'advice.tryAgain' : 'advice.repeat');
     case 'notClosed':
-      return text('advice.closeDocument', { device: command.deviceName });
+      return adviceOnOthers(sale) ?? text('advice.closeDocument', { device: command.deviceName });
     case 'declined':
-      if (sale.hasOtherDone) return text('advice.otherAttempt');
-      if (sale.isUnconfirmed) return text(isPayment ? 'advice.payOtherwise' : 'advice.confirmFirst', { device: command.deviceName });
-      return text(isPayment ? 'advice.anotherCard' : 'advice.tryAgainOnDevice');
+      return adviceOnNumber(sale) ?? text(isPayment ? 'advice.anotherCard' : 'advice.tryAgainOnDevice');
     default:
-      if (sale.hasOtherDone && keepsMoney(command) && refundedBaniOf(sale.followers) === 0) return text('advice.chargedTwice');
-      return adviceOnListed(sale.attention) ?? adviceOnCallbacks(callbacks) ?? text('advice.nothing');
+      return adviceOnOthers(sale) ?? adviceOnListed(sale.attention) ?? adviceOnCallbacks(callbacks) ?? text('advice.nothing');
   }
+}
+
+/** The shop may have the money twice [D305]. */
+function adviceOnOthers({ command, said }: Sale): Text | undefined {
+  if (said.others.length === 0 || !keepsMoney(command) || said.refundedBani > 0) return undefined;
+  return text(areDone(said.others) ? 'advice.chargedTwice' : 'advice.mayBeChargedTwice');
+}
+
+const areDone = (others: Sale['said']['others']) => others.every(({ standing }) => standing === 'Done' || standing === 'Closed');
+
+/** What was not made: undefined if it may be tried again under its number. */
+function adviceOnNumber({ command, said }: Sale): Text | undefined {
+  const { isPayment } = operationOf(command.name);
+  if (said.others.length > 0) return text(areDone(said.others) ? 'advice.otherAttempt' : 'advice.otherPayment');
+  if (said.isUnconfirmed) return text(isPayment ? 'advice.payOtherwise' : 'advice.confirmFirst', { device: command.deviceName });
+  return said.isNumberEnded ? text('advice.numberEnded') : undefined;
 }
 
 /** While the outcome is not known: whether the device can be asked, and from when a person may decide. */
 export function hintsOf(sale: Sale, nowMs: number): Text[] {
-  const { command, isOffline } = sale;
-  const shown = shownStateOfSale(sale);
+  const { command, shown, isOffline } = sale;
   if (!isOpen(command) || (shown !== 'unknown' && shown !== 'needsPerson')) return [];
   const fromMs = decidableFromMs(command);
   return [
@@ -187,8 +191,7 @@ export interface Mark {
 }
 
 export function marksOf(sale: Sale): Mark[] {
-  const { command } = sale;
-  const shown = shownStateOfSale(sale);
+  const { command, shown } = sale;
   // An open document has its own mark.
   const state = shown === 'notClosed' ? 'paid' : shown;
   const marks: Mark[] = [{ key: `state.${state}`, state: markOfState[state] }];

@@ -9,7 +9,9 @@ import { readListed } from '../lists/commands-list.ts';
 import { isRefund, ownNumbers } from '../own-numbers.ts';
 import type { Scope } from '../scope.ts';
 import { readReport } from './command-steps.ts';
-import { leftBaniOf, nextStepsOf } from './next-steps.ts';
+import type { CoreView } from './core-view.ts';
+import { nextStepsOf } from './next-steps.ts';
+import { oldCore } from './old-core.ts';
 import { readNamesOfCallers, readSale } from './sale-facts.ts';
 import type { Sale, StoryCommand } from './sale-model.ts';
 import { adviceOf, hintsOf, marksOf, outcomeOf, printOf } from './sale-outcome.ts';
@@ -19,29 +21,32 @@ import { unclearSpans, withLostAnswer } from './sale-unclear.ts';
 
 export type SalePage = NonNullable<Awaited<ReturnType<typeof readSalePage>>>;
 
+export interface PageSources {
+  isConnected?: (deviceId: string) => boolean;
+  core?: CoreView;
+}
+
 export async function readSalePage(
   queries: Queries,
   scope: Scope,
   commandId: string,
   events: readonly CommandEvent[],
   nowMs: number,
-  isConnected: (deviceId: string) => boolean = () => true,
+  { isConnected = () => true, core = oldCore }: PageSources = {},
 ) {
   const found = await readSale(queries, scope, commandId, events);
   if (!found) return undefined;
   const { command, followers, linked, payment, invoice } = found;
   const own = { merchantId: command.merchantId };
-  const related = [command, ...followers, ...linked, ...(payment ? [payment] : [])];
-  const listed = await readListed(
-    queries,
-    own,
-    related.map(({ id }) => id),
-  );
+  const said = await core.read(queries, found, nowMs);
+  const related = [command, ...followers, ...linked, ...(payment ? [payment] : [])].map(({ id }) => id);
+  const listed = await readListed(queries, own, [...related, ...said.others.map(({ id }) => id)]);
+  const row = listed.find(({ id }) => id === command.id);
+  if (!row) return undefined;
   const about = { commandIds: [command.id, ...linked.map(({ id }) => id)], oids: invoice ? [invoice.oid] : [] };
   const sale: Sale = {
-    ...found,
+    ...{ ...found, said, shown: row.shownState },
     isOffline: !isConnected(command.deviceId),
-    isOutOfContact: listed.find(({ id }) => id === command.id)?.isOutOfContact === true,
     attention: await readAttentionAbout(queries, own, about, nowMs),
   };
   const keyNames = await readNamesOfCallers(queries, [sale.command.caller]);
@@ -51,7 +56,7 @@ export async function readSalePage(
   return {
     sale,
     // The command and all related ones as rows of a list, by id.
-    rows: new Map(listed.map((row) => [row.id, row])),
+    rows: new Map(listed.map((one) => [one.id, one])),
     outcome: outcomeOf(sale, unclear, nowMs),
     advice: adviceOf(sale),
     hints: hintsOf(sale, nowMs),
@@ -61,7 +66,7 @@ export async function readSalePage(
     timeline,
     unclear,
     raw: rawOf(sale),
-    steps: nextStepsOf(sale, nowMs),
+    steps: nextStepsOf(sale),
   };
 }
 
@@ -73,14 +78,19 @@ function factsOf(sale: Sale, keyNames: ReadonlyMap<string, string>) {
     card: text(report['maskedCard']),
     authCode: text(report['authCode']),
     ...(isRefund(command) ? ownNumbers(command) : {}),
-    left: operationOf(command.name).isPayment && wasDone(command) ? baniToLei(leftBaniOf(sale)) : undefined,
-    cash: command.cashBani === null ? undefined : baniToLei(command.cashBani),
-    cardPart: command.cardBani === null ? undefined : baniToLei(command.cardBani),
+    left: operationOf(command.name).isPayment && wasDone(command) ? baniToLei(sale.said.leftBani) : undefined,
+    ...(operationOf(command.name).prints && partsOf(command)),
     key: keyNames.get(command.caller?.replace(/^key /, '') ?? ''),
     person: command.caller?.startsWith('person ') ? command.caller.slice('person '.length) : undefined,
     reason: command.reason ?? undefined,
   };
 }
+
+/** How a receipt was paid. */
+const partsOf = ({ cashBani, cardBani }: StoryCommand) => ({
+  cash: cashBani === null ? undefined : baniToLei(cashBani),
+  cardPart: cardBani === null ? undefined : baniToLei(cardBani),
+});
 
 /** A receipt that was not printed is shown on its own page only. */
 function receiptOf(sale: Sale) {

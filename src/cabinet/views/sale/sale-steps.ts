@@ -5,7 +5,7 @@ import { standingOf, wasDone } from '../../../ledger/standing.ts';
 import { type Params, text } from '../texts.ts';
 import { callerOf, commandSteps, movesMoney, personOf } from './command-steps.ts';
 import { noticeOf } from './next-steps.ts';
-import type { Sale, Step, StoryAttempt, StoryCallback, StoryCommand } from './sale-model.ts';
+import type { Sale, Step, StoryAbort, StoryAttempt, StoryCallback, StoryCommand } from './sale-model.ts';
 import { stepFrom } from './step.ts';
 
 export function saleSteps(sale: Sale, keyNames: ReadonlyMap<string, string>): Step[] {
@@ -13,6 +13,7 @@ export function saleSteps(sale: Sale, keyNames: ReadonlyMap<string, string>): St
   const steps = [
     ...commandSteps(command, sale.events, keyNames.get(command.caller?.replace(/^key /, '') ?? '')),
     ...[...sale.followers, ...sale.linked].map(relatedStep),
+    ...sale.aborts.map(abortStep),
     ...sale.invoiceEvents.map(invoiceStep),
     ...callbackSteps(sale.callbacks, sale.attempts),
   ];
@@ -41,6 +42,14 @@ export function relatedStep(command: StoryCommand): Step {
     }),
     detail: command.id,
   };
+}
+
+/** A request to stop the payment: no operation of the device, and no money. */
+export function abortStep({ caller, issuedAtMs, state, deviceName }: StoryAbort): Step {
+  const from = callerOf({ caller });
+  const params = { device: deviceName, actor: personOf({ caller }) };
+  const isLost = standingOf({ state, documentState: null, amountBani: null }) === 'never' || undefined;
+  return stepFrom(from, 'device', `abort.${state}`, params, { atMs: issuedAtMs, kind: 'abort', isLost });
 }
 
 export function invoiceStep({ atMs, event, detail }: InvoiceEvent): Step {

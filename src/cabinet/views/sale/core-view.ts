@@ -1,0 +1,11 @@
+// What the money core says about one operation, for its page: its State, its answer, and why a step is not possible now. One interface for
+// both cores [D300]: old-core.ts goes with the old rooms; the new one decides by dry runs (steps/dry-steps.ts).
+import type { Queries } from '../../../database/database.ts';
+import type { Text } from '../texts.ts';
+import type { CoreSays, FoundSale } from './sale-model.ts';
+
+export interface CoreView {
+  read(queries: Queries, found: FoundSale, nowMs: number): Promise<CoreSays>;
+  /** Why an invoice cannot be cancelled; undefined: it can. */
+  cannotCancel?(invoice: { oid: string; merchantId: string }): Promise<Text | undefined>;
+}
