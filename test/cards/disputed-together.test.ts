@@ -7,6 +7,7 @@ import { operationStatus } from '../../src/ledger/operation-status.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 import { isNewCore } from '../support/core.ts';
 import { asItIs, denies, disputesIn, isRecalled } from '../support/disputes-in.ts';
+import { interruptible } from '../support/interruptible.ts';
 import { createSaleWorld } from '../support/sale-world.ts';
 
 let world: Awaited<ReturnType<typeof createSaleWorld>>;
@@ -89,40 +90,38 @@ describe('a void that an operator called done, and that was not made,', () => {
   );
 });
 
-describe('a payment that is resolved as not executed while a call about it waits for its terminal', () => {
+describe('a payment that is resolved as not executed while a call about it waits for its commit', () => {
   it.each(['Refund', 'CancelTransaction'] as const)('is not taken back by that %s: nothing is sent', async (name) => {
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
-    const paymentId = await decided(terminal.id, () => world.pay(terminal.id, 10, documentNr), 'refused');
-    await isBack(terminal.id);
-    const { operationId, rrn, state } = (await find(paymentId)) ?? {};
-    expect(state).toBe('disputed');
-    // This gateway looks for the terminal a little longer.
-    const [isLooking, isFound] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const slow = await world.startLife({
-      database: world.database,
-      alterLink: (link) => ({
-        ...link,
-        async locate(...asked) {
-          isLooking.resolve();
-          await isFound.promise;
-          return link.locate(...asked);
-        },
-      }),
+    const numbers = { operationId: '000077', rrn: '77' };
+    const paymentId = await decided(terminal.id, () => world.pay(terminal.id, 10, documentNr), 'done', numbers);
+    const byHand = { commandId: paymentId, actor: 'ana', reason: 'The terminal is away.' };
+    await world.meanwhile(world.cards.closeDocumentByHand(byHand));
+    const { database, beforeNextTransaction } = interruptible(world.database);
+    const slow = await world.startLife({ database });
+    await isBackSilent(terminal.id);
+    const [isThere, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    beforeNextTransaction(() => {
+      isThere.resolve();
+      return goesOn.promise;
     });
-    await world.clock.advance(60_000);
-    const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: String(operationId) };
+    const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: '000077' };
     const call =
       name === 'Refund'
-        ? slow.cards.refund({ ...named, rrn: String(rrn), amountBani: 1_000, currency: undefined })
+        ? slow.cards.refund({ ...named, rrn: '77', amountBani: 1_000, currency: undefined })
         : slow.cards.cancelTransaction({ ...named, token: 't', amountBani: 1_000 });
     const answer = world.told(call);
-    await isLooking.promise;
+    await isThere.promise;
+    world.onAnswer = denies;
+    await world.meanwhile(world.ledger.askDevice((await find(paymentId)) as never, 'ana'));
+    expect(await find(paymentId)).toMatchObject({ state: 'disputed' });
+    world.onAnswer = asItIs;
     await resolve(paymentId, 'refused');
-    isFound.resolve();
-    await world.clock.advance(120_000);
+    goesOn.resolve();
+    // The number names a payment that was not made: with the new core nothing is left to take back [D302].
+    expect((await world.meanwhile(answer)).code).toBe(isNewCore && name === 'CancelTransaction' ? 0 : 20);
     expect(world.sendsOf(name)).toEqual([]);
-    expect((await answer).code).toBe(20);
   });
 });
 
@@ -214,12 +213,18 @@ it('a payment that is resolved as not executed after its receipt was printed is 
   const receipt = { Uid: 'another', Items: [{ Name: 'Tea', Quantity: 1, Price: 10.61 }], Payments: [{ PaymentCode: 1, documentNr }] };
   const print = world.fiscal.printReceipt({ merchantId: world.merchantId, deviceId: register.id, receipt });
   expect((await world.run(print)).code).toBe(0);
-  const marks = async () =>
-    (await world.database.queries.selectFrom('receipt_payments').select('voided_at').execute()).map((row) => row.voided_at);
-  expect(await marks()).toEqual([null]);
+  // What Attention lists: the mark of the old core, the standing of the printed payment in the new one.
+  const isListed = async () => {
+    const { queries } = world.database;
+    if (!isNewCore)
+      return (await queries.selectFrom('receipt_payments').select('voided_at').execute()).map((row) => row.voided_at !== null);
+    const printed = queries.selectFrom('printed_payments').innerJoin('commands', 'commands.id', 'printed_payments.payment_id');
+    return (await printed.select('standing').execute()).map(({ standing }) => standing !== 'Done' && standing !== 'Closed');
+  };
+  expect(await isListed()).toEqual([false]);
   await isBack(terminal.id, denies);
   await resolve(id, 'refused');
-  expect(await marks()).toEqual([expect.any(Number)]);
+  expect(await isListed()).toEqual([true]);
   expect(await world.steps(id)).toContain('not undone');
 
   const journalId = String((await find(id))?.journalId);
@@ -235,7 +240,7 @@ it('a payment that is resolved as not executed after its receipt was printed is 
   });
   await world.clock.advance(1_000);
   await resolve(id, 'done');
-  expect(await marks()).toEqual([null]);
+  expect(await isListed()).toEqual([false]);
 });
 
 const receipt = (Uid?: string) => ({
@@ -328,7 +333,14 @@ it.each([
 });
 
 it.each<[string, (oid: string) => Promise<unknown>]>([
-  ['Cancelled', async (oid) => world.life.invoices.withdraw({ oid, merchantId: world.merchantId, by: 'erp' })],
+  [
+    'Cancelled',
+    async (oid) => {
+      const named = { merchantId: world.merchantId, deviceId: world.random.uuid(), documentNr: oid, operationId: 'none' };
+      const withdraw = world.cards.cancelTransaction({ ...named, token: '', amountBani: 1_000, isForInvoices: true });
+      expect((await world.run(withdraw)).code).toBe(0);
+    },
+  ],
   ['Expired', async () => world.clock.advance(60 * 60_000)],
   ['Payed by another payment', payAtTill],
 ])('a payment that was made after all lists that its invoice is %s', async (state, end) => {

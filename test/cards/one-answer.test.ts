@@ -4,7 +4,7 @@ import { createMoneySteps } from '../../src/cabinet/steps/money-steps.ts';
 import { operationStatus } from '../../src/ledger/operation-status.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 import { isNewCore } from '../support/core.ts';
-import { seedCommand } from '../support/fixtures.ts';
+import { denies, disputesIn } from '../support/disputes-in.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 
 let world: SaleWorld;
@@ -16,6 +16,7 @@ beforeEach(async () => {
 afterEach(() => world.stop());
 
 const call = () => ({ merchantId: world.merchantId, deviceId: terminal.id });
+const { decided, isBack } = disputesIn(() => world);
 const idempotency = (key: string) => ({ key, requestHash: key });
 const statusOf = (names: Parameters<typeof operationStatus>[1] extends infer Request ? Partial<Request> : never) =>
   world.told(operationStatus(world.life, { merchantId: world.merchantId, modules: new Set(['POS', 'Fiscal'] as const), ...names }));
@@ -284,41 +285,38 @@ it('a wrong rrn is named as such', async () => {
   expect(await refund('1', 'nothing')).toMatchObject({ code: 20, message: expect.not.stringContaining('rrn') });
 });
 
-// It writes rows of the old core; test/money/dispute-of-a-void.txt and dispute-of-a-refund.txt have disputes for the new one.
-it.skipIf(isNewCore)('a disputed payment is 3 to CloseDoc, Refund and CancelTransaction, and nothing is sent', async () => {
-  const seeded = {
-    state: 'disputed',
-    settled_at: 1,
-    settled_by: 'person',
-    operation_id: '77',
-    rrn: '8',
-  } as const;
-  const { id } = await seedCommand(world.database.queries, world.merchantId, terminal.id, {
-    ...seeded,
-    document_nr: 'n',
-    amount_bani: 1_000,
-  });
-  const named = { ...call(), documentNr: 'n', operationId: '77' };
+it('a disputed payment is 3 to CloseDoc, Refund and CancelTransaction, and nothing is sent', async () => {
+  const documentNr = world.random.uuid();
+  const id = await decided(terminal.id, () => world.pay(terminal.id, 10, documentNr), 'refused');
+  await isBack(terminal.id);
+  const { operationId, rrn } = (await world.ledger.find(id)) ?? {};
+  const named = { ...call(), documentNr, operationId: String(operationId) };
+  const sent = world.ledgerSends().length;
   for (const asked of [
     () => world.cards.closeDoc(named),
-    () => world.cards.refund({ ...named, rrn: '8', amountBani: 100, currency: undefined }),
+    () => world.cards.refund({ ...named, rrn: String(rrn), amountBani: 100, currency: undefined }),
     () => world.cards.cancelTransaction({ ...named, token: 't', amountBani: 1_000 }),
   ])
     expect(await world.run(asked())).toMatchObject({ code: 3, oid: id, state: 'Disputed' });
-  expect(world.ledgerSends()).toEqual([]);
+  expect(world.ledgerSends()).toHaveLength(sent);
 });
 
-// It writes rows of the old core; test/money/dispute-of-a-void.txt and dispute-of-a-refund.txt have disputes for the new one.
-it.skipIf(isNewCore).each([
-  ['void', 'CancelTransaction', 'voided'],
-  ['refund, with its document closed by hand', 'Refund', 'closed'],
-] as const)('a payment with a disputed %s is 3 to CloseDoc, as to Operation/Status', async (_what, name, documentState) => {
+it('a payment with a disputed void is 3 to CloseDoc, as to Operation/Status', async () => {
   const sale = await paid();
-  const { queries } = world.database;
-  await queries.updateTable('commands').set({ document_state: documentState }).where('id', '=', sale.id).execute();
-  const settled = { settled_at: 1, settled_by: 'person', state: 'disputed', review_since: 1 } as const;
-  await seedCommand(queries, world.merchantId, terminal.id, { name, target_id: sale.id, amount_bani: 1_000, ...settled });
-  await queries.updateTable('device_locks').set({ document_id: null }).execute();
+  const voiding = () => world.cards.cancelTransaction({ ...sale.named, token: sale.token, amountBani: 1_000 });
+  await decided(terminal.id, voiding, 'done');
+  await isBack(terminal.id, denies);
+  for (const answer of [await close(sale), await statusOf({ oid: sale.id })])
+    expect(answer).toMatchObject({ code: 3, oid: sale.id, state: 'Disputed' });
+  expect(world.sendsOf('CloseDoc')).toEqual([]);
+});
+
+it('a payment with a disputed refund, whose document was closed by hand, is 3 to CloseDoc, as to Operation/Status', async () => {
+  const sale = await paid();
+  await world.meanwhile(world.cards.closeDocumentByHand({ commandId: sale.id, actor: 'ana', reason: 'The terminal is away.' }));
+  const refund = () => world.cards.refund({ ...sale.named, rrn: sale.rrn, amountBani: 1_000, currency: undefined });
+  await decided(terminal.id, refund, 'done');
+  await isBack(terminal.id, denies);
   for (const answer of [await close(sale), await statusOf({ oid: sale.id })])
     expect(answer).toMatchObject({ code: 3, oid: sale.id, state: 'Disputed' });
   expect(world.sendsOf('CloseDoc')).toEqual([]);

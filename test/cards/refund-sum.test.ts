@@ -1,36 +1,11 @@
-// The sum of refunds is taken in the transaction that commits the refund: what was refunded since the call came in counts.
+// The sum of refunds is taken in the transaction that commits the refund: what was refunded since the call came in counts. The old core's;
+// meanwhile.test.ts and parallel-refunds.test.ts have the promise for both.
 import { expect, it } from 'vitest';
 import { lockUndisputed } from '../../src/cards/store.ts';
 import { insertWithin } from '../../src/ledger/insert-batch.ts';
 import { committedRefundsOf } from '../../src/ledger/standing.ts';
-import { isNewCore } from '../support/core.ts';
 import { engines, openQuickDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
-import { createSaleWorld } from '../support/sale-world.ts';
-
-// The old core is held up where it looks for the terminal, which the new one does not; parallel-refunds.test.ts runs on both.
-it.skipIf(isNewCore)('a refund that was overtaken by another one is checked against the remainder then', async () => {
-  const world = await createSaleWorld();
-  const terminal = await world.terminal();
-  const call = { merchantId: world.merchantId, deviceId: terminal.id };
-  const documentNr = world.random.uuid();
-  const { report } = await world.run(world.pay(terminal.id, 10, documentNr));
-  const payment = { documentNr, operationId: String(report?.operationId), rrn: String(report?.rrn) };
-  await world.run(world.cards.closeDoc({ ...call, ...payment }));
-  const refund = () => world.run(world.cards.refund({ ...call, ...payment, amountBani: 600, currency: 'MDL' }));
-
-  // The first is held up where it looks for the terminal, after all that it reads beforehand.
-  const { link } = world.life;
-  const locate = link.locate.bind(link);
-  link.locate = async (deviceId, first) => {
-    link.locate = locate;
-    expect((await refund()).code).toBe(0);
-    return locate(deviceId, first);
-  };
-  expect(await refund()).toMatchObject({ code: 40, message: expect.stringContaining('4.00') });
-  expect((await world.commands()).filter(({ name }) => name === 'Refund')).toHaveLength(1);
-  expect(terminal.bank.netBani()).toBe(400);
-});
 
 it.each(engines)('a second sum waits until the first refund is committed, however long that takes, on %s', async (engine) => {
   const database = await openQuickDatabase(engine);

@@ -335,6 +335,7 @@ describe.each(engines)('an invoice on %s', (engine) => {
       expect(await stateOf(qr)).toBe(states.paid);
     });
 
+    // A function of the old core; card-payments.test.ts has the void on both.
     it.runIf(core === 'old')('within the transaction of a card payment, or not at all', async () => {
       const { oid, qr } = await create();
       const cancel = (id: string, merchantId = shop.merchantId) =>

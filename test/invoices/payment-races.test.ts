@@ -4,8 +4,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { states } from '../../src/invoices/rules.ts';
 import { seedCommand } from '../support/fixtures.ts';
+import { interruptible } from '../support/interruptible.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
-import { anybody, codeOf, interruptible, ofOldCore, openQuietShop, openShop, receipt, type Shop } from './shop.ts';
+import { anybody, codeOf, ofOldCore, openQuietShop, openShop, receipt, type Shop } from './shop.ts';
 
 let clock: VirtualClock;
 let database: Database;

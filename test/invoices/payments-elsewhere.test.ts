@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { listOrphans } from '../../src/cabinet/sales/orphans.ts';
 import { systemClock } from '../../src/kernel/system.ts';
 import { type CabinetWorld, createCabinetWorld } from '../cabinet/views/cabinet-world.ts';
+import { decidedAtOnce } from '../support/disputes-in.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
-import { seedCommand } from '../support/fixtures.ts';
 import { until } from '../support/until.ts';
 
 const receipt = { Items: [{ Name: 'Coffee', Quantity: 1, Price: 10 }] };
@@ -17,15 +17,15 @@ describe.each(engines)('an invoice that was paid by card on %s', (engine) => {
   let world: CabinetWorld;
   let terminal: Awaited<ReturnType<CabinetWorld['terminal']>>;
   let invoice: { OID: string; QR: string };
+  let paid: Answer;
 
   beforeEach(async () => {
     database = await openTestDatabase(engine);
     world = await createCabinetWorld({ database, clock: systemClock });
     terminal = await addTerminal();
     invoice = (await post('/Invoice/Create', { Receipt: receipt })) as unknown as typeof invoice;
-    expect(await post('/Device/payment/Pay', { DeviceID: terminal.id, amount: 10, documentNr: invoice.OID })).toMatchObject({
-      errorCode: 0,
-    });
+    paid = await post('/Device/payment/Pay', { DeviceID: terminal.id, amount: 10, documentNr: invoice.OID });
+    expect(paid).toMatchObject({ errorCode: 0 });
   });
   afterEach(async () => {
     await world.close();
@@ -90,12 +90,13 @@ describe.each(engines)('an invoice that was paid by card on %s', (engine) => {
     'is not fetched while a %s of its payment is disputed; every terminal answers 3',
     async (name) => {
       const [payment] = await world.commands();
-      const back = { name, target_id: payment?.id ?? null, state: 'disputed', settled_at: Date.now(), settled_by: 'person' } as const;
-      const { id } = await seedCommand(database.queries, world.merchantId, terminal.id, {
-        ...back,
-        review_since: Date.now(),
-        review_reason: 'The device now says "done".',
-      });
+      const { operationId, rrn, token } = JSON.parse(String(paid['report'])) as Record<string, string>;
+      const named = { DeviceID: terminal.id, documentNr: invoice.OID, operationId, amount: 10 };
+      // A refund is made after the document is closed.
+      if (name === 'Refund') expect(await post('/Device/payment/CloseDoc', named)).toMatchObject({ errorCode: 0 });
+      const give = () => post(`/Device/payment/${name}`, { ...named, rrn, token, currency: 'MDL' });
+      const { id, contradict } = await decidedAtOnce(world, terminal.id, give, 'refused');
+      await contradict();
       expect(await get('/Invoice/Get')).toMatchObject({ errorCode: 22 });
       const other = await addTerminal();
       for (const DeviceID of [terminal.id, other.id]) {
@@ -106,7 +107,7 @@ describe.each(engines)('an invoice that was paid by card on %s', (engine) => {
           OID: payment?.id,
         });
       }
-      await database.queries.updateTable('commands').set({ state: 'refused', reviewed_at: Date.now() }).where('id', '=', id).execute();
+      await world.life.ledger.decide(id, { state: 'refused', reason: 'Not in the list.', actor: 'ana', closesReview: true });
       expect(await get('/Invoice/Get')).toMatchObject({ errorCode: 0 });
     },
   );

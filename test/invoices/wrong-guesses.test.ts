@@ -5,8 +5,9 @@ import type { Database } from '../../src/database/database.ts';
 import { states } from '../../src/invoices/rules.ts';
 import { core } from '../support/core.ts';
 import { memoryDatabase } from '../support/engines.ts';
+import { interruptible } from '../support/interruptible.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
-import { anybody, codeOf, countStatements, eventRows, interruptible, openShop, orphanRows, receipt, type Shop, template } from './shop.ts';
+import { anybody, codeOf, countStatements, eventRows, openShop, orphanRows, receipt, type Shop, template } from './shop.ts';
 
 let clock: VirtualClock;
 let database: Database;
@@ -105,6 +106,7 @@ describe('a wrong guess', () => {
   });
 });
 
+// The new core guesses nothing about an invoice; test/money/qr.test.ts counts its round trips.
 describe.runIf(core === 'old')('the cost of a guess', () => {
   it('is one round trip also for an invoice that had moved before: its read is enough', async () => {
     const { qr } = await create();

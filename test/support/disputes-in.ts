@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 import type { SaleWorld } from './sale-world.ts';
+import { until } from './until.ts';
 
 export const isRecalled = (answer: AnswerMessage) => answer.report?.['state'] !== undefined;
 /** The device denies all that it is asked about. */
@@ -48,5 +49,42 @@ export function disputesIn(current: () => SaleWorld) {
     /** What the timeline lists as not undone. */
     remainsOf: async (id: string) =>
       (await current().ledger.timelineOf(id)).filter(({ step }) => step === 'not undone').map(({ detail }) => detail),
+  };
+}
+
+interface Shop {
+  onAnswer: SaleWorld['onAnswer'];
+  life: Pick<SaleWorld['life'], 'ledger'>;
+  lastCommand: SaleWorld['lastCommand'];
+  sayAs: SaleWorld['sayAs'];
+}
+
+/**
+ * In real time, too: the device has finished the command and cannot tell how, so an operator decides at once [D63]; then it contradicts, by
+ * `contradict`.
+ */
+export async function decidedAtOnce(world: Shop, deviceId: string, call: () => Promise<unknown>, state: 'done' | 'refused') {
+  let truth: AnswerMessage | undefined;
+  world.onAnswer = (answer) => {
+    if (answer.outcome !== 'done') return answer;
+    truth = answer;
+    const { report: _report, ...rest } = answer;
+    return { ...rest, outcome: 'unknown' };
+  };
+  await call();
+  world.onAnswer = asItIs;
+  const { id } = await world.lastCommand();
+  if (truth?.id !== id) throw new Error('The device did not carry the command out.');
+  const { report, ...rest } = truth;
+  const [operationId, rrn, token] = ['operationId', 'rrn', 'token'].map((name) => String(report?.[name]));
+  const entered = state === 'done' ? { operationId, rrn } : {};
+  await world.life.ledger.decide(id, { state, reason: 'It is said so.', actor: 'ana', ...entered });
+  return {
+    id,
+    ...{ operationId, token },
+    async contradict() {
+      world.sayAs(deviceId, state === 'done' ? { ...rest, outcome: 'refused' } : { ...rest, ...(report ? { report } : {}) });
+      await until(async () => (await world.life.ledger.find(id))?.state === 'disputed');
+    },
   };
 }
