@@ -154,7 +154,7 @@ describe('a Payd of another device that finds the card payment running, when bef
     race.beforeNextTransaction(() => pay(second.id, 'F-0', world.life));
     expect(await pay(second.id)).toBe(22);
     await ends(card.id, 'done');
-    expect((await listed()).sort()).toEqual([
+    expect((await listed()).toSorted(([one = ''], [other = '']) => (one < other ? -1 : 1))).toEqual([
       ['F-0', 'paid-by-card-too'],
       ['F-1', 'paid-otherwise'],
     ]);

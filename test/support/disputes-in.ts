@@ -83,8 +83,11 @@ export async function decidedAtOnce(world: Shop, deviceId: string, call: () => P
     id,
     ...{ operationId, token },
     async contradict() {
-      world.sayAs(deviceId, state === 'done' ? { ...rest, outcome: 'refused' } : { ...rest, ...(report ? { report } : {}) });
-      await until(async () => (await world.life.ledger.find(id))?.state === 'disputed');
+      // Again and again, as a device does: a gateway that is busy with the operation may not keep a late answer.
+      await until(async () => {
+        world.sayAs(deviceId, state === 'done' ? { ...rest, outcome: 'refused' } : { ...rest, ...(report ? { report } : {}) });
+        return (await world.life.ledger.find(id))?.state === 'disputed';
+      });
     },
   };
 }
