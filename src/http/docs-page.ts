@@ -1,7 +1,7 @@
 // The API reference: Swagger UI, whose files `npm run web` copies to web/reference, under a content security policy that allows only this
 // origin. Two pages: the calls of an ERP (small enough for a phone) and the calls of the cabinet.
 import { readFile } from 'node:fs/promises';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Access } from './authentication.ts';
 import { type Demo, withDemo } from './examples.ts';
 import { sendInPieces } from './in-pieces.ts';
@@ -85,6 +85,8 @@ const startScript = `const reference = SwaggerUIBundle({
 
 export interface DocsPageDeps {
   basePath: string;
+  /** The base URL under which others reach the gateway. */
+  publicUrl?: string | undefined;
   read: (file: DocumentFile) => Promise<ApiDocument>;
   /** Called at each visit, because a sandbox has its key only after the server listens. Returns the same object while it is unchanged. */
   demo: () => Demo;
@@ -92,7 +94,7 @@ export interface DocsPageDeps {
   access: Access;
 }
 
-export function registerDocsPage(app: FastifyInstance, { basePath, read, demo, access }: DocsPageDeps): void {
+export function registerDocsPage(app: FastifyInstance, { basePath, publicUrl, read, demo, access }: DocsPageDeps): void {
   const hidden = { config: { access, isForBrowsers: true }, schema: { hide: true } };
   const send = (reply: FastifyReply, contentType: string, body: Buffer) =>
     sendInPieces(reply.type(contentType).header('content-security-policy', policy), body);
@@ -124,8 +126,20 @@ export function registerDocsPage(app: FastifyInstance, { basePath, read, demo, a
   }
 
   let document: Buffer | undefined;
-  app.get('/openapi.json', { ...hidden, config: { access } }, async (_request, reply) => {
-    document ??= Buffer.from(JSON.stringify(joined(await read('v1.json'), await read('cabinet.json'))));
-    return sendInPieces(reply.type('application/json; charset=utf-8'), document);
+  app.get('/openapi.json', { ...hidden, config: { access } }, async (request, reply) => {
+    document ??= await wholeWithoutServers(read);
+    const servers = Buffer.from(`{"servers":${JSON.stringify([{ url: publicUrl ?? calledAddress(request, basePath) }])},`);
+    return sendInPieces(reply.type('application/json; charset=utf-8'), Buffer.concat([servers, document.subarray(1)]));
   });
+}
+
+async function wholeWithoutServers(read: DocsPageDeps['read']): Promise<Buffer> {
+  const { servers: _, ...rest } = joined(await read('v1.json'), await read('cabinet.json'));
+  return Buffer.from(JSON.stringify(rest));
+}
+
+/** Whole, because people store the document for generators, which know no other address. */
+function calledAddress({ protocol, headers: { host = '' } }: FastifyRequest, basePath: string): string {
+  const isHost = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.test(host);
+  return isHost ? `${protocol}://${host}${basePath}` : basePath || '/';
 }

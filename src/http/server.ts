@@ -325,7 +325,16 @@ const noDemo: Demo = {};
 /** Health, metrics, the API document and the cabinet's files. */
 function registerOwnRoutes(
   app: FastifyInstance,
-  { basePath, logger, metrics, readiness, apiReference = 'public', demo = () => noDemo, cabinetDirectory: directory }: HttpServerOptions,
+  {
+    basePath,
+    publicUrl,
+    logger,
+    metrics,
+    readiness,
+    apiReference = 'public',
+    demo = () => noDemo,
+    cabinetDirectory: directory,
+  }: HttpServerOptions,
   { refuseUnknown }: RouteTable,
   refuseStopping: () => void,
 ): () => Promise<ApiDocument> {
@@ -334,7 +343,7 @@ function registerOwnRoutes(
     async (scope) => {
       registerOperationRoutes(scope, { metrics, readiness, refuseStopping });
       const read = (file: DocumentFile) => packagedDocument(file, basePath);
-      registerDocsPage(scope, { basePath, read, demo, access: apiReference === 'public' ? open : signedIn });
+      registerDocsPage(scope, { basePath, publicUrl, read, demo, access: apiReference === 'public' ? open : signedIn });
       registerCabinetFiles(scope, { basePath, logger, refuseUnknown, directory });
     },
     { prefix: basePath },

@@ -14,9 +14,9 @@ afterEach(() => sample.server.stop(0));
 type Document = Record<'servers' | 'tags', object[]> & { paths: object; components: Record<string, object> };
 const packaged = async (name: string) => JSON.parse(await readFile(new URL(`../../openapi/${name}`, import.meta.url), 'utf8')) as Document;
 
-async function get(path: string): Promise<Document> {
-  sample = createSample();
-  const answer = await sample.server.app.inject({ url: `${base}${path}`, headers: { authorization: `Bearer ${adminToken}` } });
+async function get(path: string, host = 'localhost', options = {}): Promise<Document> {
+  sample = createSample(options);
+  const answer = await sample.server.app.inject({ url: `${base}${path}`, headers: { authorization: `Bearer ${adminToken}`, host } });
   expect(answer.statusCode).toBe(200);
   return answer.json<Document>();
 }
@@ -30,7 +30,7 @@ it.each([
 
 it('/openapi.json has the calls and components of both files', async () => {
   const [erp, cabinet, whole] = [await packaged('v1.json'), await packaged('cabinet.json'), await get('/openapi.json')];
-  expect(whole.servers).toEqual([{ url: base }]);
+  expect(whole.servers).toEqual([{ url: `http://localhost${base}` }]);
   expect(whole.paths).toEqual({ ...erp.paths, ...cabinet.paths });
   expect(whole.tags).toEqual([...erp.tags, ...cabinet.tags]);
   expect(Object.keys(whole.components).sort()).toEqual(
@@ -38,4 +38,14 @@ it('/openapi.json has the calls and components of both files', async () => {
   );
   for (const [kind, parts] of Object.entries(whole.components))
     expect(parts).toEqual({ ...erp.components[kind], ...cabinet.components[kind] });
+});
+
+it('/openapi.json, which people store for generators, names the whole address: as it was called, or the public one', async () => {
+  const servers = async (...of: Parameters<typeof get>) => (await get(...of)).servers;
+  expect(await servers('/openapi.json', '127.0.0.1:8080')).toEqual([{ url: `http://127.0.0.1:8080${base}` }]);
+  await sample.server.stop(0);
+  expect(await servers('/openapi.json', 'a"b')).toEqual([{ url: base }]);
+  await sample.server.stop(0);
+  const publicUrl = 'https://pay.example/gate';
+  expect(await servers('/openapi.json', 'inner:8080', { publicUrl })).toEqual([{ url: publicUrl }]);
 });
