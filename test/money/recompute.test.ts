@@ -111,7 +111,7 @@ describe.each(engines)('the rows of a database on %s', (engine) => {
       // Row by row that takes a second of each.
       if (engine === 'postgres' && at % byDayOrNight(4, 1) !== 0) continue;
       const { ledger } = lastOf(name);
-      await storeLedger(database.queries, ledger);
+      await storeLedger(database, ledger);
       const seen = await recomputed();
       expect(seen, name).toMatchObject({ differences: [], isComplete: true });
       expect(seen.operations, name).toBe(Object.keys(ledger['commands'] ?? {}).length);
@@ -119,7 +119,7 @@ describe.each(engines)('the rows of a database on %s', (engine) => {
   });
 
   it.each(plants)('$kind: $change', async ({ transcript, kind, change }) => {
-    await storeLedger(database.queries, lastOf(transcript).ledger);
+    await storeLedger(database, lastOf(transcript).ledger);
     const { numAffectedRows = 0n } = await sql.raw(change).execute(database.queries);
     expect(numAffectedRows).toBeGreaterThan(0n);
     const { differences } = await recomputed();
@@ -128,7 +128,7 @@ describe.each(engines)('the rows of a database on %s', (engine) => {
   });
 
   it('a difference that is gone at the second look is none', async () => {
-    await storeLedger(database.queries, lastOf('void.txt').ledger);
+    await storeLedger(database, lastOf('void.txt').ledger);
     await sql`update commands set standing = 'Done' where standing = 'Voided'`.execute(database.queries);
     const undo = sql`update commands set standing = 'Voided' where standing = 'Done' and document_state = 'voided'`;
     expect((await recomputed()).differences).toHaveLength(1);
@@ -136,7 +136,7 @@ describe.each(engines)('the rows of a database on %s', (engine) => {
   });
 
   it('ends early if everything is wrong', async () => {
-    await storeLedger(database.queries, lastOf('pay.txt').ledger);
+    await storeLedger(database, lastOf('pay.txt').ledger);
     const columns = Object.keys(lastOf('pay.txt').ledger['commands']?.['p1'] ?? {}).filter((column) => column !== 'id');
     const listed = sql.raw([...columns, 'instance_id'].map((column) => `"${column}"`).join(', '));
     for (let at = 0; at < 300; at += 1)

@@ -53,7 +53,7 @@ describe.each(engines)('the decisions of the transcripts on %s', (engine) => {
   });
 
   async function compare({ ledger, event, around }: Seen): Promise<void> {
-    await storeLedger(database.queries, ledger, around);
+    await storeLedger(database, ledger, around);
     const load = createLoad({ database, scanGraceMs: 0, surroundings: { live: (deviceId) => presenceIn(around, deviceId) } });
     const expected = loadFromMemory(ledger, event, around);
     const facts = { ...(await load(event)).case, waitedFor: around.waitedFor ?? new Set() };
@@ -67,7 +67,8 @@ describe.each(engines)('the decisions of the transcripts on %s', (engine) => {
     expect(await commit.add(unit)).toMatchObject({ now });
     const after = planned.unit && commitTo(ledger, planned.unit, now);
     for (const table of tableNames) expect(await stored(storedTable(table).table)).toEqual(inMemory(after, table));
-    for (const table of Object.keys(addedTables)) expect(await count(table), table).toBe(Object.keys(after?.[table] ?? {}).length);
+    const added = Object.keys(addedTables);
+    expect(await counts(added)).toEqual(Object.fromEntries(added.map((table) => [table, Object.keys(after?.[table] ?? {}).length])));
   }
 
   const presenceIn = ({ presence }: Surroundings, deviceId: string) =>
@@ -78,9 +79,10 @@ describe.each(engines)('the decisions of the transcripts on %s', (engine) => {
     return inOrder(rows.map((row) => kept(table, row)));
   }
 
-  async function count(table: string): Promise<number> {
-    const { rows } = await sql<{ count: number }>`select count(*) as "count" from ${sql.table(table)}`.execute(database.queries);
-    return Number(rows[0]?.count);
+  async function counts(tables: readonly string[]): Promise<Record<string, number>> {
+    const each = tables.map((table) => sql`(select count(*) from ${sql.table(table)}) as ${sql.ref(table)}`);
+    const { rows } = await sql<Values>`select ${sql.join(each)}`.execute(database.queries);
+    return Object.fromEntries(Object.entries(rows[0] ?? {}).map(([table, count]) => [table, Number(count)]));
   }
 });
 

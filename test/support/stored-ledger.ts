@@ -4,7 +4,8 @@ import type { Surroundings } from '../../exploration/memory-load.ts';
 import type { Ledger } from '../../exploration/memory-store.ts';
 import { merchantId, now } from '../../exploration/world.ts';
 import type { Values } from '../../src/database/commit-data.ts';
-import type { Queries } from '../../src/database/database.ts';
+import type { Database, Queries } from '../../src/database/database.ts';
+import type { Engine } from '../../src/database/dialect.ts';
 import { nameKey } from '../../src/money/case.ts';
 import { addedTables, commitTables } from '../../src/money/tables.ts';
 
@@ -17,28 +18,40 @@ export async function prepareForLedgers(queries: Queries, owner = merchantId): P
 }
 
 export async function storeLedger(
-  queries: Queries,
+  { engine, queries }: Pick<Database, 'engine' | 'queries'>,
   ledger: Ledger,
   { presence = {} }: Partial<Surroundings> = {},
   owner = merchantId,
 ): Promise<void> {
-  const tables = ['command_step_counts', ...Object.keys(commitTables).reverse(), 'devices'];
-  for (const table of tables) await sql`delete from ${sql.table(table)}`.execute(queries);
-  for (const id of Object.keys(ledger['device_locks'] ?? {})) {
-    const kind = presence[nameKey(owner, id)]?.kind ?? 'terminal';
-    await sql`insert into devices (id, merchant_id, kind, name, created_at) values (${id}, ${owner}, ${kind}, 'D', 1)`.execute(queries);
-  }
+  await deleteAll(engine, queries, ['command_step_counts', ...Object.keys(commitTables).reverse(), 'devices']);
+  const devices = Object.keys(ledger['device_locks'] ?? {}).map(
+    (id): Values => ({ id, merchant_id: owner, kind: presence[nameKey(owner, id)]?.kind ?? 'terminal', name: 'D', created_at: 1 }),
+  );
+  await insert(queries, 'devices', devices);
   for (const [table, rows] of Object.entries(ledger)) {
-    for (const row of Object.values(rows))
-      await insert(queries, table, table === 'commands' ? { ...row, instance_id: 'gateway' } : addedRow(table, row, owner));
+    const all = Object.values(rows).map((row) => (table === 'commands' ? { ...row, instance_id: 'gateway' } : addedRow(table, row, owner)));
+    await insert(queries, table, all);
   }
 }
 
-async function insert(queries: Queries, table: string, row: Values): Promise<void> {
-  const columns = Object.keys(row);
-  const values = sql.join(columns.map((column) => sql`${row[column]}`));
-  await sql`insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))}) values (${values})
-    on conflict do nothing`.execute(queries);
+/** PostgreSQL does it in one statement, which is most of the time that a test takes that stores a thousand ledgers. */
+async function deleteAll(engine: Engine, queries: Queries, tables: readonly string[]): Promise<void> {
+  const deletes = tables.map((table) => sql`delete from ${sql.table(table)}`);
+  if (engine === 'sqlite') for (const one of deletes) await one.execute(queries);
+  else {
+    const parts = deletes.map((one, at) => sql`${sql.ref(`d${at}`)} as (${one})`);
+    await sql`with ${sql.join(parts)} select 1`.execute(queries);
+  }
+}
+
+/** One statement for all rows that name the same columns. */
+async function insert(queries: Queries, table: string, rows: readonly Values[]): Promise<void> {
+  for (const some of Map.groupBy(rows, (row) => Object.keys(row).join()).values()) {
+    const columns = Object.keys(some[0] ?? {});
+    const values = some.map((row) => sql`(${sql.join(columns.map((column) => sql`${row[column]}`))})`);
+    await sql`insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))}) values ${sql.join(values)}
+      on conflict do nothing`.execute(queries);
+  }
 }
 
 /** Rows that are only added are counted; the store in memory keeps them in a form of its own. */

@@ -126,7 +126,7 @@ export async function createTranscriptShop(engine: Engine) {
       const { presence } = aroundOf(state);
       const renamed = Object.fromEntries(Object.entries(presence).map(([place, one]) => [place.split(' ').map(uuidOf).join(' '), one]));
       clock.setWallClock(now);
-      await storeLedger(database.queries, withUuids(state.ledger, names), { presence: renamed }, merchantId);
+      await storeLedger(database, withUuids(state.ledger, names), { presence: renamed }, merchantId);
       fake.snapshots.clear();
       for (const [place, { isOnline, journalId, features }] of Object.entries(presence)) {
         const seen = { journalId: journalId ?? undefined, features, liveOn: isOnline ? ['mqtt'] : [] } as Partial<DeviceSnapshot>;
