@@ -24,6 +24,11 @@ const pauses = { firstMs: 500, maxMs: 30_000 };
 export interface Notes {
   accepted(id: Id): void;
   wasAccepted(id: Id): boolean;
+  /**
+   * Meanwhile no acceptance of the operation is written, because its end includes it. Such a note would wait for the end, and fail with the
+   * whole batch in which it is.
+   */
+  whileEnding<Result>(id: Id, end: () => Promise<Result>): Promise<Result>;
   /** The operation has ended, which includes its acceptance. */
   ended(id: Id): void;
   received(id: Id): void;
@@ -45,6 +50,7 @@ interface Deps {
 export function createNotes({ clock, logger, commit }: Deps): Notes {
   const acceptances = new BoundedMap<Id, number>(maxWaiting);
   const deliveries = new BoundedMap<Id, 'received' | 'missed'>(maxWaiting);
+  const ending = new Set<Id>();
   let writing: Promise<void> | undefined;
   let timer: Cancel | undefined;
   let failures = 0;
@@ -53,7 +59,8 @@ export function createNotes({ clock, logger, commit }: Deps): Notes {
   function* due(): Generator<Event> {
     const now = clock.elapsed();
     for (const [id, was] of deliveries) yield { type: 'Delivery', id, was };
-    for (const [id, since] of acceptances) if (isStopped || since + gatherMs <= now) yield { type: 'Accepted', id };
+    for (const [id, since] of acceptances)
+      if (!ending.has(id) && (isStopped || since + gatherMs <= now)) yield { type: 'Accepted', id };
   }
 
   async function writeOne(event: Event): Promise<void> {
@@ -102,6 +109,14 @@ export function createNotes({ clock, logger, commit }: Deps): Notes {
       later(gatherMs);
     },
     wasAccepted: (id) => acceptances.has(id),
+    async whileEnding(id, end) {
+      ending.add(id);
+      try {
+        return await end();
+      } finally {
+        ending.delete(id);
+      }
+    },
     ended: (id) => void acceptances.delete(id),
     received: (id) => deliver(id, 'received'),
     missed: (id) => deliver(id, 'missed'),

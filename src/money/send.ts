@@ -48,7 +48,7 @@ interface Deps {
   clock: Clock;
   logger: Logger;
   timeline: Pick<Timeline, 'add'>;
-  notes: Pick<Notes, 'accepted' | 'wasAccepted' | 'ended' | 'missed'>;
+  notes: Pick<Notes, 'accepted' | 'wasAccepted' | 'whileEnding' | 'ended' | 'missed'>;
   run: Run;
   unmatched: Pick<UnmatchedReports, 'keepAnswer'>;
 }
@@ -95,11 +95,12 @@ export function createSending({ link, clock, logger, timeline, notes, run, unmat
       if (ran.case.ops[id]?.state !== 'never') notes.ended(id);
       return ran;
     };
+    const end = () => notes.whileEnding(id, commit);
     try {
-      return await commit();
+      return await end();
     } catch (error) {
       logger.error({ err: error, commandId: id, event: event.type }, 'an outcome could not be committed; the commit will be retried');
-      tryAfter(growingPauseMs(1, pauses), commit, 1);
+      tryAfter(growingPauseMs(1, pauses), end, 1);
       // This request did nothing.
       if (event.type === 'NotSent') throw error;
       return undefined;
