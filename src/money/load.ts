@@ -1,14 +1,16 @@
 // Loads the case of an event from the database: simple prepared selects by ids and names, never by state, in rounds until nothing is missing
-// (wanted.ts), all from one snapshot. The same statements on both engines; each round is one round trip.
+// (wanted.ts), all from one snapshot. The same statements on both engines; each round is one round trip. Events that arrive together share
+// snapshot and rounds, as units share a commit; each has its own case.
 //
 //   const load = createLoad({ database, surroundings, scanGraceMs });
 //   const { case: facts } = await load(event);
 
-import { type CompiledQuery, sql } from 'kysely';
-import { type BatchColumns, listed, type RowsText, rowsAs, rowsText } from '../database/batch-rows.ts';
+import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
+import { type BatchColumns, listed, oneRowAs, type RowsText, rowsAs, rowsText } from '../database/batch-rows.ts';
 import type { Values } from '../database/commit-data.ts';
 import type { Database, Queries, Read } from '../database/database.ts';
 import { type Engine, forEachEngine } from '../database/dialect.ts';
+import { createGroup } from '../database/group.ts';
 import { deadAfterMs } from '../database/instances.ts';
 import { keptQuery } from '../database/kept-statement.ts';
 import type { Known } from './assume.ts';
@@ -28,8 +30,10 @@ export interface Surroundings {
 
 export type Load = (event: Event) => Promise<Known>;
 
+type Home = Pick<Database, 'engine' | 'queries' | 'snapshot'>;
+
 interface Deps {
-  database: Pick<Database, 'engine' | 'queries' | 'snapshot'>;
+  database: Home & Pick<Database, 'soon'>;
   surroundings: Surroundings;
   scanGraceMs: number;
 }
@@ -38,27 +42,37 @@ interface Deps {
 const maxRounds = 10;
 /** A case is small; more rows under one name or payment come from a loop somewhere, whose calls are refused. */
 const maxRowsPerStatement = 5_000;
+const maxEvents = 32;
+/** Longer receipts are read alone. */
+const maxSharedReceipt = 16_384;
 
 export class CaseTooLarge extends Error {}
 
 export function createLoad({ database, surroundings, scanGraceMs }: Deps): Load {
   // An event that writes such a note, or is guarded by it, sees what is stored.
   const { overlay, ...stored } = surroundings;
-  return (event) =>
-    readCase(database, {
-      what: event.type,
-      // Whose callers may be waiting concerns requests that are known by their content.
-      asksWhoLives: 'requestHash' in event && event.requestHash !== undefined,
-      showsReceipt: event.type === 'Get',
-      draft: () => createDraft('newId' in event && overlay ? surroundings : stored, scanGraceMs),
-      wanted: (c, looked) => wanted(event, c, looked),
-    });
+  const toRead = (event: Event): Reading => ({
+    what: event.type,
+    // Whose callers may be waiting concerns requests that are known by their content.
+    asksWhoLives: 'requestHash' in event && event.requestHash !== undefined,
+    showsReceipt: event.type === 'Get',
+    draft: () => createDraft('newId' in event && overlay ? surroundings : stored, scanGraceMs),
+    wanted: (c, looked) => wanted(event, c, looked),
+  });
+  const together = (events: readonly Event[]) => readCases(database, events.map(toRead));
+  const alone = (event: Event) => readCase(database, toRead(event));
+  // A case that is too large fails the others of its group, which are then loaded one by one.
+  const group = createGroup<Event, Known>({ soon: database.soon, namesOf: () => [], maxRows: maxEvents, together, alone });
+  return async (event) => {
+    const known = await group.add(event);
+    return event.type === 'Get' && known.case.invoices[event.oid]?.receipt === null ? alone(event) : known;
+  };
 }
 
 const away = { isOnline: false, journalId: null, features: undefined };
 
 /** What is stored about some operations, devices and invoices, with nothing else that a gateway knows. */
-export async function loadAround(database: Deps['database'], subjects: Subjects): Promise<Case> {
+export async function loadAround(database: Home, subjects: Subjects): Promise<Case> {
   const { case: found } = await readCase(database, {
     what: 'comparison',
     asksWhoLives: false,
@@ -78,105 +92,116 @@ interface Reading {
   wanted(c: Case, looked: ReadonlySet<string>): Ref[];
 }
 
-function readCase({ queries, engine, snapshot }: Deps['database'], reading: Reading): Promise<Known> {
+interface Loading {
+  reading: Reading;
+  draft: Drafted;
+  looked: Set<string>;
+  /** What the next round reads for it. */
+  refs: readonly Ref[];
+}
+
+const readCase = async (database: Home, reading: Reading): Promise<Known> => (await readCases(database, [reading]))[0] as Known;
+
+/** Of one snapshot. */
+function readCases({ queries, engine, snapshot }: Home, readings: readonly Reading[]): Promise<Known[]> {
   const ask = statements[engine];
   return snapshot(async (read) => {
-    const draft = reading.draft();
-    const looked = new Set<string>();
+    const all = readings.map((reading): Loading => ({ reading, draft: reading.draft(), looked: new Set(), refs: [] }));
+    let open = all;
     for (let round = 0; round < maxRounds; round += 1) {
-      const refs = reading.wanted(draft.case, looked);
-      if (refs.length === 0 && round > 0) return { case: draft.finished(), looked };
-      for (const ref of refs) looked.add(refKey(ref));
-      await readRound(read, refs, draft, { queries, ask, reading, looked, isFirst: round === 0 });
+      for (const one of open) one.refs = one.reading.wanted(one.draft.case, one.looked);
+      if (round > 0) open = open.filter(({ refs }) => refs.length > 0);
+      if (open.length === 0) return all.map(({ draft, looked }) => ({ case: draft.finished(), looked }));
+      for (const { refs, looked } of open) for (const ref of refs) looked.add(refKey(ref));
+      await readRound(read, open, { queries, ask, isFirst: round === 0 });
     }
-    throw new Error(`The case of ${reading.what} is never complete.`);
+    throw new Error(`The case of ${open.map(({ reading }) => reading.what).join(', ')} is never complete.`);
   });
 }
 
-type Asked<What extends Ref['what']> = Extract<Ref, { what: What }>[];
+type Asked<What extends Ref['what']> = Extract<Ref, { what: What }>;
+type Names = Readonly<Record<string, string>>;
 
 interface Round {
   queries: Queries;
   ask: (typeof statements)[Engine];
-  reading: Reading;
-  looked: Set<string>;
   isFirst: boolean;
 }
 
-async function readRound(
-  read: Read,
-  refs: readonly Ref[],
-  draft: Drafted,
-  { queries, ask, reading, looked, isFirst }: Round,
-): Promise<void> {
-  const of = <What extends Ref['what']>(what: What) => refs.filter((ref) => ref.what === what) as Asked<What>;
+/** One round trip for all of them. A row that several ask for is read once. */
+async function readRound(read: Read, asking: readonly Loading[], { queries, ask, isFirst }: Round): Promise<void> {
   const list: CompiledQuery[] = [];
   const takers: ((rows: readonly Values[]) => void)[] = [];
-  const add = <Columns extends BatchColumns>(
-    statement: Statement<Columns>,
-    rows: readonly Record<string, unknown>[],
-    take: (row: Values) => void,
-  ) => {
-    if (rows.length === 0) return;
-    list.push(statement.bind(queries, { rows: rowsText(statement.columns, rows as never) }));
+
+  function add<What extends Ref['what']>(
+    statement: Statement,
+    kinds: readonly What[],
+    askedOf: (ref: Asked<What>) => Names,
+    take: (row: Values, loading: Loading) => void,
+    isMeant: (reading: Reading) => boolean = () => true,
+  ): void {
+    const asked = new Map<string, { names: Names; by: Set<Loading> }>();
+    for (const loading of asking)
+      for (const ref of loading.refs) {
+        if (!(kinds as readonly string[]).includes(ref.what) || !isMeant(loading.reading)) continue;
+        const names = askedOf(ref as Asked<What>);
+        const key = Object.values(names).join(mark);
+        const known = asked.get(key);
+        if (known) known.by.add(loading);
+        else asked.set(key, { names, by: new Set([loading]) });
+      }
+    if (asked.size === 0) return;
+    list.push(
+      statement.of(
+        queries,
+        [...asked.values()].map(({ names }) => names),
+      ),
+    );
     takers.push((found) => {
-      if (found.length > maxRowsPerStatement)
-        throw new CaseTooLarge(`More than ${maxRowsPerStatement} rows belong to one ${reading.what}.`);
-      for (const row of found) take(row);
+      if (found.length > maxRowsPerStatement) throw new CaseTooLarge(`More than ${maxRowsPerStatement} rows belong to one case.`);
+      for (const row of found) for (const loading of asked.get(statement.askedBy(row))?.by ?? []) take(row, loading);
     });
-  };
+  }
 
   if (isFirst) {
     list.push(ask.now(queries, {}));
-    takers.push(([row]) => draft.setNow(Number(row?.['now'])));
-    if (reading.asksWhoLives) {
+    takers.push(([row]) => {
+      for (const { draft } of asking) draft.setNow(Number(row?.['now']));
+    });
+    const byContent = asking.filter(({ reading }) => reading.asksWhoLives);
+    if (byContent.length > 0) {
       list.push(ask.living(queries, {}));
-      takers.push((rows) => draft.setLiving(rows.map((row) => String(row['id']))));
+      takers.push((rows) => {
+        for (const { draft } of byContent) draft.setLiving(rows.map((row) => String(row['id'])));
+      });
     }
   }
-  const sales = of('sale');
-  for (const { id } of sales) draft.addSale(id);
-  add(
-    ask.ops,
-    [...of('op'), ...sales].map(({ id }) => ({ id })),
-    draft.addOp,
-  );
-  add(
-    ask.followers,
-    sales.map(({ id }) => ({ id })),
-    draft.addOp,
-  );
-  add(
-    ask.prints,
-    sales.map(({ id }) => ({ id })),
-    draft.addOp,
-  );
-  add(
-    ask.bankNumbers,
-    of('operations').map(({ deviceId, operationId }) => ({ device_id: deviceId, operation_id: operationId })),
-    draft.addOp,
-  );
+  for (const { refs, draft } of asking)
+    for (const ref of refs) {
+      if (ref.what === 'sale') draft.addSale(ref.id);
+      if (ref.what === 'name') draft.addName(ref.merchantId, ref.value);
+    }
+  const addOp = (row: Values, { draft }: Loading) => draft.addOp(row);
+  const addRow = (table: TableName) => (row: Values, loading: Loading) => loading.draft.addRow(table, row);
+  const addInvoice = (row: Values, { draft, looked }: Loading) => void looked.add(refKey(draft.addInvoice(row)));
+  const byOid = ({ oid }: Asked<'invoice'>) => ({ oid });
+  const isShown = ({ showsReceipt }: Reading) => showsReceipt;
+  add(ask.ops, ['op', 'sale'], ({ id }) => ({ id }), addOp);
+  add(ask.followers, ['sale'], ({ id }) => ({ id }), addOp);
+  add(ask.prints, ['sale'], ({ id }) => ({ id }), addOp);
+  add(ask.bankNumbers, ['operations'], ({ deviceId, operationId }) => ({ device_id: deviceId, operation_id: operationId }), addOp);
   add(
     ask.devices,
-    of('device').map(({ id }) => ({ id })),
-    draft.addDevice,
+    ['device'],
+    ({ id }) => ({ id }),
+    (row, { draft }) => draft.addDevice(row),
   );
-  const names = of('name');
-  for (const { merchantId, value } of names) draft.addName(merchantId, value);
-  add(
-    ask.names,
-    names.map(({ merchantId, value }) => ({ merchant_id: merchantId, value })),
-    draft.addRow('names'),
-  );
-  add(
-    ask.keys,
-    of('key').map(({ merchantId, key }) => ({ merchant_id: merchantId, key })),
-    draft.addRow('keys'),
-  );
-  const oids = of('invoice').map(({ oid }) => ({ oid }));
-  add(reading.showsReceipt ? ask.invoicesShown : ask.invoices, oids, (row) => looked.add(refKey(draft.addInvoice(row))));
-  add(ask.orphans, oids, draft.addRow('orphans'));
-  add(ask.numbersOf, oids, draft.addRow('names'));
+  add(ask.names, ['name'], ({ merchantId, value }) => ({ merchant_id: merchantId, value }), addRow('names'));
+  add(ask.keys, ['key'], ({ merchantId, key }) => ({ merchant_id: merchantId, key }), addRow('keys'));
+  add(ask.invoices, ['invoice'], byOid, addInvoice, (reading) => !isShown(reading));
+  add(ask.invoicesShown, ['invoice'], byOid, addInvoice, isShown);
+  add(ask.orphans, ['invoice'], byOid, addRow('orphans'));
+  add(ask.numbersOf, ['invoice'], byOid, addRow('names'));
 
   const results = await read(list);
   for (const [at, take] of takers.entries()) take((results[at] ?? []) as Values[]);
@@ -220,7 +245,7 @@ function createDraft(surroundings: Surroundings, scanGraceMs: number) {
       (c.names as Record<string, Case['names'][string]>)[nameKey(merchantId, oid)] ??= unusedName(merchantId, oid);
       return { what: 'name', merchantId, value: oid };
     },
-    addRow: (table: TableName) => (row: Values) => void put(table, row),
+    addRow: (table: TableName, row: Values) => void put(table, row),
     addOp(row: Values): void {
       const op = put('ops', row);
       instances.set(op.id, String(row['instance_id']));
@@ -242,33 +267,46 @@ function createDraft(surroundings: Surroundings, scanGraceMs: number) {
   };
 }
 
-interface Statement<Columns extends BatchColumns> {
-  columns: Columns;
-  bind(queries: Queries, given: { rows: RowsText<Columns> }): CompiledQuery;
+interface Statement {
+  of(queries: Queries, rows: readonly Names[]): CompiledQuery;
+  /** What a found row was asked for by, as one text. */
+  askedBy(row: Values): string;
 }
 
+const mark = '\u0000';
 const byId = { id: 'text' } as const;
 
 const statements = forEachEngine((engine) => {
   /** The columns of a table but those that no rule reads, of the rows that `from` joins as "row" to the table of what is asked for. */
-  const select = <Columns extends BatchColumns>(
-    columns: Columns,
+  const select = (
+    columns: BatchColumns,
     table: TableName,
     from: string,
-    { leaveOut = [], also = '' }: { leaveOut?: readonly string[]; also?: string } = {},
-  ): Statement<Columns> => {
+    { leaveOut = [], bounded, also = '' }: { leaveOut?: readonly string[]; bounded?: string; also?: string } = {},
+  ): Statement => {
     const own = Object.fromEntries(
       Object.values(storedTable(table).fields).flatMap((field) =>
         Object.entries(field.columns).filter(([name]) => !leaveOut.includes(name)),
       ),
     );
-    const shown = sql`${listed(own, (column) => `"row"."${column}"`)}${sql.raw(also)}`;
+    const asked = Object.keys(columns);
+    const names = sql.raw(asked.map((name) => `, "asked"."${name}" as "asked-${name}"`).join(''));
+    const selecting = (rows: RawBuilder<unknown>, isAlone: boolean) => {
+      const isBounded = (column: string) => column === bounded && !isAlone;
+      const short = (column: string) => `case when length(${column}) <= ${maxSharedReceipt} then ${column} end`;
+      const shown = listed(own, (column) => (isBounded(column) ? `${short(`"row"."${column}"`)} as "${column}"` : `"row"."${column}"`));
+      return sql`select ${shown}${sql.raw(also)}${names} from ${rows} ${sql.raw(from)} limit ${sql.lit(maxRowsPerStatement + 1)}`;
+    };
+    const one = keptQuery((queries, row: Names) => selecting(oneRowAs(engine, 'asked', columns, row), true).compile(queries));
+    const many = keptQuery((queries, { rows }: { rows: RowsText<BatchColumns> }) =>
+      selecting(rowsAs(engine, 'asked', columns, rows), false).compile(queries),
+    );
     return {
-      columns,
-      bind: keptQuery((queries, { rows }: { rows: RowsText<Columns> }) =>
-        sql`select ${shown} from ${rowsAs(engine, 'asked', columns, rows as never)} ${sql.raw(from)}
-          limit ${sql.lit(maxRowsPerStatement + 1)}`.compile(queries),
-      ),
+      of(queries, rows) {
+        const [row] = rows;
+        return row && rows.length === 1 ? one(queries, row) : many(queries, { rows: rowsText(columns, rows as never) });
+      },
+      askedBy: (row) => asked.map((name) => row[`asked-${name}`]).join(mark),
     };
   };
   const commands = (columns: BatchColumns, from: string) =>
@@ -310,7 +348,7 @@ const statements = forEachEngine((engine) => {
       `join "idempotency_keys" as "row" on "row"."merchant_id" = "asked"."merchant_id" and "row"."key" = "asked"."key"`,
     ),
     invoices: select(invoice, 'invoices', ofInvoice, { leaveOut: ['receipt'] }),
-    invoicesShown: select(invoice, 'invoices', ofInvoice),
+    invoicesShown: select(invoice, 'invoices', ofInvoice, { bounded: 'receipt' }),
     numbersOf: select(
       invoice,
       'names',
