@@ -15,7 +15,18 @@ import {
   type Write,
 } from './commit-data.ts';
 import { isOne, type OfRows, ofRows } from './commit-rows.ts';
-import { keyColumns, keyShape, type Shape, shapesOf, toKeyRow, toWriteRow, type Used, usedBy, writeColumns } from './commit-shapes.ts';
+import {
+  isMixed,
+  keyColumns,
+  keyShape,
+  type Shape,
+  shapesOf,
+  toKeyRow,
+  toWriteRow,
+  type Used,
+  usedBy,
+  writeColumns,
+} from './commit-shapes.ts';
 import type { Queries } from './database.ts';
 import type { Engine } from './dialect.ts';
 import { keptQuery } from './kept-statement.ts';
@@ -51,30 +62,32 @@ export function createStatements(engine: Engine, tables: CommitTables) {
   }
 
   function addWrites(queries: Queries, listed: Listed, { name, writes }: Parts): void {
-    if (writes.length === 0) return;
-    const { table, write, writeShapes } = of(name);
-    const ordered = inOrder(onePerRow(writes), ({ key }) => key);
-    const shape = writeShapes.of(ordered);
-    const rows = ordered.map((one) => toWriteRow(table, one, shape !== undefined));
-    add(listed, write(queries, rows, shape), rows, shape);
-    if (engine === 'sqlite') listed.list.push(mustCount(queries, { count: ordered.length }));
+    const { table, write, ofWrites } = of(name);
+    for (const part of apart(inOrder(onePerRow(writes), ({ key }) => key))) {
+      const shape = ofWrites(part);
+      const hasMasks = isMixed(shape);
+      const rows = part.map((one) => toWriteRow(table, one, hasMasks));
+      add(listed, write(queries, rows, shape), rows, shape);
+      if (engine === 'sqlite') listed.list.push(mustCount(queries, { count: rows.length }));
+    }
   }
 
   function addInserts(queries: Queries, listed: Listed, { name, inserts }: Parts): void {
-    if (inserts.length === 0) return;
-    const { table, insert, insertShapes } = of(name);
-    const ordered = inOrder(inserts, ({ row }) => keyOf(table, row));
-    if (table.assigned) listed.filled.push({ at: listed.list.length, table, inserts: ordered });
-    const rows = ordered.map(({ row }) => row);
-    const shape = insertShapes.of(ordered);
-    add(listed, insert(queries, rows, shape), rows, shape);
+    const { table, insert, ofInserts } = of(name);
+    for (const part of apart(inOrder(inserts, ({ row }) => keyOf(table, row)))) {
+      if (table.assigned) listed.filled.push({ at: listed.list.length, table, inserts: part });
+      const rows = part.map(({ row }) => row);
+      const shape = ofInserts(part);
+      add(listed, insert(queries, rows, shape), rows, shape);
+    }
   }
 
   function addAbsent(queries: Queries, listed: Listed, { name, absent: keys }: Parts): void {
-    if (keys.length === 0) return;
     const { table, absent } = of(name);
-    const rows = keys.map(({ key }) => toKeyRow(table, key));
-    add(listed, absent(queries, rows, keyShape), rows, keyShape);
+    for (const part of apart(keys)) {
+      const rows = part.map(({ key }) => toKeyRow(table, key));
+      add(listed, absent(queries, rows, keyShape), rows, keyShape);
+    }
   }
 
   return {
@@ -141,6 +154,13 @@ function beginning(engine: Engine) {
   });
 }
 
+/** So few rows go one after the other, in their order: that costs less than a statement that reads them as a table. */
+const maxApart = 3;
+function apart<Row>(rows: readonly Row[]): (readonly Row[])[] {
+  if (rows.length <= maxApart) return rows.map((row) => [row]);
+  return [rows];
+}
+
 /** Of several writes of a row, one at most is guarded: it comes first, and the others as if they were committed after it. */
 function onePerRow(writes: readonly Write[]): readonly Write[] {
   const unguarded = writes.filter(isUnguarded);
@@ -188,7 +208,8 @@ function statementsOf(engine: Engine, name: string, table: CommitTable): TableSt
 /** Guard, lock and write. On PostgreSQL the count raises in the statement itself, on SQLite in the one that follows. */
 function writing(engine: Engine, name: string, table: CommitTable): OfRows {
   return ofRows(engine, { columnsOf: (shape) => writeColumns(table, shape) }, (from, count, shape) => {
-    const { sets, conditions } = shape === undefined ? masked(table) : uniform(table, usedBy(table, shape));
+    const used = usedBy(table, shape);
+    const { sets, conditions } = used.isMixed ? masked(table, used) : uniform(table, used);
     const isRow = table.key.map((column) => `"row"."${column}" = "new"."${column}"`);
     const where = [...isRow, ...conditions].join(' and ');
     const statement = sql`update ${sql.raw(`"${name}"`)} as "row" set ${sql.raw(sets.join(', '))} from ${from} where ${sql.raw(where)}`;
@@ -218,17 +239,19 @@ function uniform(table: CommitTable, used: Used): Written {
   return { sets, conditions: [...(used.isVersion ? [isVersion(version)] : []), ...compared] };
 }
 
-function masked(table: CommitTable): Written {
+function masked(table: CommitTable, used: Used): Written {
   const { version, settable = [], guardable = [] } = table;
   const has = (mask: string, at: number) => `"new"."${mask}" & ${2 ** at} <> 0`;
   const raised = version === undefined ? [] : [`"${version}" = "row"."${version}" + "new"."raises"`];
-  const set = settable.map(
-    (column, at) => `"${column}" = case when ${has('sets', at)} then ${valueOf(table, column)} else "row"."${column}" end`,
+  const set = used.settable.map(
+    (column) =>
+      `"${column}" = case when ${has('sets', settable.indexOf(column))} then ${valueOf(table, column)} else "row"."${column}" end`,
   );
   const same = version === undefined ? [] : [`coalesce("new"."is-version", "row"."${version}") = "row"."${version}"`];
-  const compared = guardable.map(
-    (column, at) => `case when ${has('guards', at)} then "row"."${column}" is not distinct from "new"."old-${column}" else true end`,
-  );
+  const compared = used.guardable.map((column) => {
+    const isSame = `"row"."${column}" is not distinct from "new"."old-${column}"`;
+    return `case when ${has('guards', guardable.indexOf(column))} then ${isSame} else true end`;
+  });
   return { sets: [...raised, ...set], conditions: [...same, ...compared] };
 }
 

@@ -59,8 +59,7 @@ export function createNotes({ clock, logger, commit }: Deps): Notes {
   function* due(): Generator<Event> {
     const now = clock.elapsed();
     for (const [id, was] of deliveries) yield { type: 'Delivery', id, was };
-    for (const [id, since] of acceptances)
-      if (!ending.has(id) && (isStopped || since + gatherMs <= now)) yield { type: 'Accepted', id };
+    for (const [id, since] of acceptances) if (!ending.has(id) && (isStopped || since + gatherMs <= now)) yield { type: 'Accepted', id };
   }
 
   async function writeOne(event: Event): Promise<void> {

@@ -8,7 +8,7 @@ import { DatabaseBusy, databaseDown } from '../../src/database/errors.ts';
 import { all, assigned, begin, createTables, refill, settle, tables } from '../support/commit-tables.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 
-const devices = ['t1', 't2', 't3'];
+const devices = ['t1', 't2', 't3', 't4', 't5'];
 /** Only raises the versions of a device and a command. */
 const touching = (device: string, id: string): Unit => ({
   writes: [
@@ -41,7 +41,9 @@ describe.each(engines)('a commit on %s', (engine) => {
       async inOneGo(statements) {
         goes.push(statements.map(({ sql: text }) => text));
         const updates = statements.filter(({ sql: text }) => text.includes('update'));
-        locked.push(updates.map(({ parameters }) => String(parameters[0])));
+        // A single row is bound value by value.
+        const keysOf = (rows: string) => (rows.startsWith('[') ? [...rows.matchAll(/"id":"(\w+)"/g)].map(([, id]) => id ?? '') : [rows]);
+        locked.push(updates.flatMap(({ parameters }) => keysOf(String(parameters[0]))));
         const fault = faults.shift();
         return await (fault ? fault(() => database.inOneGo(statements)) : database.inOneGo(statements));
       },
@@ -148,15 +150,12 @@ describe.each(engines)('a commit on %s', (engine) => {
     // The rows of a table by their keys, however the units came: c3 is on the first device.
     for (const id of ['c1', 'c2', 'c3']) await commit.add({ writes: [{ table: 't_commands', key: [id], guard: 1, set: {} }], inserts: [] });
     await together(touching('t1', 'c3'), touching('t2', 'c1'), touching('t3', 'c2'));
-    const keys = locked.at(-1)?.map((rows) => [...rows.matchAll(/"id":"(\w+)"/g)].map(([, id]) => id));
-    expect(keys).toEqual([
-      ['t1', 't2', 't3'],
-      ['c1', 'c2', 'c3'],
-    ]);
+    expect(locked.at(-1)).toEqual(['t1', 't2', 't3', 'c1', 'c2', 'c3']);
     goes.length = 1;
     await sql`update t_commands set version = 1`.execute(database.queries);
     await together(settle('c3', 1, 't3'), settle('c1', 1), begin('x', 't2'));
-    expect(goes[1]?.filter((text) => /update|insert/.test(text)).map((text) => /(?:update|insert into) "(\w+)"/.exec(text)?.[1])).toEqual([
+    const tables = goes[1]?.flatMap((text) => /(?:update|insert into) "(\w+)"/.exec(text)?.[1] ?? []) ?? [];
+    expect(tables.filter((table, at) => table !== tables[at - 1])).toEqual([
       't_devices',
       't_commands',
       't_names',
@@ -164,6 +163,37 @@ describe.each(engines)('a commit on %s', (engine) => {
       't_commands',
     ]);
     expect((await all(database, 't_commands')).map(({ id, state }) => `${id} ${state}`)).toEqual(['c1 done', 'c2 open', 'c3 done']);
+  });
+
+  it('writes many rows of a table with one statement, also if they set and compare different columns', async () => {
+    const ids = ['c5', 'c2', 'c4', 'c1', 'c3'];
+    await together(...ids.map((id) => begin(id, `t${id.slice(1)}`)));
+    const accepted: Unit = {
+      writes: [
+        { table: 't_commands', key: ['c4'], guard: { state: 'open', accepted_at: null }, set: { accepted_at: atCommit }, isLate: true },
+      ],
+      inserts: [],
+    };
+    const touched: Unit = { writes: [{ table: 't_commands', key: ['c5'], guard: 1, set: {} }], inserts: [] };
+    const never: Unit = {
+      writes: [{ table: 't_commands', key: ['c3'], guard: 1, also: { accepted_at: null }, set: { state: 'never' } }],
+      inserts: [],
+    };
+    const mixed = [accepted, settle('c2', 1, 't2'), touched, settle('c1', 1), never];
+    const results = await together(...mixed);
+    expect(results.filter((result) => typeof result === 'string')).toEqual([]);
+    expect(goes).toHaveLength(2);
+    expect(goes[1]?.filter((text) => text.includes('update "t_commands"'))).toHaveLength(1);
+    expect(locked.at(-1)).toEqual(['t1', 't2', 'c1', 'c2', 'c3', 'c4', 'c5']);
+    const rows = () => all(database, 't_commands');
+    const said = async () =>
+      (await rows()).map((row) => [row['state'], row['version'], row['report'], row['accepted_at'] !== null].join(' '));
+    const after = ['done 2 paid false', 'done 2 paid false', 'never 2  false', 'open 1  true', 'open 2  false'];
+    expect(await said()).toEqual(after);
+    // Each guard of such a statement holds the whole batch back, and its own unit alone fails.
+    const stale = await together(...mixed.slice(0, 4), { ...never, writes: never.writes.map((write) => ({ ...write, guard: 2 })) });
+    expect(stale.map((result) => typeof result)).toEqual(['string', 'string', 'string', 'string', 'object']);
+    expect(await said()).toEqual(after.with(2, 'never 3  false'));
   });
 
   it('never has two units under way that share a row: the second is decided by the state that the first leaves', async () => {
