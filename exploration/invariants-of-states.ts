@@ -6,7 +6,7 @@ import { wholeCase } from './asking.ts';
 import { bankNumbers } from './calls.ts';
 import type { Invariant } from './judged.ts';
 import { type Ledger, rowOf } from './memory-store.ts';
-import { invoiceIn, isCharge, isOpen, kindOf, numberOfCharge, stands } from './reading.ts';
+import { invoiceIn, isCharge, isOpen, isUnexecuted, kindOf, numberOfCharge, stands } from './reading.ts';
 import { keyOfLedger } from './state-key.ts';
 import { isPast, longAgo, oid, opOf, opsOf, runIn, type State, type World, withTimes } from './world.ts';
 
@@ -77,6 +77,39 @@ const paidByCardIsListed: Invariant = ({ after }) => {
 
 const chargesOfInvoice = (state: State) => opsOf(state).filter((op) => isCharge(op) && numberOfCharge(op) === oid);
 const hasMoney = ({ standing }: Op) => standing === 'Done' || standing === 'Closed';
+
+/** D80, D146, D305: what a person must know of the operations under one number, each computed from the rows alone. */
+const attentionIsStored: Invariant = ({ after }) => {
+  const ops = opsOf(after);
+  let isInteresting = false;
+  for (const op of ops) {
+    const number = numberOfCharge(op);
+    const wanted = number === null || op.removedAt !== null ? [] : attentionTo(ops, op, number);
+    if (wanted.length > 0) isInteresting = true;
+    const stored = [...(op.attention ?? [])];
+    if (stored.toSorted().join() !== wanted.toSorted().join())
+      return `${kindOf(op)} ${op.id} is on Attention as ${stored.join() || 'nothing'} instead of ${wanted.join() || 'nothing'}`;
+  }
+  return isInteresting || undefined;
+};
+
+function attentionTo(ops: readonly Op[], op: Op, number: string): string[] {
+  const equal = ops.filter((one) => numberOfCharge(one) === number);
+  const names = (print: Op, payment: Op) => print.paid.some(({ paymentId }) => paymentId === payment.id);
+  const isBeside = (one: Op) => one.kind === 'PrintReceipt' && equal.some((payment) => names(one, payment));
+  const charges = equal.filter((one) => isCharge(one) && stands(one) && isBeside(one) === isBeside(op));
+  const newest = charges.reduce<Op | undefined>((last, one) => (last && last.attempt > one.attempt ? last : one), undefined);
+  const twice = charges.length > 1 && newest === op ? ['chargedTwice'] : [];
+  const prints = ops.filter((one) => one.kind === 'PrintReceipt' && (equal.includes(one) || names(one, op)));
+  const payments = equal.filter(({ kind }) => kind === 'Pay');
+  if (op.kind === 'PrintReceipt') {
+    const isAlone = op.state === 'done' && !isCharge(op) && payments.length > 0 && payments.every(isUnexecuted);
+    return isAlone ? [...twice, 'receiptWithoutPayment'] : twice;
+  }
+  if (op.standing === 'Voided')
+    return prints.some((one) => one.state === 'done' && names(one, op)) ? [...twice, 'voidedAfterReceipt'] : twice;
+  return hasMoney(op) && prints.length > 0 && prints.every(isUnexecuted) ? [...twice, 'paymentWithoutReceipt'] : twice;
+}
 
 const devicesIn = (ledger: Ledger): Device[] => Object.values(ledger['device_locks'] ?? {}).map((row) => rowOf('devices', row));
 
@@ -202,6 +235,7 @@ export const stateInvariants: Readonly<Record<string, Invariant>> = {
   '4 stored is derived': storedIsDerived,
   '4 paid twice is listed': paidTwiceIsListed,
   '4 paid by card is listed': paidByCardIsListed,
+  '4 what a number needs a person for is stored': attentionIsStored,
   '7 a resolution leads where the outcome would have led': resolvedAsAtFirst,
   '9 something releases it': released,
 };

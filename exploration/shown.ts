@@ -104,6 +104,7 @@ function changeOf(before: Op | undefined, op: Op): string[] {
       : []),
     ...(op.receivedAt !== null && before.receivedAt === null ? [`the caller of ${op.id} has the outcome`] : []),
     ...(op.removedAt !== null && before.removedAt === null ? [`${op.id} is removed`] : []),
+    ...(String(op.attention) === String(before.attention) ? [] : [`on Attention, ${op.id}: ${op.attention?.join(', ') ?? 'nothing'}`]),
     ...(op.acceptedAt !== null && before.acceptedAt === null && !isNews ? [`${op.id} is accepted`] : []),
   ];
 }

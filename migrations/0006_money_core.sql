@@ -21,6 +21,9 @@ alter table commands add column is_unconfirmed int8 not null default 0;
 -- cheap [D240].
 alter table commands add column is_to_confirm int8 not null default 0;
 create index commands_to_confirm on commands (device_id) where is_to_confirm = 1;
+-- What the operations under its number together mean for a person: few, and no settlement that went well changes it [D240].
+alter table commands add column attention text;
+create index commands_to_attend on commands (issued_at) where attention is not null;
 
 -- The counter is the version of the row. The lists are JSON.
 alter table device_locks add column sequence int8 not null default 0;
@@ -30,11 +33,21 @@ alter table device_locks add column last_payment text;
 alter table device_locks add column last_sale_id text;
 alter table device_locks add column head_id text;
 
+-- Which operations a close of the day contains [D307].
+create index commands_closes_in_order on commands (device_id, sequence) where closes_day = 1;
+
 alter table invoices add column version int8 not null default 1;
 alter table invoices add column is_paid_by_card int8 not null default 0;
+create index invoices_paid_by_card on invoices (oid) where is_paid_by_card = 1;
 
 alter table orphan_payments add column version int8 not null default 1;
 alter table orphan_payments add column is_listed int8 not null default 1;
+
+-- Of the first row of an operation: as what it was settled. That is its money entry, and no later change moves it [D303].
+alter table settlements add column entered_as text;
+
+-- Of the version of its subject: an orphan that is listed again has another one.
+alter table notes add column version int8 not null default 1;
 
 -- One row for each number, Receipt.Uid or content of a request; never deleted [D66]. ops: JSON, in the order of the attempts.
 create table names (

@@ -245,6 +245,7 @@ export interface Schema {
     print_id: string | null;
     is_unconfirmed: Generated<number>;
     is_to_confirm: Generated<number>;
+    attention: Generated<string | null>;
   };
   settlements: {
     settled_at: number;
@@ -252,6 +253,7 @@ export interface Schema {
     failed_merchant_id: string | null;
     failed_issued_at: number | null;
     changes_past: number | null;
+    entered_as: Generated<string | null>;
   };
   device_locks: {
     device_id: string;
@@ -338,6 +340,7 @@ export interface Schema {
     at: number;
     actor: string;
     reason: string;
+    version: Generated<number>;
   };
   hour_sums: {
     merchant_id: string;

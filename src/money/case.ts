@@ -94,7 +94,11 @@ export interface Op {
   isUnconfirmed: boolean;
   /** A person decided it, as executed or not, and its own journal has not answered: the sweeps ask its device. */
   isToConfirm: boolean;
+  /** What the operations under its number together mean for a person; null: nothing. */
+  attention: readonly Attention[] | null;
 }
+
+export type Attention = 'chargedTwice' | 'paymentWithoutReceipt' | 'receiptWithoutPayment' | 'voidedAfterReceipt';
 
 export interface PaidElement {
   paymentId: Id;

@@ -147,6 +147,7 @@ const ops: StoredTable<Op> = {
     printId: text('print_id'),
     isUnconfirmed: yesNo('is_unconfirmed'),
     isToConfirm: yesNo('is_to_confirm'),
+    attention: json('attention', 'null'),
   },
   // In another state its device is asked at once.
   alsoWritten: (fields) => (fields.includes('state') ? { next_recall_at: null } : {}),
@@ -161,7 +162,8 @@ const ops: StoredTable<Op> = {
   },
 };
 
-const columnsOf = (kind: Kind): Values => (kind === 'Abort' ? { mode: 'POS', is_payment: 0, closes_day: 0 } : kindOf(kind));
+/** A request to stop is no command, so the indexes of the lists leave it apart. */
+const columnsOf = (kind: Kind): Values => (kind === 'Abort' ? { mode: 'Abort', is_payment: 0, closes_day: 0 } : kindOf(kind));
 
 const devices: StoredTable<Device> = {
   table: 'device_locks',
@@ -274,7 +276,7 @@ export const addedTables: CommitTables = {
   },
   settlements: {
     key: ['settled_at', 'command_id'],
-    columns: { settled_at: 'int8', command_id: 'text' },
+    columns: { settled_at: 'int8', command_id: 'text', entered_as: 'text' },
     assigned: { settled_at: 'now_ms()' },
     mayExist: true,
   },

@@ -135,7 +135,9 @@ function addedRows(facts: Case, next: Case, added: Decision['added'], { callback
     // What the search and the figures have yet to read.
     ...rows(
       'settlements',
-      ops.flatMap((op) => (isNewsOfSettled(facts.ops[op.id], op) ? [{ command_id: op.id }] : [])),
+      ops.flatMap((op) =>
+        isNewsOfSettled(facts.ops[op.id], op) ? [{ command_id: op.id, entered_as: entryOf(facts.ops[op.id], op) }] : [],
+      ),
     ),
     ...rows(
       'invoice_events',
@@ -160,6 +162,9 @@ function addedRows(facts: Case, next: Case, added: Decision['added'], { callback
 function isNewsOfSettled(before: Op | undefined, op: Op): boolean {
   return before !== undefined && op.settledAt !== null && (before.state !== op.state || differs(before, op).includes('report'));
 }
+
+/** The first settlement is the money entry of the operation [D303]. */
+const entryOf = (before: Op | undefined, { state }: Op): string | null => (before?.settledAt === null ? state : null);
 
 /** A payment is found by the number that its bank gave it. */
 function bankNumber(before: Op | undefined, op: Op): Values[] {

@@ -13,8 +13,8 @@ describe.each(engines)('a command on %s', (engine) => {
       ? sql<{ name: string }>`select indexname as name from pg_indexes where tablename = 'commands'`
       : sql<{ name: string }>`select name from pragma_index_list('commands')`
     ).execute(database.queries);
-    // One more until the switch: commands_to_confirm, of few rows, beside what it replaces [D300].
-    expect(rows.length).toBe(11);
+    // Three more with the new core, of few rows: commands_to_confirm, commands_to_attend, commands_closes_in_order [D300].
+    expect(rows.length).toBe(13);
     await database.close();
   });
 });

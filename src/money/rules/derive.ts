@@ -1,6 +1,7 @@
 // All consequences of the states of the operations in a case: standing, refunded sum, document, lock of the device, invoice, names. No other
 // function writes these fields, so there is no undo code: a payment that proves not to be made has the same consequences as a refused one.
 import type { Device, Draft, Id, Name, Op } from '../case.ts';
+import { deriveAttention } from './derive-attention.ts';
 import { deriveInvoice } from './derive-invoices.ts';
 import {
   allOps,
@@ -33,7 +34,10 @@ export function derive(c: Draft): Draft {
   for (const op of ops) if (isPayment(op) && c.sales.has(op.id)) derivePayment(c, op);
   for (const op of ops) if (isAbort(op)) deriveAbort(c, op);
   for (const device of Object.values(c.devices)) deriveDevice(c, device);
-  for (const name of Object.values(c.names)) deriveName(c, name);
+  for (const name of Object.values(c.names)) {
+    deriveName(c, name);
+    deriveAttention(c, name);
+  }
   for (const invoice of Object.values(c.invoices)) deriveInvoice(c, invoice);
   return c;
 }

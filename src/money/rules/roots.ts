@@ -5,10 +5,24 @@
 //   QR sale ....... none: on its device it is only noted, whatever is under way there, so that row is written without a guard
 //   follower ...... the payment that it is about: of a CloseDoc only at its end, because until then its device stands for it
 //   name .......... written by whatever changes what it stands for: begin, end without execution, dispute, decision, resolution, removal, and
-//                   the end of what returns the money of a payment under it
+//                   the end of what returns the money of a payment under it; and with it what is open under it
 //   invoice ....... by each begin and change of a payment under its OID
 import { type Case, type Draft, nameKey, type Op } from '../case.ts';
-import { invoiceOf, isAbort, isCharge, isCloseDoc, isOpen, nameOf, paymentsOf, returnsMoney } from './facts.ts';
+import {
+  followersOf,
+  invoiceOf,
+  isAbort,
+  isCharge,
+  isCloseDoc,
+  isContentName,
+  isOpen,
+  isPayment,
+  isPrint,
+  nameOf,
+  opsUnder,
+  paymentsOf,
+  returnsMoney,
+} from './facts.ts';
 import { relyOn } from './ruled.ts';
 
 /** Written without the version, on a condition of their own: acceptance and delivery. */
@@ -38,7 +52,9 @@ export function relyOnRoots(facts: Case, c: Draft): void {
   if (isLate(facts, c)) return;
   for (const op of Object.values(c.ops)) {
     const before = facts.ops[op.id];
-    if (!before || differs(before, op).length > 0) relyOnRootsOf(c, before, op);
+    const fields = before ? differs(before, op) : undefined;
+    // What is listed about it follows from what changes elsewhere.
+    if (!fields || fields.some((field) => field !== 'attention')) relyOnRootsOf(c, before, op);
   }
 }
 
@@ -51,6 +67,7 @@ function relyOnRootsOf(c: Draft, before: Op | undefined, op: Op): void {
     relyOnName(c, payment);
     relyOnInvoice(c, payment);
   }
+  if (!before) relyOnOpen(c, op);
   if (hasChangedFold(before, op)) relyOnName(c, op);
   if (isCharge(op)) relyOnInvoice(c, op);
 }
@@ -69,7 +86,17 @@ function hasChangedFold(before: Op | undefined, op: Op): boolean {
 
 function relyOnName(c: Draft, op: Op): void {
   const value = nameOf(op);
-  if (value !== undefined && c.names[nameKey(op.merchantId, value)]) relyOn(c, 'names', nameKey(op.merchantId, value));
+  if (value === undefined || !c.names[nameKey(op.merchantId, value)]) return;
+  relyOn(c, 'names', nameKey(op.merchantId, value));
+  relyOnOpen(c, op);
+}
+
+/** A plain "done" does not write the name: a unit that relies on what is open under it writes that. */
+function relyOnOpen(c: Draft, op: Op): void {
+  const value = nameOf(op);
+  const listed = value === undefined || isContentName(value) ? [] : opsUnder(c, op.merchantId, value, () => true);
+  for (const one of [...listed, ...listed.filter(isPayment).flatMap(({ id }) => followersOf(c, id).filter(isPrint))])
+    if (one !== op && isOpen(one)) relyOn(c, 'ops', one.id);
 }
 
 /** The number may be the OID of another merchant's invoice, which it has nothing to do with. */

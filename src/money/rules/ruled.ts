@@ -200,4 +200,5 @@ const emptyOp: Omit<Op, 'id' | 'merchantId' | 'deviceId' | 'kind' | 'sequence' |
   printId: null,
   isUnconfirmed: false,
   isToConfirm: false,
+  attention: null,
 };
