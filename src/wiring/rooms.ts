@@ -6,6 +6,7 @@ import { createPeople } from '../access/people/people.ts';
 import { createEventHub } from '../cabinet/events/event-hub.ts';
 import { createHourKeeper } from '../cabinet/overview/hour-keeper.ts';
 import { createSearchKeeper } from '../cabinet/sales/search-keeper.ts';
+import { readMoneyOf } from '../cabinet/views/money-sql.ts';
 import { createCallbacks } from '../callbacks/callbacks.ts';
 import { createCards } from '../cards/cards.ts';
 import type { Shared } from '../database/shared-deps.ts';
@@ -83,6 +84,7 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
   });
   const { scanGraceS, timeZone, joiners: joinersPerCommand } = config;
   const given = { ...shared, link, callbacks, scanGraceS, timeZone, joinersPerCommand };
+  readMoneyOf(choice.core);
   const { invoices, ledger, cards, fiscal, dryRuns } = choice.core === 'new' ? createMoneyRooms(given) : createOldRooms(given);
   const presenceKeeper = createPresenceKeeper({ ...shared, link });
   const events = createEventHub({

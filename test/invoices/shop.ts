@@ -1,6 +1,7 @@
 // A shop for invoice tests: a merchant with two devices, another merchant beside it, and the invoices room on a database.
 
 import type { KyselyPlugin } from 'kysely';
+import { readMoneyOf } from '../../src/cabinet/views/money-sql.ts';
 import type { Database } from '../../src/database/database.ts';
 import { createInvoices, type Invoices, type InvoicesOptions } from '../../src/invoices/invoices.ts';
 import type { Asker } from '../../src/invoices/move.ts';
@@ -52,6 +53,7 @@ export async function openShop(
   database: Database,
   options: { clock?: Clock; scanGraceS?: number; seed?: number; sweepPeriodMs?: number; core?: 'old' | 'new' } = {},
 ): Promise<Shop> {
+  readMoneyOf(options.core ?? core);
   const merchantId = (await seedMerchant(database.queries)).id;
   const otherMerchantId = (await seedMerchant(database.queries)).id;
   const logger = recordingLogger();

@@ -3,6 +3,7 @@
 import { startGatewayLife } from '../../simulation/gateway-life.ts';
 import { hookedStorage, type StatementHook } from '../../simulation/hooked-storage.ts';
 import { createMemoryWire, fairWeather, type Passing } from '../../simulation/wire.ts';
+import { readMoneyOf } from '../../src/cabinet/views/money-sql.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
@@ -49,6 +50,7 @@ export type SaleWorld = Awaited<ReturnType<typeof createSaleWorld>>;
 const ledgerNames: ReadonlySet<string> = new Set(ledgerCommandNames);
 
 export async function createSaleWorld(options: WorldOptions = {}) {
+  readMoneyOf(core);
   const clock = (options.clock ?? createVirtualClock(undefined, { settle: 'microtasks' })) as VirtualClock;
   const random = seededRandom(options.seed ?? 1);
   const logger = recordingLogger();

@@ -48,7 +48,7 @@ export function registerAttentionRoutes(app: RouteApp, { database, clock, mismat
           known: textShown,
           unknown: textShown,
           nextStep: Type.Object({
-            action: Type.Enum(['ask', 'decide', 'close', 'note', 'resend']),
+            action: Type.Enum(['ask', 'decide', 'close', 'note', 'resend', 'open']),
             closesReview: optional(Type.Boolean()),
             keepsSettlement: optional(Type.Boolean()),
             contradiction: optional(Type.String()),

@@ -11,7 +11,8 @@ import { keepTurn, takeTurn } from '../../database/turn.ts';
 import { sleep } from '../../kernel/clock.ts';
 import { createRounds } from '../../kernel/rounds.ts';
 import { lateAfterMs } from '../../ledger/settlements.ts';
-import { hourMs, sumHour, sumIdleHours } from '../views/figures/hour-sums.ts';
+import { hourMs } from '../views/figures/hour-figures.ts';
+import { sumHour, sumIdleHours } from '../views/figures/hour-sums.ts';
 
 type Deps = Pick<Shared, 'database' | 'clock' | 'logger' | 'instanceId'>;
 

@@ -28,6 +28,7 @@ const figures = {
   to: moment,
   total,
   before: total,
+  earlier: Type.Object({ amount: lei, count }, { description: 'Refunds and voids of the period whose payments were counted before it.' }),
   modes: Type.Object({ card: sums, qr: sums, cash: sums }),
   hours: listOf({ at: moment, card: lei, qr: lei, cash: lei, before: lei, tries, triesBefore: tries }),
   banks: listOf({

@@ -1,19 +1,20 @@
 // The orphan board: payments without an invoice that accepts them, and for invoices that do not exist [D295].
 import { sql } from 'kysely';
 import type { Queries } from '../../database/database.ts';
-import { isStillOrphan, orphanReason } from '../../invoices/store.ts';
 import { isOpenReport } from '../../ledger/unmatched.ts';
+import { moneySql } from '../views/money-sql.ts';
 
 /**
  * Newest first, without payments that their invoice accepted later, unless it was paid by card, too. `kind` and `id` are those of a note
  * about it.
  */
 export async function listOrphans(queries: Queries, limit: number, merchantId?: string) {
+  const { isListed, reason } = moneySql().orphan;
   const refused = await queries
     .selectFrom('orphan_payments as o')
     .select([sql<'paydRefused'>`'paydRefused'`.as('kind'), 'o.id', 'o.merchant_id as merchantId', 'o.oid', 'o.receipt_id as receiptId'])
-    .select(['o.device_id as deviceId', orphanReason.as('reason'), 'o.at as atMs'])
-    .where(isStillOrphan)
+    .select(['o.device_id as deviceId', reason.as('reason'), 'o.at as atMs'])
+    .where(isListed)
     .$if(merchantId !== undefined, (query) => query.where('o.merchant_id', '=', merchantId ?? ''))
     .orderBy('o.id', 'desc')
     .limit(limit)

@@ -8,10 +8,11 @@ import type { Database, Queries } from '../../database/database.ts';
 import type { Engine } from '../../database/dialect.ts';
 import { keptStatement } from '../../database/kept-statement.ts';
 import type { Shared } from '../../database/shared-deps.ts';
+import type { OperationState } from '../../kernel/operation-states.ts';
 import type { OperationName } from '../../kernel/operations.ts';
 import { createRounds, type Rounds } from '../../kernel/rounds.ts';
-import { mayBeDone } from '../../ledger/standing.ts';
 import { type TermKind, termsOfCommand, termsOfInvoice } from '../views/lists/search-terms.ts';
+import { moneySql } from '../views/money-sql.ts';
 
 const everyMs = 5_000;
 /** A row gets its time before its transaction commits: an older row may still appear among rows younger than this. */
@@ -41,12 +42,16 @@ type Reader = (queries: Queries, after: Place) => Promise<Read[]>;
 const younger = (time: string, id: string, { at, id: last }: Place) =>
   sql<SqlBool>`${sql.ref(time)} >= cast(${at} as bigint) and (${sql.ref(time)} > cast(${at} as bigint) or ${sql.ref(id)} > ${last}) and ${sql.ref(time)} <= now_ms() - ${sql.lit(restsForMs)}`;
 
+/** It was executed, or its device says so. */
+const mayBeMade: ReadonlySet<OperationState> = new Set(['Done', 'Closed', 'Voided', 'Refunded', 'Disputed']);
+
 const readers: Record<TermKind, Reader> = {
   async command(queries, after) {
     const rows = await queries
       .selectFrom('settlements as s')
       .innerJoin('commands as c', 'c.id', 's.command_id')
-      .select(['c.id', 'c.merchant_id', 'c.name', 'c.state', 'c.args', 'c.report', 'c.rrn', 'c.receipt_id', 's.settled_at as at'])
+      .select(['c.id', 'c.merchant_id', 'c.name', 'c.args', 'c.report', 'c.rrn', 'c.receipt_id', 's.settled_at as at'])
+      .select(moneySql().of('c').standing.as('standing'))
       .where(younger('s.settled_at', 's.command_id', after))
       .orderBy('s.settled_at')
       .orderBy('s.command_id')
@@ -56,7 +61,7 @@ const readers: Record<TermKind, Reader> = {
       at: row.at,
       id: row.id,
       merchantId: row.merchant_id,
-      terms: mayBeDone(row) ? termsOfCommand({ ...row, name: row.name as OperationName }) : [],
+      terms: mayBeMade.has(row.standing) ? termsOfCommand({ ...row, name: row.name as OperationName }) : [],
     }));
   },
   async invoice(queries, after) {

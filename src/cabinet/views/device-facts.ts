@@ -5,6 +5,7 @@ import type { Queries } from '../../database/database.ts';
 import { channelNames } from '../../link/channel.ts';
 import type { DeviceSnapshot } from '../../link/sightings.ts';
 import { type ListedCommand, readListed } from './lists/commands-list.ts';
+import { moneySql } from './money-sql.ts';
 import type { Scope } from './scope.ts';
 
 /** `kept`: the last stored report, for a device from which this instance has no message. */
@@ -35,7 +36,7 @@ export function deviceFacts(
 export async function readLastOfDevices(queries: Queries, scope: Scope) {
   const own = scope.merchantId === undefined ? sql`` : sql` where d.merchant_id = ${scope.merchantId}`;
   const { rows } = await sql<{ id: string; last_report: string | null; last_id: string | null }>`
-    select d.id, d.last_report, (select c.id from commands c where c.device_id = d.id order by c.issued_at desc limit 1) as last_id
+    select d.id, d.last_report, (select c.id from commands c where c.device_id = d.id and ${moneySql().isCommand('c')} order by c.issued_at desc limit 1) as last_id
     from devices d${own}`.execute(queries);
   const ids = rows.flatMap(({ last_id }) => (last_id === null ? [] : [last_id]));
   const commands = new Map<string, ListedCommand>();

@@ -1,10 +1,13 @@
 // The first page counts the money that devices took, also after disputes and for sales that were paid in two ways, and lists no payment as
 // unprinted whose receipt was printed under another Uid.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createHourSums, hourMs } from '../../../src/cabinet/views/figures/hour-sums.ts';
+import { readAttention } from '../../../src/cabinet/views/figures/attention.ts';
+import { hourMs } from '../../../src/cabinet/views/figures/hour-figures.ts';
+import { createHourSums } from '../../../src/cabinet/views/figures/hour-sums.ts';
 import { createMismatches } from '../../../src/cabinet/views/figures/mismatches.ts';
-import { modesOf } from '../../../src/cabinet/views/figures/overview-figures.ts';
+import { earlierOf, modesOf } from '../../../src/cabinet/views/figures/overview-figures.ts';
 import type { AnswerMessage } from '../../../src/link/wire-schemas.ts';
+import { isNewCore } from '../../support/core.ts';
 import { createSaleWorld } from '../../support/sale-world.ts';
 
 let world: Awaited<ReturnType<typeof createSaleWorld>>;
@@ -15,12 +18,14 @@ beforeEach(async () => {
 });
 afterEach(() => world.stop());
 
-const figures = async () => {
+const hoursNow = async () => {
   const nowMs = world.clock.now();
   const startMs = Math.floor(nowMs / hourMs) * hourMs;
-  const hours = await sums.read(world.database, { merchantId: world.merchantId }, startMs - 20 * hourMs, startMs + hourMs, nowMs);
-  return modesOf(hours);
+  return await sums.read(world.database, { merchantId: world.merchantId }, startMs - 20 * hourMs, startMs + hourMs, nowMs);
 };
+const figures = async () => modesOf(await hoursNow());
+/** By card, of each hour in which there was something. */
+const cardOfHours = async () => (await hoursNow()).map((hour) => modesOf([hour]).card.amount).filter((amount) => amount !== 0);
 const isRecalled = (answer: AnswerMessage) => answer.report?.['state'] !== undefined;
 const denies = (answer: AnswerMessage): AnswerMessage => (isRecalled(answer) ? { ...answer, report: { state: 'never' } } : answer);
 const goods = (price: number) => [{ Name: 'Goods', Quantity: 1, Price: price }];
@@ -39,6 +44,20 @@ it('a payment of a past hour that an operator called done is no longer counted o
   world.setAway(terminal.id, false);
   await world.clock.advance(60_000);
   expect(await world.ledger.find(id)).toMatchObject({ state: 'disputed' });
+  // On the new core, an entry stays, and what is known later is an entry of its own [D303].
+  if (isNewCore) {
+    expect((await figures()).card).toEqual({ count: 1, amount: 10 });
+    const { contradiction } = (await world.ledger.find(id)) ?? {};
+    const no = {
+      state: 'refused',
+      reason: 'The bank has none.',
+      actor: 'ana',
+      closesReview: true,
+      contradiction: contradiction ?? '',
+    } as const;
+    await world.meanwhile(world.ledger.decide(id, no));
+    expect(await cardOfHours()).toEqual([10, -10]);
+  }
   expect((await figures()).card).toEqual({ count: 0, amount: 0 });
 });
 
@@ -87,12 +106,34 @@ it('a payment whose receipt failed is no longer without receipt once a receipt o
     const receipt = { Uid: uid, Items: goods(10), Payments: [{ PaymentCode: 1, documentNr }] };
     return world.run(world.fiscal.printReceipt({ merchantId, deviceId: register.id, receipt }));
   };
-  const unprinted = async () =>
-    (await createMismatches().read(world.database.queries, { merchantId }, world.clock.now())).paymentWithoutReceipt;
+  const unprinted = async () => {
+    const { items } = await readAttention(world.database.queries, { merchantId }, world.clock.now(), createMismatches());
+    return items.filter(({ kind }) => kind === 'paymentWithoutReceipt').map(({ subjectId }) => subjectId);
+  };
   register.mishaps.arm({ paperOut: true });
   expect((await print(documentNr)).code).toBe(50);
   expect(await unprinted()).toEqual([oid]);
   register.newRoll();
   expect((await print('another')).code).toBe(0);
   expect(await unprinted()).toEqual([]);
+});
+
+it('a void of an earlier hour lowers the figures of the hour in which it became known, which names it [D303]', async () => {
+  const terminal = await world.terminal();
+  const documentNr = world.random.uuid();
+  await world.run(world.pay(terminal.id, 10, documentNr));
+  const operationId = String((await world.lastCommand('Pay')).operationId);
+  const token = terminal.bank.charges()[0]?.entry.token ?? '';
+  const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId };
+  await world.run(world.cards.closeDoc(named));
+  await world.clock.advance(3 * hourMs);
+  expect(await cardOfHours()).toEqual([10]);
+  expect((await world.run(world.cards.cancelTransaction({ ...named, token, amountBani: 1_000 }))).code).toBe(0);
+  expect(await figures()).toMatchObject({ card: { count: 0, amount: 0 } });
+  // The old core takes it out of the hour of the payment.
+  expect(await cardOfHours()).toEqual(isNewCore ? [10, -10] : []);
+  const hours = await hoursNow();
+  const thisHourMs = Math.floor(world.clock.now() / hourMs) * hourMs;
+  expect(earlierOf(hours, thisHourMs)).toEqual(isNewCore ? { count: 1, amount: 10 } : { count: 0, amount: 0 });
+  expect(earlierOf(hours, thisHourMs - 20 * hourMs)).toEqual({ count: 0, amount: 0 });
 });

@@ -96,9 +96,11 @@ export function sale(changes: Partial<StoryCommand>, notes: readonly Note[] = []
     attempts: [],
     ...given,
   };
+  const all = { ...oldCoreSays(found, nowMs), ...said };
+  const { standing, refundedBani } = all;
   return {
-    ...{ ...found, said: { ...oldCoreSays(found, nowMs), ...said } },
-    shown: shownStateOf({ ...found.command, followers: found.followers, isOutOfContact, isInReview: isInReview(found.command) }),
+    ...{ ...found, said: all },
+    shown: shownStateOf({ ...found.command, standing, refundedBani, isOutOfContact, isInReview: isInReview(found.command) }),
     isOffline: given.isOffline ?? false,
     attention: given.attention ?? [],
   };

@@ -1,8 +1,8 @@
 // Past hours are summed once and stored; later changes of an hour are still included.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createHourKeeper } from '../../../src/cabinet/overview/hour-keeper.ts';
-import { addUp, readFigures } from '../../../src/cabinet/views/figures/hour-figures.ts';
-import { createHourSums, type HourSums, hourMs, sumIdleHours } from '../../../src/cabinet/views/figures/hour-sums.ts';
+import { addUp, hourMs, readFigures } from '../../../src/cabinet/views/figures/hour-figures.ts';
+import { createHourSums, type HourSums, sumIdleHours } from '../../../src/cabinet/views/figures/hour-sums.ts';
 import { modesOf } from '../../../src/cabinet/views/figures/overview-figures.ts';
 import { engines, memoryDatabase, openQuickDatabase, type TestDatabase } from '../../support/engines.ts';
 import { recordSeeded, seedCommand, seedDevice, seedInvoice, seedMerchant } from '../../support/fixtures.ts';

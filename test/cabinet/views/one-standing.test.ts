@@ -151,6 +151,7 @@ describe.each(engines)('every state of an operation on %s', (engine) => {
       .select(['c.id', bit(is.done).as('done'), bit(is.keepsMoney).as('kept'), bit(is.open).as('open'), bit(is.failed).as('failed')])
       .select([is.refundedBani.as('refunded'), bit(is.takenBackInDispute).as('backDisputed')])
       .execute();
+    const followersOf = ({ id }: ListedCommand) => rows.filter(({ targetId }) => targetId === id);
     const byId = new Map(judged.map((row) => [row.id, row]));
     for (const row of rows) {
       const standing = standingOf(row);
@@ -160,7 +161,7 @@ describe.each(engines)('every state of an operation on %s', (engine) => {
         open: Number(standing === 'open'),
         failed: Number(standing === 'refused' || standing === 'never'),
         refunded: row.refundedBani,
-        backDisputed: Number(wasDone(row) && standingOf(row, row.followers) === 'disputed'),
+        backDisputed: Number(wasDone(row) && standingOf(row, followersOf(row)) === 'disputed'),
       });
     }
   });

@@ -28,6 +28,9 @@ const readable = [
   'settlements',
   'bank_operations',
   'receipt_payments',
+  'printed_payments',
+  'device_locks',
+  'money_corrections',
   'decisions',
 ];
 /** The cabinet's own tables: notes of people, and sums that can be recomputed. */

@@ -366,6 +366,7 @@ export interface Answers {
       kind:
         | 'unknown'
         | 'contradiction'
+        | 'chargedTwice'
         | 'unmatched'
         | 'notClosed'
         | 'paydRefused'
@@ -386,7 +387,7 @@ export interface Answers {
       known: Said;
       unknown: Said;
       nextStep: {
-        action: 'ask' | 'decide' | 'close' | 'note' | 'resend';
+        action: 'ask' | 'decide' | 'close' | 'note' | 'resend' | 'open';
         closesReview?: boolean;
         keepsSettlement?: boolean;
         contradiction?: string;
@@ -397,6 +398,7 @@ export interface Answers {
     counts: {
       unknown: number;
       contradiction: number;
+      chargedTwice: number;
       unmatched: number;
       notClosed: number;
       paydRefused: number;
@@ -409,6 +411,7 @@ export interface Answers {
     sums: {
       unknown: number;
       contradiction: number;
+      chargedTwice: number;
       unmatched: number;
       notClosed: number;
       paydRefused: number;
@@ -427,6 +430,7 @@ export interface Answers {
     to: string;
     total: { amount: number; count: number; refunded: number };
     before: { amount: number; count: number; refunded: number };
+    earlier: { amount: number; count: number };
     modes: { card: { amount: number; count: number }; qr: { amount: number; count: number }; cash: { amount: number; count: number } };
     hours: {
       at: string;
@@ -492,7 +496,16 @@ export interface Answers {
       difference?: number;
     }[];
     groups: {
-      kind: 'noReceipt' | 'otherRegister' | 'otherCode' | 'refundedBefore' | 'otherClose' | 'byTerminal' | 'byRegister' | 'suspect';
+      kind:
+        | 'noReceipt'
+        | 'otherRegister'
+        | 'otherCode'
+        | 'refundedBefore'
+        | 'otherClose'
+        | 'earlierDay'
+        | 'byTerminal'
+        | 'byRegister'
+        | 'suspect';
       sum: number;
       effect: number;
       count: number;

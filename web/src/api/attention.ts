@@ -4,6 +4,7 @@ import type { Answers } from './answers.ts';
 export const attentionKinds = [
   'unknown',
   'contradiction',
+  'chargedTwice',
   'unmatched',
   'paydRefused',
   'paidByCard',

@@ -168,7 +168,12 @@ function Case({ item, isFirst }: { item: AttentionItem; isFirst: boolean }) {
         <p>{said(item.unknown)}</p>
       </div>
       <div className="next">
-        {may('money') && (
+        {action === 'open' && (
+          <Link className={isFirst ? 'btn block primary' : 'btn block'} href={path}>
+            {t('attention.look')}
+          </Link>
+        )}
+        {action !== 'open' && may('money') && (
           <button type="button" className={isFirst ? 'btn block primary' : 'btn block'} disabled={resend.isPending} onClick={act}>
             {t(`act.${action}.button`)}
           </button>
@@ -176,7 +181,7 @@ function Case({ item, isFirst }: { item: AttentionItem; isFirst: boolean }) {
         <p>{resend.error?.message ?? said(consequence)}</p>
       </div>
       {isOpen && action === 'note' && <NoteDialog item={item} onClose={() => setIsOpen(false)} />}
-      {isOpen && action !== 'note' && action !== 'resend' && (
+      {isOpen && action !== 'note' && action !== 'resend' && action !== 'open' && (
         <StepDialog
           path={`/commands/${item.commandId}`}
           step={{

@@ -59,6 +59,7 @@ export function Overview() {
           ) : (
             <>
               <AttentionStrip day={fields} waiting={waiting} />
+              {fields.earlier.count > 0 && <p className="note">{t('overview.earlier', fields.earlier)}</p>}
               <div className="tiles">
                 <MoneyTile day={fields} period={period} />
                 <ModeTile day={fields} period={period} />

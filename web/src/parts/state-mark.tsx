@@ -30,6 +30,7 @@ const looks: Readonly<Record<string, { shape: Shape; tone: Tone }>> = {
   voidedAfterReceipt: { shape: 'exclaim', tone: 'warn' },
   needsPerson: { shape: 'octagon', tone: 'bad' },
   unmatched: { shape: 'octagon', tone: 'bad' },
+  chargedTwice: { shape: 'octagon', tone: 'bad' },
   contradiction: { shape: 'octagon', tone: 'bad' },
   paydRefused: { shape: 'octagon', tone: 'bad' },
   dead: { shape: 'octagon', tone: 'bad' },

@@ -2,6 +2,7 @@
 export const attentionKinds = [
   'unknown',
   'contradiction',
+  'chargedTwice',
   'unmatched',
   'notClosed',
   'paydRefused',

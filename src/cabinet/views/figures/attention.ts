@@ -2,17 +2,18 @@
 // A note of a person (notes.ts) removes an item that no other step can settle.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
-import { isOpenWithLimit, isStillOrphan, orphanReason, paidByCardToo } from '../../../invoices/store.ts';
+import { paidByCardToo } from '../../../invoices/store.ts';
 import { isOpen } from '../../../ledger/command.ts';
-import { hasStandingPayment } from '../../../ledger/standing-payment.ts';
-import { standingConditions } from '../../../ledger/standing-sql.ts';
 import { isOpenReport } from '../../../ledger/unmatched.ts';
+import type { Attention as StoredKind } from '../../../money/case.ts';
 import { type ListedCommand, listCommands, readListed } from '../lists/commands-list.ts';
+import { moneySql } from '../money-sql.ts';
 import { lacksNumbers, reviewStep } from '../sale/next-steps.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { type Text, text } from '../texts.ts';
 import { type AttentionKind, attentionKinds } from './attention-kinds.ts';
-import { findMismatchesOf, type Mismatches, type MismatchKind } from './mismatches.ts';
+import { findMismatchesOf, type Mismatches, type MismatchKind, searchedForMs } from './mismatches.ts';
+import { unnoted } from './notes.ts';
 
 /** Only items about these. */
 export interface About {
@@ -37,7 +38,8 @@ export interface AttentionItem {
   known: Text;
   unknown: Text;
   nextStep: {
-    action: 'ask' | 'decide' | 'close' | 'note' | 'resend';
+    /** open: its page has the step. */
+    action: 'ask' | 'decide' | 'close' | 'note' | 'resend' | 'open';
     closesReview?: boolean;
     keepsSettlement?: boolean | undefined;
     contradiction?: string | undefined;
@@ -61,17 +63,16 @@ const maxOfEach = 200;
 export const closeWithinMs = 5 * 60_000;
 
 export async function readAttention(queries: Queries, scope: Scope, nowMs: number, mismatches: Mismatches): Promise<Attention> {
-  const found = mismatches.read(queries, scope, nowMs);
+  const ofNumbers = itemsOfNumbers(queries, scope, nowMs, mismatches);
   const parts = await Promise.all([
     stateItems(queries, scope, nowMs),
     unmatchedItems(queries, scope),
     orphanItems(queries, scope),
     paidByCardItems(queries, scope),
     deadCallbackItems(queries, scope),
-    found.then((ids) => mismatchItems(queries, scope, ids)),
-    voidedItems(queries, scope),
+    ofNumbers.then(({ items }) => items),
   ]);
-  const { isCut } = await found;
+  const { isCut } = await ofNumbers;
   const seen = new Set<string>();
   const items = parts
     .flat()
@@ -97,8 +98,7 @@ export async function readAttentionAbout(queries: Queries, scope: Scope, about: 
     orphanItems(queries, scope, about),
     paidByCardItems(queries, scope, about),
     deadCallbackItems(queries, scope, about),
-    mismatchItems(queries, scope, await findMismatchesOf(queries, scope, about.commandIds)),
-    voidedItems(queries, scope, about),
+    itemsOfNumbersAbout(queries, scope, about),
   ]);
   const ofStates = commands.flatMap((command) => itemOfState(command, nowMs) ?? []);
   const kinds = new Set([...ofStates, ...parts.flat()].map(({ kind }) => kind));
@@ -115,6 +115,13 @@ export function sumUp(items: readonly Pick<AttentionItem, 'kind' | 'amountBani'>
   }
   return { counts, sumsBani };
 }
+
+const storedKinds = [
+  'chargedTwice',
+  'receiptWithoutPayment',
+  'paymentWithoutReceipt',
+  'voidedAfterReceipt',
+] as const satisfies readonly StoredKind[];
 
 const saleKeyOf = (number: string) => number.toLowerCase();
 
@@ -141,7 +148,11 @@ function itemOf(kind: AttentionKind, command: ListedCommand, sinceMs: number, ac
     nextStep: {
       action,
       ...(lacksNumbers(command) && action === 'decide' && { asksNumbers: true }),
-      ...(kind === 'contradiction' ? reviewStep(command) : { consequence: text(`consequence.${action}`, { device: command.deviceName }) }),
+      ...(kind === 'contradiction'
+        ? reviewStep(command)
+        : {
+            consequence: text(kind === 'chargedTwice' ? 'consequence.returnOne' : `consequence.${action}`, { device: command.deviceName }),
+          }),
     },
   };
 }
@@ -167,10 +178,6 @@ async function stateItems(queries: Queries, scope: Scope, nowMs: number): Promis
 /** Restricts a query to the given ids; undefined: no restriction. */
 const isAbout = (column: ReturnType<typeof sql>, ids: readonly string[] | undefined) =>
   ids === undefined ? sql<SqlBool>`true` : ids.length === 0 ? sql<SqlBool>`false` : sql<SqlBool>`${column} in (${sql.join(ids)})`;
-
-/** Without a note of a person. */
-const unnoted = (kind: AttentionKind, subject: ReturnType<typeof sql>) =>
-  sql<SqlBool>`not exists (select 1 from notes n where n.kind = ${kind} and n.subject_id = ${subject})`;
 
 /** A device reported money for a command or an invoice that has no row [D295], so there is no page of it. */
 async function unmatchedItems(queries: Queries, { merchantId }: Scope): Promise<AttentionItem[]> {
@@ -210,16 +217,17 @@ async function unmatchedItems(queries: Queries, { merchantId }: Scope): Promise<
 }
 
 async function orphanItems(queries: Queries, scope: Scope, about?: About): Promise<AttentionItem[]> {
+  const { orphan } = moneySql();
   const rows = await queries
     .selectFrom('orphan_payments as o')
     .innerJoin('invoices as i', 'i.oid', 'o.oid')
     .leftJoin('devices as d', (join) => join.onRef('d.id', '=', 'o.device_id').onRef('d.merchant_id', '=', 'o.merchant_id'))
     .select(['o.id', 'o.oid', 'o.merchant_id as merchantId', 'o.receipt_id as receiptId', 'o.at as sinceMs'])
-    .select(['i.amount_bani as amountBani', 'o.device_id as deviceId', 'd.name as deviceName', orphanReason.as('reason')])
+    .select(['i.amount_bani as amountBani', 'o.device_id as deviceId', 'd.name as deviceName', orphan.reason.as('reason')])
     .$if(scope.merchantId !== undefined, (query) => query.where('o.merchant_id', '=', scope.merchantId ?? ''))
-    .where(isStillOrphan)
+    .where(orphan.isListed)
     .where(isAbout(sql`o.oid`, about?.oids))
-    .where(unnoted('paydRefused', sql`cast(o.id as text)`))
+    .where(unnoted('paydRefused', sql`cast(o.id as text)`, sql`o.version`))
     .orderBy('o.id', 'desc')
     .limit(maxOfEach)
     .execute();
@@ -236,15 +244,13 @@ async function orphanItems(queries: Queries, scope: Scope, about?: About): Promi
 
 /** Paid by card and never completed with Payd: the invoice does not expire, and its ERP must complete it [D142]. */
 async function paidByCardItems(queries: Queries, scope: Scope, about?: About): Promise<AttentionItem[]> {
+  const { is, sinceMs } = moneySql().paidByCard;
   const rows = await queries
     .selectFrom('invoices')
-    .select(['oid', 'merchant_id as merchantId', 'amount_bani as amountBani', sql<number>`valid_to`.as('sinceMs')])
-    .where(isOpenWithLimit)
-    .where('valid_to', '<=', sql<number>`(select now_ms())`)
-    .where('payment_begun_at', 'is not', null)
+    .select(['oid', 'merchant_id as merchantId', 'amount_bani as amountBani', sinceMs.as('sinceMs')])
+    .where(is)
     .where(ownedBy(scope, sql`invoices.merchant_id`))
     .where(isAbout(sql`invoices.oid`, about?.oids))
-    .where(hasStandingPayment('invoices.merchant_id', 'invoices.oid', { standing: 'done' }))
     .where(unnoted('paidByCard', sql`invoices.oid`))
     .orderBy('valid_to')
     .limit(maxOfEach)
@@ -272,7 +278,7 @@ async function deadCallbackItems(queries: Queries, scope: Scope, about?: About):
     .select(sql<string>`coalesce(c.document_nr, c.receipt_uid, k.subject_id)`.as('sale_key'))
     .where('k.state', '=', sql.lit('dead'))
     .where(isAbout(sql`k.subject_id`, about && [...about.commandIds, ...about.oids]))
-    .where(sql<SqlBool>`(i.state = 2 or ${standingConditions('c').done})`)
+    .where(sql<SqlBool>`(i.state = 2 or ${moneySql().of('c').done})`)
     .where(ownedBy(scope, sql`k.merchant_id`))
     .where(sql<SqlBool>`not exists (select 1 from callbacks later where later.subject_id = k.subject_id and later.sequence > k.sequence)`)
     .where(unnoted('erpNotNotified', sql`k.id`))
@@ -290,6 +296,51 @@ async function deadCallbackItems(queries: Queries, scope: Scope, about?: About):
     unknown: text('attention.erpNotNotified.unknown'),
     nextStep: { action: 'resend', consequence: text('consequence.resend') },
   }));
+}
+
+interface OfNumbers {
+  items: AttentionItem[];
+  /** There may be older ones. */
+  isCut: boolean;
+}
+
+/** What the payments and receipts under one number together mean [D80, D146, D305]. */
+async function itemsOfNumbers(queries: Queries, scope: Scope, nowMs: number, mismatches: Mismatches): Promise<OfNumbers> {
+  if (moneySql().hasAttention) return { items: await storedItems(queries, scope, { sinceMs: nowMs - searchedForMs }), isCut: false };
+  const { isCut, ...found } = await mismatches.read(queries, scope, nowMs);
+  return { items: [...(await mismatchItems(queries, scope, found)), ...(await voidedItems(queries, scope))], isCut };
+}
+
+async function itemsOfNumbersAbout(queries: Queries, scope: Scope, about: About): Promise<AttentionItem[]> {
+  if (moneySql().hasAttention) return await storedItems(queries, scope, { about });
+  const found = await findMismatchesOf(queries, scope, about.commandIds);
+  return [...(await mismatchItems(queries, scope, found)), ...(await voidedItems(queries, scope, about))];
+}
+
+/** `sinceMs`: older mismatches are shown only in the day's close. */
+async function storedItems(
+  queries: Queries,
+  scope: Scope,
+  { about, sinceMs }: { about?: About; sinceMs?: number },
+): Promise<AttentionItem[]> {
+  const listed = async (kind: StoredKind): Promise<AttentionItem[]> => {
+    const isMismatch = kind === 'paymentWithoutReceipt' || kind === 'receiptWithoutPayment';
+    const { rows } = await sql<{ id: string; since: number | null }>`
+      select c.id, (select max(back.settled_at) from commands back where back.target_id = c.id and back.state = 'done'
+        and back.name = 'CancelTransaction') as since
+      from commands c where c.attention is not null and c.attention like ${`%"${kind}"%`}
+        and ${isAbout(sql`c.id`, about?.commandIds)} and ${ownedBy(scope, sql`c.merchant_id`)}
+        and ${isMismatch && sinceMs !== undefined ? sql<SqlBool>`c.issued_at >= cast(${sinceMs} as bigint)` : sql<SqlBool>`true`}
+        and ${kind === 'chargedTwice' ? sql<SqlBool>`true` : unnoted(kind, sql`c.id`)}
+      order by c.issued_at desc limit ${sql.lit(maxOfEach)}`.execute(queries);
+    const voidedAt = new Map(rows.map(({ id, since }) => [id, since]));
+    const commands = await readListed(queries, scope, [...voidedAt.keys()]);
+    return commands.map((command) => {
+      const since = (kind === 'voidedAfterReceipt' ? voidedAt.get(command.id) : undefined) ?? command.settledAtMs ?? command.issuedAtMs;
+      return itemOf(kind, command, since, kind === 'chargedTwice' ? 'open' : 'note');
+    });
+  };
+  return (await Promise.all(storedKinds.map(listed))).flat();
 }
 
 /** A payment and a receipt linked by one document [D80], of which one failed. */
@@ -311,7 +362,7 @@ async function voidedItems(queries: Queries, scope: Scope, about?: About): Promi
     .where(isAbout(sql`r.payment_id`, about?.commandIds))
     // The offset keeps PostgreSQL from a join that reads all commands while there are few of these.
     .where(
-      sql<SqlBool>`exists (select 1 from commands p where p.id = r.print_id and ${standingConditions('p').done} and ${ownedBy(scope, sql`p.merchant_id`)} limit 1 offset 0)`,
+      sql<SqlBool>`exists (select 1 from commands p where p.id = r.print_id and ${moneySql().of('p').done} and ${ownedBy(scope, sql`p.merchant_id`)} limit 1 offset 0)`,
     )
     .where(unnoted('voidedAfterReceipt', sql`r.payment_id`))
     .orderBy('r.voided_at', 'desc')

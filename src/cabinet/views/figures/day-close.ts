@@ -1,11 +1,13 @@
 // Reads a shop's day: its closes, which of them belong together, and the operations of exactly their periods.
-// A device executes one command at a time, so a close contains exactly the commands issued between the previous close and itself.
+// A device executes one command at a time, so a close contains exactly the commands that it began between the previous close and this one: by
+// the device's counter [D307], which the old core does not have, so that there their times decide.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { namesWhere, type OperationName, operationOf } from '../../../kernel/operations.ts';
 import { isInReview } from '../../../ledger/command.ts';
-import { kindConditions, standingConditions } from '../../../ledger/standing-sql.ts';
+import { kindConditions } from '../../../ledger/standing-sql.ts';
 import { readPrints } from '../lists/receipts-of-payments.ts';
+import { moneySql } from '../money-sql.ts';
 import type { Scope } from '../scope.ts';
 import { type DayOperation, type DaySource, paymentsOf } from './day-compare.ts';
 import { type CloseKind, closesAfterMs, closesBeforeMs, daysOf, longestDayMs, longRuns, type ShopBooks } from './shop-days.ts';
@@ -50,6 +52,7 @@ interface CloseRow {
   device_id: string;
   merchant_id: string;
   issued_at: number;
+  sequence: number | null;
   report: string | null;
 }
 
@@ -57,15 +60,19 @@ interface CloseRow {
 const inTheBooks = namesWhere(({ effect, closesDay }) => effect !== 'close' && !closesDay);
 /** CloseDay, and a Z report: an X report closes nothing. */
 const isCloseOf = (row: string) =>
-  sql<SqlBool>`${kindConditions(row).closesDay} and ${standingConditions(row).done} and (${kindConditions(row).cards} or ${sql.ref(row)}.args = '{"fiscal":true}')`;
-const isClose = isCloseOf('c');
+  sql<SqlBool>`${kindConditions(row).closesDay} and ${moneySql().of(row).done} and (${kindConditions(row).cards} or ${sql.ref(row)}.args = '{"fiscal":true}')`;
+const isClose = () => isCloseOf('c');
 
-async function closesOf(queries: Queries, deviceId: string, limit: number, beforeMs?: number): Promise<CloseRow[]> {
-  const before = beforeMs === undefined ? sql`` : sql` and c.issued_at < cast(${beforeMs} as bigint)`;
+/** The one before, on the same device. */
+async function closeBefore(queries: Queries, { device_id, issued_at, sequence }: CloseRow): Promise<CloseRow | undefined> {
+  const { hasSequence } = moneySql();
+  const isBefore = hasSequence ? sql`c.sequence < cast(${sequence} as bigint)` : sql`c.issued_at < cast(${issued_at} as bigint)`;
   const { rows } = await sql<CloseRow>`
-    select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.report from commands c
-    where c.device_id = ${deviceId} and ${isClose}${before} order by c.issued_at desc limit ${sql.lit(limit)}`.execute(queries);
-  return rows;
+    select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.sequence, c.report from commands c
+    where c.device_id = ${device_id} and ${isClose()} and ${isBefore} order by ${hasSequence ? sql`c.sequence` : sql`c.issued_at`} desc limit 1`.execute(
+    queries,
+  );
+  return rows[0];
 }
 
 /** The last fourteen closes of each device, newest first, for many devices in one statement, by the index of closes. */
@@ -76,8 +83,8 @@ async function lastClosesOf(queries: Queries, deviceIds: string[]): Promise<Map<
       with f as materialized (select d.id, coalesce((select x.issued_at from commands x where x.device_id = d.id and ${isCloseOf('x')}
           order by x.issued_at desc limit 1 offset ${sql.lit(closesPerDevice - 1)}), 0) as since
         from devices d where d.id in (${sql.join(deviceIds.slice(first, first + devicesPerStatement))}))
-      select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.report from f join commands c on c.device_id = f.id
-      where ${isClose} and c.issued_at >= f.since
+      select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.sequence, c.report from f join commands c on c.device_id = f.id
+      where ${isClose()} and c.issued_at >= f.since
       order by c.issued_at desc`.execute(queries);
     for (const row of rows) {
       const own = closes.get(row.device_id);
@@ -157,8 +164,8 @@ export interface ShopDay {
 /** The day of a close: the closes of the shop that belong to it [D297]. Undefined: no such close, or of another merchant. */
 export async function readShopDay(queries: Queries, scope: Scope, closeId: string): Promise<ShopDay | undefined> {
   const { rows } = await sql<CloseRow & { code: string | null }>`
-    select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.report, d.point_of_sales_code as code
-    from commands c join devices d on d.id = c.device_id where c.id = ${closeId} and ${isClose}`.execute(queries);
+    select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.sequence, c.report, d.point_of_sales_code as code
+    from commands c join devices d on d.id = c.device_id where c.id = ${closeId} and ${isClose()}`.execute(queries);
   const [chosen] = rows;
   if (!chosen || (scope.merchantId !== undefined && scope.merchantId !== chosen.merchant_id)) return undefined;
   const devices = await queries
@@ -203,9 +210,9 @@ async function closesOfSameDay(
 ): Promise<CloseRow[]> {
   const { issued_at: atMs } = chosen;
   const ids = sql.join(devices.map(({ id }) => id));
-  const closesOfShop = sql`from commands c where c.device_id in (${ids}) and ${isClose}`;
+  const closesOfShop = sql`from commands c where c.device_id in (${ids}) and ${isClose()}`;
   const around = (afterMs: number, beforeMs: number, order: 'asc' | 'desc') =>
-    sql<CloseRow>`select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.report ${closesOfShop}
+    sql<CloseRow>`select c.id, c.name, c.device_id, c.merchant_id, c.issued_at, c.sequence, c.report ${closesOfShop}
       and c.issued_at > cast(${afterMs} as bigint) and c.issued_at <= cast(${beforeMs} as bigint)
       order by c.issued_at ${sql.raw(order)}, c.id ${sql.raw(order)} limit ${sql.lit(closesAround)}`.execute(queries);
   const before = await around(atMs - closesBeforeMs, atMs, 'desc');
@@ -229,7 +236,7 @@ async function readOperationTimes(queries: Queries, books: ShopBooks, deviceIds:
   const { rows } = await sql<{ device_id: string; issued_at: number }>`
     select c.device_id, c.issued_at from commands c where c.device_id in (${deviceIds})
     and c.issued_at > cast(${first.atMs - longestDayMs} as bigint) and c.issued_at < cast(${last.atMs} as bigint)
-    and ${standingConditions('c').done} and c.name in (${sql.join(inTheBooks)}) order by c.issued_at limit ${sql.lit(maxTimes)}`.execute(
+    and ${moneySql().of('c').done} and c.name in (${sql.join(inTheBooks)}) order by c.issued_at limit ${sql.lit(maxTimes)}`.execute(
     queries,
   );
   const times = new Map<string, number[]>();
@@ -241,20 +248,14 @@ async function readOperationTimes(queries: Queries, books: ShopBooks, deviceIds:
   return times;
 }
 
-/** When the close before it was made; 0: it is the first. */
-async function beginOf(queries: Queries, { device_id, issued_at }: CloseRow): Promise<number> {
-  return (await closesOf(queries, device_id, 1, issued_at))[0]?.issued_at ?? 0;
-}
-
 async function readSource(queries: Queries, device: { id: string; name: string }, close: CloseRow, most: number): Promise<DaySource> {
-  const fromMs = await beginOf(queries, close);
+  const before = await closeBefore(queries, close);
   const operations: DayOperation[] = [];
-  for (let afterMs = fromMs; operations.length < most; ) {
-    const rows = await readOperations(queries, device.id, afterMs, close.issued_at);
+  for (let last: Place | undefined = before; operations.length < most; ) {
+    const rows: (DayOperation & Place)[] = await readOperations(queries, { deviceId: device.id, before, after: last, close });
     operations.push(...rows);
-    const last = rows.at(-1);
+    last = rows.at(-1);
     if (rows.length < maxRows || last === undefined) break;
-    afterMs = last.issuedAtMs;
   }
   return {
     commandId: close.id,
@@ -262,25 +263,52 @@ async function readSource(queries: Queries, device: { id: string; name: string }
     deviceId: device.id,
     deviceName: device.name,
     number: numberOf(close),
-    fromMs,
+    fromMs: before?.issued_at ?? 0,
     toMs: close.issued_at,
     report: reportOf(close.report),
     operations,
   };
 }
 
-/** A device executes one command at a time, so no two have the same time. */
-async function readOperations(queries: Queries, deviceId: string, afterMs: number, beforeMs: number): Promise<DayOperation[]> {
+/** The database's clock may have been set: rows are found by their time, within so much. */
+const maxClockStepMs = 24 * 3_600_000;
+
+interface Place {
+  issued_at: number;
+  sequence: number | null;
+}
+
+interface PeriodWanted {
+  deviceId: string;
+  /** The close before; undefined: there is none. */
+  before: Place | undefined;
+  /** What was read last. */
+  after: Place | undefined;
+  close: Place;
+}
+
+/** A device executes one command at a time, so no two have the same time, or the same number. */
+function periodOf({ before, after, close }: PeriodWanted) {
+  const within = (fromMs: number, toMs: number) =>
+    sql<SqlBool>`commands.issued_at > cast(${fromMs} as bigint) and commands.issued_at < cast(${toMs} as bigint)`;
+  if (!moneySql().hasSequence) return { is: within(after?.issued_at ?? 0, close.issued_at), order: sql`commands.issued_at` };
+  const window = within((before?.issued_at ?? 0) - maxClockStepMs, close.issued_at + maxClockStepMs);
+  const [from, to] = [after?.sequence ?? 0, close.sequence ?? 0];
+  const is = sql<SqlBool>`${window} and commands.sequence > cast(${from} as bigint) and commands.sequence < cast(${to} as bigint)`;
+  return { is, order: sql`commands.sequence` };
+}
+
+async function readOperations(queries: Queries, period: PeriodWanted): Promise<(DayOperation & Place)[]> {
+  const { is, order } = periodOf(period);
   const rows = await queries
     .selectFrom('commands')
     .select(['id', 'name', 'amount_bani', 'cash_bani', 'card_bani', 'document_nr', 'receipt_uid', 'target_id', 'issued_at', 'settled_by'])
-    .select(['review_since', 'reviewed_at'])
-    .where('device_id', '=', deviceId)
-    .where('issued_at', '>', afterMs)
-    .where('issued_at', '<', beforeMs)
-    .where(standingConditions('commands').done)
+    .select(['review_since', 'reviewed_at', 'sequence'])
+    .where('device_id', '=', period.deviceId)
+    .where(is)
+    .where(moneySql().of('commands').done)
     .where('name', 'in', inTheBooks)
-    .orderBy('issued_at')
+    .orderBy(order)
     .limit(maxRows)
     .execute();
   const paid = await paymentsOnReceipts(
@@ -300,6 +328,8 @@ async function readOperations(queries: Queries, deviceId: string, afterMs: numbe
     issuedAtMs: row.issued_at,
     settledBy: row.settled_by,
     isInReview: isInReview({ reviewSinceMs: row.review_since, reviewedAtMs: row.reviewed_at }),
+    issued_at: row.issued_at,
+    sequence: row.sequence,
   }));
 }
 
@@ -308,6 +338,6 @@ async function paymentsOnReceipts(
   printIds: string[],
 ): Promise<Map<string, { payment_id: string; amount_bani: number }[]>> {
   if (printIds.length === 0) return new Map();
-  const rows = await queries.selectFrom('receipt_payments').selectAll().where('print_id', 'in', printIds).execute();
+  const rows = await queries.selectFrom(moneySql().receiptPayments.as('r')).selectAll().where('r.print_id', 'in', printIds).execute();
   return Map.groupBy(rows, ({ print_id }) => print_id);
 }

@@ -42,6 +42,7 @@ export const groupKinds = [
   'otherCode',
   'refundedBefore',
   'otherClose',
+  'earlierDay',
   'byTerminal',
   'byRegister',
   'suspect',
@@ -154,6 +155,7 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
         ]
       : []),
     ...(banks.length > 0 ? onlyInZ(ofBanks, prints, byRegister) : []),
+    ...group('earlierDay', returnedLater(ofBanks), amountOf, 0),
     ...group('suspect', suspects, amountOf, 0),
   ];
   return {
@@ -176,6 +178,13 @@ export function compareDay(sources: readonly DaySource[], printedElsewhere: Read
 
 function drawer(cash?: Bani, cashIn?: Bani, cashOut?: Bani): Bani | undefined {
   return cash === undefined || cashIn === undefined || cashOut === undefined ? undefined : cash + cashIn - cashOut;
+}
+
+/** Refunds and voids of payments of an earlier bank day: they lower no figure of that day, whose books are closed [D303]. */
+function returnedLater(ofBanks: readonly DayOperation[]): DayOperation[] {
+  const here = new Set(ofBanks.map(({ id }) => id));
+  const returns = ofBanks.filter(({ name }) => ['refund', 'void'].includes(operationOf(name).effect ?? ''));
+  return returns.filter(({ targetId }) => targetId !== null && !here.has(targetId));
 }
 
 /** The bank may close several times within one Z report, whose receipts then name payments of another close. */

@@ -13,9 +13,8 @@ import { sql } from 'kysely';
 import type { Database, Queries } from '../../../database/database.ts';
 import { lateAfterMs } from '../../../ledger/settlements.ts';
 import type { Scope } from '../scope.ts';
-import { addUp, emptyHour, type HourFigures, readFigures, readFirstMs } from './hour-figures.ts';
+import { addUp, emptyHour, type HourFigures, hourMs, readFigures, readFirstMs } from './hour-figures.ts';
 
-export const hourMs = 3_600_000;
 /** A sum older than this is not stored. */
 const keptWithinMs = 30_000;
 /** Longer than a transaction may take, plus `keptWithinMs`. */
@@ -114,7 +113,7 @@ async function readKept(queries: Queries, { merchantId }: Scope, fromMs: number,
   const own = await within(merchantId ?? allMerchants)
     .select(['start_ms', 'figures'])
     .execute();
-  const kept = new Map(own.map((row) => [row.start_ms, JSON.parse(row.figures) as HourFigures]));
+  const kept = new Map(own.map((row) => [row.start_ms, { ...emptyHour(), ...(JSON.parse(row.figures) as Partial<HourFigures>) }]));
   if (merchantId === undefined) return kept;
   // An hour that is summed for all merchants has no row for a merchant without figures.
   const summed = await within(allMerchants).select('start_ms').execute();

@@ -1,4 +1,5 @@
 // Payments whose receipt failed, and receipts whose payment failed, where one document links the two [D80].
+// Of the old core: the new one stores with each operation what its number needs a person for (attention.ts).
 // The search starts from the failed half, because failures are few. Still they are thousands in a month, and every open page asks every few
 // seconds. So a month is searched every ten minutes, some days at a time, and in between only the last hours. Results are candidates: each
 // is checked again by its id whenever it is shown, so a settled one disappears at once.
@@ -8,6 +9,7 @@ import type { Queries } from '../../../database/database.ts';
 import { BoundedMap } from '../../../kernel/bounded-map.ts';
 import { kindConditions, standingConditions } from '../../../ledger/standing-sql.ts';
 import { ownedBy, type Scope } from '../scope.ts';
+import { unnoted } from './notes.ts';
 
 export type MismatchKind = 'paymentWithoutReceipt' | 'receiptWithoutPayment';
 
@@ -15,7 +17,7 @@ export type Mismatches = ReturnType<typeof createMismatches>;
 
 const dayMs = 24 * 3_600_000;
 /** Older mismatches are shown only in the day's close. */
-const searchedForMs = 31 * dayMs;
+export const searchedForMs = 31 * dayMs;
 const searchedEveryMs = 10 * 60_000;
 const recentMs = 2 * 3_600_000;
 const maxCandidates = 2_000;
@@ -139,12 +141,10 @@ async function findCandidates(queries: Queries, scope: Scope, kind: MismatchKind
   const { rows } = await sql<{ id: string }>`
     select p.id from settlements s join commands c on c.id = s.command_id join commands p on ${linked[kind]} and ${standing[kind]}
     where s.failed_merchant_id ${merchants} and s.failed_issued_at >= cast(${fromMs} as bigint) and s.failed_issued_at < cast(${toMs} as bigint)
-      and ${failed} and ${failedHalf[kind]} and ${noOther[kind]} and ${unnoted(kind)}
+      and ${failed} and ${failedHalf[kind]} and ${noOther[kind]} and ${unnoted(kind, sql`p.id`)}
     order by c.issued_at desc limit ${sql.lit(maxCandidates)}`.execute(queries);
   return rows.map(({ id }) => id);
 }
-
-const unnoted = (kind: MismatchKind) => sql<SqlBool>`not exists (select 1 from notes n where n.kind = ${kind} and n.subject_id = p.id)`;
 
 async function stillMissing(queries: Queries, scope: Scope, kind: MismatchKind, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
@@ -156,7 +156,7 @@ async function stillMissing(queries: Queries, scope: Scope, kind: MismatchKind, 
   };
   const { rows } = await sql<{ id: string }>`
     select p.id from commands p where p.id in (${sql.join(ids)}) and ${standing[kind]} and ${turned[kind]} and ${ownedBy(scope, sql`p.merchant_id`)}
-      and ${unnoted(kind)}
+      and ${unnoted(kind, sql`p.id`)}
     order by p.issued_at + 0 desc limit ${sql.lit(maxShown)}`.execute(queries);
   return rows.map(({ id }) => id);
 }

@@ -1,6 +1,5 @@
 // The figures of the first page from those of the hours. Pure: sums, rates and percentiles.
 import { baniToLei } from '../../../kernel/money.ts';
-import { type Standing, standingOf } from '../../../ledger/standing.ts';
 import { durationStepMs, type HourFigures } from './hour-figures.ts';
 
 export interface Percentiles {
@@ -29,13 +28,12 @@ export function percentileOf(steps: readonly { step: number; count: number }[], 
 
 type CardFigures = HourFigures['cards'][number];
 
-/** The standing as far as sums allow: without refunds and voids of each payment. */
-const standing = ({ state, isVoided }: CardFigures) => standingOf({ state, documentState: isVoided ? 'voided' : null, amountBani: null });
-const isPaid = (card: CardFigures) => standing(card) === 'done';
+const isPaid = ({ state, isVoided }: CardFigures) => state === 'done' && !isVoided;
 const sum = <Item>(items: readonly Item[], of: (item: Item) => number) => items.reduce((total, item) => total + of(item), 0);
 
 export function modesOf(hours: readonly HourFigures[]) {
-  const paid = hours.flatMap(({ cards }) => cards.filter(isPaid));
+  // With what became known in these hours about payments of others.
+  const paid = [...hours.flatMap(({ cards }) => cards.filter(isPaid)), ...hours.flatMap(({ changes }) => changes)];
   return {
     card: {
       count: sum(paid, ({ count }) => count) + sum(hours, ({ registerCards }) => registerCards.count),
@@ -56,36 +54,43 @@ export function totalOf(hours: readonly HourFigures[]) {
   };
 }
 
-/** Only payments that a device attempted; those that never began are not counted. */
-export function successOf(cards: readonly CardFigures[]) {
-  const of = (...standings: Standing[]) =>
+/** Refunds and voids in these hours of payments that were counted before them. */
+export function earlierOf(hours: readonly HourFigures[], fromMs: number) {
+  const earlier = hours.flatMap(({ returned }) => returned.filter(({ paidMs }) => paidMs < fromMs));
+  return { count: sum(earlier, ({ count }) => count), amount: baniToLei(sum(earlier, ({ bani }) => bani)) };
+}
+
+/** Only payments that a device attempted; those that never began are not counted. `open`: those that no hour has yet. */
+export function successOf(cards: readonly CardFigures[], open = 0) {
+  const of = (...states: CardFigures['state'][]) =>
     sum(
-      cards.filter((card) => standings.includes(standing(card))),
+      cards.filter((card) => states.includes(card.state)),
       ({ count }) => count,
     );
-  const paid = of('done', 'voided');
+  const paid = of('done');
   const declined = of('refused');
-  const unknown = of('open', 'disputed');
+  const unknown = of('sent', 'unknown', 'disputed') + open;
   const tries = paid + declined + unknown;
   return { tries, paid, declined, unknown, rate: paid + declined === 0 ? undefined : paid / (paid + declined) };
 }
 
 export function banksOf(hours: readonly HourFigures[]) {
-  const banks = new Map<string, { cards: HourFigures['cards']; durations: HourFigures['durations'] }>();
+  const banks = new Map<string, Pick<HourFigures, 'cards' | 'durations' | 'changes'>>();
   const bookOf = (bank: string) => {
-    const book = banks.get(bank) ?? { cards: [], durations: [] };
+    const book = banks.get(bank) ?? { cards: [], durations: [], changes: [] };
     banks.set(bank, book);
     return book;
   };
-  for (const { cards, durations } of hours) {
+  for (const { cards, durations, changes } of hours) {
+    for (const row of changes) bookOf(row.bank).changes.push(row);
     for (const row of cards) bookOf(row.bank).cards.push(row);
     for (const row of durations) bookOf(row.bank).durations.push(row);
   }
   return [...banks]
-    .map(([bank, { cards, durations }]) => ({
+    .map(([bank, { cards, durations, changes }]) => ({
       bank: bank === '' ? undefined : bank,
-      amount: baniToLei(sum(cards.filter(isPaid), ({ bani }) => bani)),
-      paid: sum(cards.filter(isPaid), ({ count }) => count),
+      amount: baniToLei(sum([...cards.filter(isPaid), ...changes], ({ bani }) => bani)),
+      paid: sum([...cards.filter(isPaid), ...changes], ({ count }) => count),
       success: successOf(cards).rate,
       p95Ms: percentilesOf(durations).p95Ms,
     }))

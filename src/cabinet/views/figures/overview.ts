@@ -6,10 +6,20 @@ import { BoundedMap } from '../../../kernel/bounded-map.ts';
 import { conditionOfMode } from '../lists/command-filter.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { readAttention } from './attention.ts';
-import { addUp, durationStepMs, emptyHour, type HourFigures } from './hour-figures.ts';
-import { createHourSums, type HourSums, hourMs, type Reading } from './hour-sums.ts';
+import { addUp, countOpen, durationStepMs, emptyHour, type HourFigures, hourMs } from './hour-figures.ts';
+import { createHourSums, type HourSums, type Reading } from './hour-sums.ts';
 import type { Mismatches } from './mismatches.ts';
-import { banksOf, modesOf, type Percentiles, percentileOf, percentilesOf, settledAloneOf, successOf, totalOf } from './overview-figures.ts';
+import {
+  banksOf,
+  earlierOf,
+  modesOf,
+  type Percentiles,
+  percentileOf,
+  percentilesOf,
+  settledAloneOf,
+  successOf,
+  totalOf,
+} from './overview-figures.ts';
 import { type PeriodName, periodOf, startOfDay } from './period.ts';
 
 export type Overview = Awaited<ReturnType<typeof readPage>>;
@@ -63,11 +73,12 @@ async function readPage({ database, sums, mismatches, scope, name, zone, nowMs }
     toMs,
     total: totalOf(hours),
     before: totalOf(earlier),
+    earlier: earlierOf([whole], fromMs),
     modes: modesOf(hours),
     // Today includes its coming hours, with the figures of the same day of last week.
     hours: hoursOf(fromMs, hours, dayBefore),
     banks: banksOf([whole]),
-    success: successOf(whole.cards),
+    success: successOf(whole.cards, await countOpen(queries, scope, fromMs, toMs)),
     answers: percentilesOf(whole.durations),
     ownShare: await readOwnShare(queries, scope),
     histogram: histogramOf(whole.durations),

@@ -2,9 +2,9 @@
 // indexes, open commands are found by the device locks, and refused payments and unmatched reports are rare.
 import { sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
-import { isStillOrphan } from '../../../invoices/store.ts';
-import { standingConditions } from '../../../ledger/standing-sql.ts';
 import { isOpenReport } from '../../../ledger/unmatched.ts';
+import { moneySql } from '../money-sql.ts';
+import { unnoted } from './notes.ts';
 
 export interface WaitingFigures {
   /** Commands on the review list. */
@@ -22,7 +22,6 @@ export interface WaitingFigures {
   oldestWithoutAnswerMs: number;
 }
 
-const { locking, open } = standingConditions('commands');
 const none: WaitingFigures = {
   review: 0,
   contradictions: 0,
@@ -34,12 +33,13 @@ const none: WaitingFigures = {
 };
 
 export async function countWaiting(queries: Queries): Promise<WaitingFigures> {
+  const { of, orphan } = moneySql();
+  const { locking, open } = of('commands');
   const { rows } = await sql<WaitingFigures>`
     select
       (select count(*) from commands where review_since is not null and reviewed_at is null) as review,
       (select count(*) from commands where review_since is not null and reviewed_at is null and settled_at is not null) as contradictions,
-      (select count(*) from orphan_payments o where ${isStillOrphan} and not exists
-        (select 1 from notes n where n.kind = 'paydRefused' and n.subject_id = cast(o.id as text))) as orphans,
+      (select count(*) from orphan_payments o where ${orphan.isListed} and ${unnoted('paydRefused', sql`cast(o.id as text)`, sql`o.version`)}) as orphans,
       (select count(*) from unmatched_reports u where ${isOpenReport}) as unmatched,
       (select count(*) from callbacks c where c.state = 'dead' and not exists
         (select 1 from notes n where n.kind = 'erpNotNotified' and n.subject_id = c.id) and not exists

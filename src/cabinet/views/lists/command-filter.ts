@@ -1,9 +1,11 @@
 // The filter of a list of commands as SQL conditions, split into those that an index covers and those that need the row.
-import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
 import type { Bani } from '../../../kernel/money.ts';
 import { operationOf } from '../../../kernel/operations.ts';
 import { kindConditions } from '../../../ledger/standing-sql.ts';
 import type { LedgerCommandName } from '../../../link/protocol.ts';
+import type { Condition } from '../money-conditions.ts';
+import { moneySql } from '../money-sql.ts';
 import { conditionsOfState, type ShownState } from '../shown-state.ts';
 
 export type Mode = 'cards' | 'fiscal';
@@ -24,15 +26,13 @@ export interface CommandFilter {
   maxBani?: Bani | undefined;
 }
 
-type Condition = RawBuilder<SqlBool>;
-
 const { cards, fiscal } = kindConditions('c');
 /** The indexes by time begin with this condition. */
 export const conditionOfMode: Record<Mode, Condition> = { cards, fiscal };
 
 /** Conditions that find the rows of the filter's states by small indexes; undefined if a state has none. */
 export function fewOf({ states = [] }: CommandFilter): Condition[] | undefined {
-  const places = states.map((state) => conditionsOfState[state].few);
+  const places = states.map((state) => conditionsOfState(state).few);
   return places.length > 0 && places.every((few) => few !== undefined) ? [...new Set(places.flat())] : undefined;
 }
 
@@ -46,9 +46,9 @@ export function spanOf(filter: CommandFilter): Condition[] {
 
 /** Conditions that need the row: checked on a bounded number of scanned rows. */
 export function sieveOf(filter: CommandFilter, isInModeIndex: boolean): Condition[] {
-  const wanted = (filter.states ?? []).map((state) => sql<SqlBool>`(${sql.join(conditionsOfState[state].is, sql` and `)})`);
+  const wanted = (filter.states ?? []).map((state) => sql<SqlBool>`(${sql.join(conditionsOfState(state).is, sql` and `)})`);
   return [
-    ...(filter.mode === undefined || isInModeIndex ? [] : [conditionOfMode[filter.mode]]),
+    ...(isInModeIndex ? [] : [filter.mode === undefined ? moneySql().isCommand('c') : conditionOfMode[filter.mode]]),
     ...(wanted.length > 0 ? [sql<SqlBool>`(${sql.join(wanted, sql` or `)})`] : []),
     ...(filter.name === undefined ? [] : [sql<SqlBool>`c.name = ${sql.lit(filter.name)}`]),
     // A reissued command is the same sale as its successor.

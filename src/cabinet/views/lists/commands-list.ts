@@ -1,11 +1,11 @@
 // The list of ledger commands, newest first: the indexes to use for a filter, and the rows of the list.
 import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
-import { type OperationName, operationOf } from '../../../kernel/operations.ts';
+import type { OperationName } from '../../../kernel/operations.ts';
 import { isInReview } from '../../../ledger/command.ts';
-import { type Follower, refundedBaniOf } from '../../../ledger/standing.ts';
-import { contactLost, kindConditions, standingConditions } from '../../../ledger/standing-sql.ts';
+import { contactLost, kindConditions } from '../../../ledger/standing-sql.ts';
 import type { EndingOutcome } from '../../../link/protocol.ts';
+import { moneySql } from '../money-sql.ts';
 import { ownNumbers } from '../own-numbers.ts';
 import { ownedBy, type Scope } from '../scope.ts';
 import { shownStateOf } from '../shown-state.ts';
@@ -77,6 +77,7 @@ async function devicesOf(queries: Queries, scope: Scope, { mode, deviceId, bank,
 /** Rows of a list by their ids, newest first. */
 export async function readListed(queries: Queries, scope: Scope, ids: readonly string[]) {
   if (ids.length === 0) return [];
+  const is = moneySql().of('c');
   const rows = await queries
     .selectFrom('commands as c')
     .innerJoin('devices as d', 'd.id', 'c.device_id')
@@ -95,48 +96,25 @@ export async function readListed(queries: Queries, scope: Scope, ids: readonly s
     ])
     .select(['c.review_since as reviewSinceMs', 'c.review_reason as reviewReason', 'c.contradiction'])
     .select(sql<string | null>`case when ${kindConditions('c').refund} then c.report end`.as('refundReport'))
-    .select(sql<number>`case when ${standingConditions('c').open} and ${contactLost('c')} then 1 else 0 end`.as('isOutOfContact'))
+    .select([is.standing.as('standing'), is.refundedBani.as('refundedBani')])
+    .select(sql<number>`case when ${is.open} and ${contactLost('c')} then 1 else 0 end`.as('isOutOfContact'))
     .where('c.id', 'in', [...ids])
     .where(ownedBy(scope, sql`c.merchant_id`))
     .orderBy(sql`c.issued_at + 0`, 'desc')
     .orderBy('c.id', 'desc')
     .execute();
-  const followersOf = await readFollowers(queries, rows);
   return rows.map(({ reviewedAtMs, reviewSinceMs, reviewReason, refundReport, ...row }) => {
     const review = isInReview({ reviewSinceMs, reviewedAtMs })
       ? { reviewSinceMs, reviewReason }
       : { reviewSinceMs: null, reviewReason: null };
-    const followers = followersOf.get(row.id) ?? [];
     const facts = {
       ...row,
       name: row.name as OperationName,
       ...ownNumbers({ ...row, name: row.name as OperationName, report: refundReport }),
       outcome: row.outcome as EndingOutcome | null,
-      followers,
       isOutOfContact: row.isOutOfContact === 1,
     };
     const shownState = shownStateOf({ ...facts, isInReview: review.reviewSinceMs !== null });
-    return { ...facts, ...review, shownState, refundedBani: refundedBaniOf(followers) };
+    return { ...facts, ...review, shownState };
   });
-}
-
-/** The commands that refer to the payments among the rows; per payment at most one entry for each operation and state. */
-async function readFollowers(queries: Queries, rows: readonly { id: string; name: string }[]): Promise<Map<string, Follower[]>> {
-  const payments = rows.flatMap(({ id, name }) => (operationOf(name as OperationName).isPayment ? [id] : []));
-  if (payments.length === 0) return new Map();
-  const found = await queries
-    .selectFrom('commands as r')
-    .select(['r.target_id', 'r.name', 'r.state', sql<number>`cast(coalesce(sum(r.amount_bani), 0) as bigint)`.as('amountBani')])
-    .where('r.target_id', 'in', payments)
-    // A request to stop changes nothing by itself.
-    .where('r.name', '<>', 'Abort')
-    .groupBy(['r.target_id', 'r.name', 'r.state'])
-    .execute();
-  const followers = new Map<string, Follower[]>();
-  for (const { target_id, name, state, amountBani } of found) {
-    const own = followers.get(target_id ?? '') ?? [];
-    own.push({ name: name as OperationName, state, amountBani });
-    followers.set(target_id ?? '', own);
-  }
-  return followers;
 }

@@ -2,7 +2,7 @@
 // whole ledger.
 import { sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
-import { standingConditions } from '../../../ledger/standing-sql.ts';
+import { moneySql } from '../money-sql.ts';
 import type { Scope } from '../scope.ts';
 import { outgoingNames } from '../shown-state.ts';
 import type { CommandFilter } from './command-filter.ts';
@@ -19,7 +19,7 @@ export async function totalOfCommands(queries: Queries, scope: Scope, filter: Co
   const walks = sources.map(
     ({ where, isOrdered }) =>
       sql`select * from (select c.id as id, ${isHit} as hit, ${signedBani} as bani,
-        case when ${standingConditions('c').keepsMoney} then 1 else 0 end as done
+        case when ${moneySql().of('c').keepsMoney} then 1 else 0 end as done
         from commands c where ${sql.join([where, ...walked], sql` and `)} order by ${isOrdered ? sql`c.issued_at` : sql`c.issued_at + 0`} desc, c.id desc
         limit ${sql.lit(maxWalked)}) as source`,
   );

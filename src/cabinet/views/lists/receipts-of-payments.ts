@@ -1,12 +1,14 @@
 // The receipts requested for card payments: linked by one document [D80], or by naming the payment [D146].
+import { sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
-import { wasDone } from '../../../ledger/standing.ts';
 import { kindConditions } from '../../../ledger/standing-sql.ts';
+import { moneySql } from '../money-sql.ts';
 
 export async function readPrints(queries: Queries, merchantId: string, payments: readonly { id: string; documentNr: string | null }[]) {
   if (payments.length === 0) return [];
   const documents = payments.flatMap(({ documentNr }) => (documentNr === null ? [] : [documentNr, documentNr.toUpperCase()]));
-  const columns = ['c.id', 'c.receipt_uid', 'c.state', 'c.receipt_id'] as const;
+  const isDone = sql<number>`case when ${moneySql().of('c').done} then 1 else 0 end`.as('isDone');
+  const columns = ['c.id', 'c.receipt_uid', 'c.receipt_id', isDone] as const;
   const byDocument =
     documents.length === 0
       ? []
@@ -19,7 +21,7 @@ export async function readPrints(queries: Queries, merchantId: string, payments:
           .where(kindConditions('c').print)
           .execute();
   const byPayment = await queries
-    .selectFrom('receipt_payments as r')
+    .selectFrom(moneySql().receiptPayments.as('r'))
     .innerJoin('commands as c', 'c.id', 'r.print_id')
     .select([...columns, 'r.payment_id'])
     .where(
@@ -34,7 +36,7 @@ export async function readPrints(queries: Queries, merchantId: string, payments:
     document: (row.receipt_uid ?? '').toLowerCase(),
     // Of a receipt that names its payment.
     paymentId: row.payment_id,
-    isPrinted: wasDone(row),
+    isPrinted: row.isDone === 1,
     receiptId: row.receipt_id,
   }));
 }

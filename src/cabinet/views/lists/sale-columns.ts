@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import { listCallbacksOf } from '../../../callbacks/delivery-log.ts';
 import type { Queries } from '../../../database/database.ts';
 import { operationOf } from '../../../kernel/operations.ts';
-import { mayHaveHappened, standingOf } from '../../../ledger/standing.ts';
 import { erpNotified } from '../sale/erp-notified.ts';
 import type { ListedCommand } from './commands-list.ts';
 import { readPrints } from './receipts-of-payments.ts';
@@ -30,7 +29,7 @@ const erpOf = { delivered: 'notified', pending: 'waiting', dead: 'dead' } as con
 function byAnswer(command: ListedCommand, later: LaterCalls | undefined): SaleColumns['erp'] {
   const { settledAtMs, outcomeReceivedAtMs } = command;
   if (settledAtMs === null) return 'waiting';
-  if (standingOf(command, command.followers) === 'disputed') return undefined;
+  if (command.standing === 'Disputed') return undefined;
   if (!later?.isMissed || outcomeReceivedAtMs !== null || later.isRepeated) return 'notified';
   return later.isNumbered ? undefined : 'waiting';
 }
@@ -73,7 +72,7 @@ export async function readSaleColumns(queries: Queries, commands: readonly Liste
     const callbacks = await listCallbacksOf(queries, merchantId, [...subjects, ...prints.map(({ id }) => id)], maxCallbacks);
     const laterCalls = await readLaterCalls(queries, own);
     for (const payment of own) {
-      const isNotMade = !mayHaveHappened(payment);
+      const isNotMade = payment.standing === 'Refused' || payment.standing === 'Never';
       const printed = prints.filter(
         ({ document, paymentId }) =>
           !isNotMade && (paymentId === payment.id || (paymentId === undefined && document === payment.documentNr)),
