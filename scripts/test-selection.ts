@@ -42,6 +42,7 @@ export const longerTests: readonly string[] = [
   'test/faults/two-gateways.server.test.ts',
   'test/fiscal/day.test.ts',
   'test/invoices/model.test.ts',
+  'test/money/slow-gateways.test.ts',
   'test/playground/stories.test.ts',
   'test/simulation/simulation.test.ts',
 ];
@@ -154,6 +155,7 @@ const lengthy = [
   'test/database/growth.server.test.ts',
   'test/docs/erp-guide.test.ts',
   'test/docs/php-erp.server.test.ts',
+  'test/money/slow-gateways.test.ts',
   'test/playground/stories.test.ts',
   'test/simulation/simulation.test.ts',
   'test/static.test.ts',

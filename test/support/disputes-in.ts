@@ -67,18 +67,19 @@ export async function decidedAtOnce(world: Shop, deviceId: string, call: () => P
   let truth: AnswerMessage | undefined;
   world.onAnswer = (answer) => {
     if (answer.outcome !== 'done') return answer;
-    truth = answer;
+    if (!isRecalled(answer)) truth = answer;
     const { report: _report, ...rest } = answer;
     return { ...rest, outcome: 'unknown' };
   };
   await call();
-  world.onAnswer = asItIs;
   const { id } = await world.lastCommand();
   if (truth?.id !== id) throw new Error('The device did not carry the command out.');
   const { report, ...rest } = truth;
   const [operationId, rrn, token] = ['operationId', 'rrn', 'token'].map((name) => String(report?.[name]));
   const entered = state === 'done' ? { operationId, rrn } : {};
   await world.life.ledger.decide(id, { state, reason: 'It is said so.', actor: 'ana', ...entered });
+  // What it is asked meanwhile has no answer.
+  world.onAnswer = (answer) => (isRecalled(answer) ? undefined : answer);
   return {
     id,
     ...{ operationId, token },
@@ -88,6 +89,7 @@ export async function decidedAtOnce(world: Shop, deviceId: string, call: () => P
         world.sayAs(deviceId, state === 'done' ? { ...rest, outcome: 'refused' } : { ...rest, ...(report ? { report } : {}) });
         return (await world.life.ledger.find(id))?.state === 'disputed';
       });
+      world.onAnswer = asItIs;
     },
   };
 }

@@ -3,8 +3,6 @@
 export const notOnTheNewCore: Readonly<Record<string, string>> = {
   'test/cabinet/views/orphans-of-seeded-cards.test.ts':
     'goes with the old core: seeds card payments as its rows; paid-twice.test.ts has the promises for both cores',
-  'test/cards/refund-sum.test.ts':
-    'goes with the old room: its transaction; test/cards/meanwhile.test.ts and parallel-refunds.test.ts have the promise for both cores',
   'test/invoices/payment-races.test.ts':
     'goes with the old room: races at its locks; test/invoices/paid-beside-card.test.ts has the promises for both cores',
   'test/invoices/shared-commits.test.ts':

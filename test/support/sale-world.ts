@@ -41,6 +41,8 @@ export interface WorldOptions {
   hook?: StatementHook;
   /** Instead of SQLite in memory. */
   database?: Database;
+  /** Instead of the one that this run tests. */
+  core?: 'old' | 'new';
   /** Instead of virtual time. */
   clock?: Clock;
 }
@@ -78,7 +80,7 @@ export async function createSaleWorld(options: WorldOptions = {}) {
   function startLife(overrides: { database?: Database; alterLink?: (link: Link) => Link } = {}) {
     const given = overrides.database ?? options.database;
     return startGatewayLife({
-      core,
+      core: options.core ?? core,
       clock,
       random,
       logger,
