@@ -126,7 +126,7 @@ const toldOf = (calls: readonly Call[]) =>
 
 async function statusOf(world: SaleWorld, named: { oid?: string; documentNr?: string }): Promise<Told> {
   const asked = { merchantId: world.merchantId, modules: new Set(['POS'] as const), ...named };
-  return world.run(operationStatus(world.life, asked) as Promise<DeviceAnswer>);
+  return world.run(operationStatus(world.life, asked));
 }
 
 /** What an ERP was told, and what the bank has. */
