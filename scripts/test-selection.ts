@@ -29,7 +29,7 @@ export const longTests: readonly string[] = [
 
 /**
  * Random searches and long lists of cases that are short by day and long at night, with test/support/at-length.ts. What the night adds: rounds
- * of a search; two restarts of RabbitMQ and a killed gateway whose answer was lost; the role matrix and five stories on PostgreSQL; in a
+ * of a search; two restarts of RabbitMQ and a killed gateway whose answer was lost; the role matrix, the pages of transcripts and five stories on PostgreSQL; in a
  * browser four stories, five widths, what an operator is offered, and the phone in two more languages.
  */
 export const longerTests: readonly string[] = [
@@ -37,6 +37,7 @@ export const longerTests: readonly string[] = [
   'test/browser/playground.server.test.ts',
   'test/browser/support-desk.server.test.ts',
   'test/cabinet/roles.test.ts',
+  'test/cabinet/views/agreement.test.ts',
   'test/conformance/rabbitmq.server.test.ts',
   'test/faults/servers-killed.server.test.ts',
   'test/faults/two-gateways.server.test.ts',

@@ -9,6 +9,7 @@ import type { Looked } from '../../money/looks.ts';
 import type { DryRuns } from '../../money/rooms.ts';
 import type { CoreView } from '../views/sale/core-view.ts';
 import { refusalText } from '../views/sale/refusal-texts.ts';
+import { hasStandingPayment } from '../views/sale/sale-facts.ts';
 import type { Refusals, StoryCommand } from '../views/sale/sale-model.ts';
 import { type Text, text } from '../views/texts.ts';
 import { createReturns, type PersonalCall } from './money-steps.ts';
@@ -75,6 +76,7 @@ export function createDryView(dryRuns: DryRuns): CoreView {
         refusals: await refusalsOf(command, looked),
       };
     },
+    hasPayment: (queries, { merchantId, oid }) => hasStandingPayment(queries, merchantId, oid),
     cannotCancel: ({ oid, merchantId }) => refusalOf(() => dryRuns.cancelInvoice({ oid, merchantId, actor: '', reason: '-' })),
   };
 }

@@ -226,6 +226,12 @@ describe('the sentences about what is no charge', () => {
 });
 
 describe('what a person should know while the outcome is unknown', () => {
+  it('name the other payment under the number of a disputed one', () => {
+    const disputed = { ...failed, state: 'disputed', reviewSinceMs: startMs } as const;
+    const others = [{ id: 'other', standing: 'Closed' }] as const;
+    expect(hintsOf(sale(disputed, [], { said: { others } }), nowMs).map(({ key }) => key)).toEqual(['hint.otherPayment']);
+    expect(hintsOf(sale(disputed), nowMs)).toEqual([]);
+  });
   const hints = (story: Sale) => hintsOf(story, nowMs).map(({ key, params }) => [key, params['from']]);
   it('is whether the device is connected, and from when a decision is possible', () => {
     const fromMs = nowMs + 60_000;

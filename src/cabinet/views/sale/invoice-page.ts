@@ -3,7 +3,6 @@ import { type SqlBool, sql } from 'kysely';
 import type { Queries } from '../../../database/database.ts';
 import { type State, stateNames } from '../../../invoices/rules.ts';
 import { isStillOrphan, orphanReason, paidByCardToo } from '../../../invoices/store.ts';
-import { findStandingPayment } from '../../../ledger/standing-payment.ts';
 import { readAttentionAbout } from '../figures/attention.ts';
 import type { AttentionKind } from '../figures/attention-kinds.ts';
 import { readListed } from '../lists/commands-list.ts';
@@ -12,6 +11,7 @@ import type { Scope } from '../scope.ts';
 import { type Text, text } from '../texts.ts';
 import type { CoreView } from './core-view.ts';
 import { type CallbackFacts, erpNotified, notifiedMarks } from './erp-notified.ts';
+import { oldCore } from './old-core.ts';
 import { readAborts, readAttempts, readCallbacks, readCommands, readInvoiceEvents } from './sale-facts.ts';
 import { adviceOnCallbacks, adviceOnListed, type Mark } from './sale-outcome.ts';
 import { itemsOf } from './sale-page.ts';
@@ -22,7 +22,7 @@ export type InvoicePage = NonNullable<Awaited<ReturnType<typeof readInvoicePage>
 const maxOrphans = 100;
 
 /** Undefined: no such invoice, or of another merchant. */
-export async function readInvoicePage(queries: Queries, scope: Scope, oid: string, nowMs: number, core?: CoreView) {
+export async function readInvoicePage(queries: Queries, scope: Scope, oid: string, nowMs: number, core: CoreView = oldCore) {
   const [invoice] = await readListedInvoices(queries, scope, [oid]);
   if (!invoice) return undefined;
   const own: Scope = { merchantId: invoice.merchantId };
@@ -52,7 +52,7 @@ export async function readInvoicePage(queries: Queries, scope: Scope, oid: strin
   const events = await readInvoiceEvents(queries, invoice);
   const rawReceipt = JSON.parse(stored.receipt) as unknown;
   const attention = await readAttentionAbout(queries, own, { commandIds: payments.map(({ id }) => id), oids: [oid] }, nowMs);
-  const payment = await findStandingPayment(queries, invoice.merchantId, oid);
+  const hasPayment = await core.hasPayment(queries, invoice);
   const timeline = [
     ...events.map(invoiceStep),
     ...payments.map(relatedStep),
@@ -64,8 +64,8 @@ export async function readInvoicePage(queries: Queries, scope: Scope, oid: strin
     qrSecretId: stored.qr_secret_id,
     preferredDeviceId: stored.preferred_device_id ?? undefined,
     callbackUri: stored.callback_uri ?? undefined,
-    outcome: outcomeOfInvoice(invoice, orphans, payment),
-    advice: adviceOnInvoice(invoice, attention, callbacks, payment),
+    outcome: outcomeOfInvoice(invoice, orphans, hasPayment),
+    advice: adviceOnInvoice(invoice, attention, callbacks, hasPayment),
     marks: marksOfInvoice(invoice, callbacks),
     receipt: { number: invoice.receiptId ?? undefined, items: itemsOf(rawReceipt), totalBani: invoice.amountBani ?? undefined },
     // As the ERP sent it.
@@ -74,22 +74,20 @@ export async function readInvoicePage(queries: Queries, scope: Scope, oid: strin
     orphans,
     callbacks,
     timeline: timeline.sort((one, other) => one.atMs - other.atMs),
-    whyNotCancelled: core?.cannotCancel ? await core.cannotCancel(invoice) : whyNotCancelled(invoice, payment),
-    // A card payment under its OID that is open, disputed or done [D142].
-    payment,
+    whyNotCancelled: core.cannotCancel ? await core.cannotCancel(invoice) : whyNotCancelled(invoice, hasPayment),
   };
 }
 
 const isUnpaid = ({ state }: Pick<ListedInvoice, 'state'>) => state === 0 || state === 1;
 
-function whyNotCancelled({ state }: Pick<ListedInvoice, 'state'>, payment: object | undefined): Text | undefined {
-  if (isUnpaid({ state })) return payment && text('whyNot.invoice.payment');
+function whyNotCancelled({ state }: Pick<ListedInvoice, 'state'>, hasPayment: boolean): Text | undefined {
+  if (isUnpaid({ state })) return hasPayment ? text('whyNot.invoice.payment') : undefined;
   return text(`whyNot.invoice.${stateNames[state as State]}`);
 }
 
 type Facts = Pick<ListedInvoice, 'state' | 'amountBani' | 'receiptId' | 'paidDeviceName' | 'createdAtMs' | 'endedAtMs'>;
 
-function outcomeOfInvoice(invoice: Facts, orphans: readonly { reason: string }[], payment: object | undefined): Text {
+function outcomeOfInvoice(invoice: Facts, orphans: readonly { reason: string }[], hasPayment: boolean): Text {
   const name = stateNames[invoice.state as State];
   // Money was taken that the invoice could not accept: this comes first, whatever the state.
   if (orphans.length > 0) {
@@ -97,7 +95,7 @@ function outcomeOfInvoice(invoice: Facts, orphans: readonly { reason: string }[]
     return text(`outcome.invoice.${isPaidTwice ? 'paidTwice' : 'orphan'}`, { state: name, count: orphans.length });
   }
   // Nothing is to be scanned or paid any more.
-  return text(`outcome.invoice.${isUnpaid(invoice) && payment ? 'hasPayment' : name}`, {
+  return text(`outcome.invoice.${isUnpaid(invoice) && hasPayment ? 'hasPayment' : name}`, {
     amount: invoice.amountBani === null ? undefined : invoice.amountBani / 100,
     device: invoice.paidDeviceName,
     receiptId: invoice.receiptId,
@@ -110,10 +108,10 @@ export function adviceOnInvoice(
   invoice: Pick<Facts, 'state'>,
   attention: readonly AttentionKind[],
   callbacks: readonly CallbackFacts[],
-  payment?: object,
+  hasPayment = false,
 ): Text {
   const listed = adviceOnListed(attention) ?? (attention.length > 0 ? text('advice.openPayment') : undefined);
-  const onPayment = isUnpaid(invoice) && payment ? text('advice.seePayment') : undefined;
+  const onPayment = isUnpaid(invoice) && hasPayment ? text('advice.seePayment') : undefined;
   return listed ?? onPayment ?? adviceOnCallbacks(callbacks) ?? text(isUnpaid(invoice) ? 'advice.waitForCustomer' : 'advice.nothing');
 }
 

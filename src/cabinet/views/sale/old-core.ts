@@ -17,6 +17,7 @@ import {
   stateNames,
   wasDone,
 } from '../../../ledger/standing.ts';
+import { findStandingPayment } from '../../../ledger/standing-payment.ts';
 import type { Scope } from '../scope.ts';
 import { text } from '../texts.ts';
 import type { CoreView } from './core-view.ts';
@@ -32,6 +33,7 @@ export const oldCore: CoreView = {
       others: await othersDone(queries, { merchantId: found.command.merchantId }, found.command),
     };
   },
+  hasPayment: async (queries, { merchantId, oid }) => (await findStandingPayment(queries, merchantId, oid)) !== undefined,
 };
 
 /** What needs no further rows. Pure. */

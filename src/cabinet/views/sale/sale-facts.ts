@@ -47,6 +47,13 @@ export async function readSale(
   };
 }
 
+/** On the new core: a payment under the number whose money the shop may have. */
+export async function hasStandingPayment(queries: Queries, merchantId: string, documentNr: string): Promise<boolean> {
+  const payments = queries.selectFrom('commands').select('id').where('merchant_id', '=', merchantId).where('document_nr', '=', documentNr);
+  const standing = payments.where('is_payment', '=', 1).where('standing', 'in', ['Open', 'Disputed', 'Done', 'Closed']);
+  return (await standing.limit(1).executeTakeFirst()) !== undefined;
+}
+
 const isAbort = sql<SqlBool>`c.name = 'Abort'`;
 
 /** Requests to stop a payment, oldest first: they are no operations of a device [D315]. */

@@ -154,9 +154,10 @@ function adviceOnNumber({ command, said }: Sale): Text | undefined {
   return said.isNumberEnded ? text('advice.numberEnded') : undefined;
 }
 
-/** While the outcome is not known: whether the device can be asked, and from when a person may decide. */
+/** While the outcome is not known: whether the device can be asked, and from when a person may decide; of a dispute, what depends on it. */
 export function hintsOf(sale: Sale, nowMs: number): Text[] {
   const { command, shown, isOffline } = sale;
+  if (shown === 'needsPerson' && !isOpen(command) && sale.said.others.length > 0) return [text('hint.otherPayment')];
   if (!isOpen(command) || (shown !== 'unknown' && shown !== 'needsPerson')) return [];
   const fromMs = decidableFromMs(command);
   return [
