@@ -2,12 +2,13 @@
 // listed in the same commit, because the customer may be charged by card, too [D186]. And calls that another one overtakes [D142].
 import { beforeEach, describe, expect, it } from 'vitest';
 import { listOrphans } from '../../src/cabinet/sales/orphans.ts';
+import { databaseDown } from '../../src/database/errors.ts';
 import { states } from '../../src/invoices/rules.ts';
 import type { AnswerMessage } from '../../src/link/wire-schemas.ts';
 import { core } from '../support/core.ts';
 import { interruptible } from '../support/interruptible.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
-import { anybody, codeOf, eventRows, receipt, template } from './shop.ts';
+import { anybody, callbackRows, codeOf, eventRows, receipt, template } from './shop.ts';
 
 let world: SaleWorld;
 let race: ReturnType<typeof interruptible>;
@@ -20,14 +21,15 @@ let qr: string;
 
 const waitsForCard = { timing: { customerMs: 10 * 60_000 } };
 
-beforeEach(async () => {
+async function open() {
   world = await createSaleWorld();
   race = interruptible(world.database);
   slow = await world.startLife({ database: race.database });
   [card, second] = [await world.terminal(waitsForCard), await world.terminal(waitsForCard)];
   await world.clock.advance(60_000);
   ({ oid, qr } = await world.life.invoices.create({ merchantId: world.merchantId, receipt, callbackUri: template }));
-});
+}
+beforeEach(open);
 
 const scan = () => codeOf(world.life.invoices.scan(qr, anybody));
 async function scannedAndBegun() {
@@ -115,6 +117,29 @@ describe('a Payd while a card payment of its invoice runs', () => {
     expect(await pay(second.id)).toBe(0);
     await ends(card.id, 'done');
     expect(await listed()).toEqual([['F-1', 'paid-by-card-too']]);
+  });
+
+  it('that loses the answer to any of its statements is one move and one callback, listed once', async () => {
+    const steps = { seen: 0, lostAt: 0 };
+    for (steps.lostAt = 1; steps.lostAt <= steps.seen + 1; steps.lostAt += 1) {
+      if (steps.lostAt > 1) await open();
+      await scannedAndBegun();
+      steps.seen = 0;
+      world.hook = () => {
+        steps.seen += 1;
+        if (steps.seen === steps.lostAt) throw databaseDown('The connection was lost.');
+        return undefined;
+      };
+      expect([0, 2]).toContain(await pay(second.id));
+      world.hook = () => undefined;
+      expect(await pay(second.id)).toBe(0);
+      await ends(card.id, 'done');
+      expect(await listed()).toEqual([['F-1', 'paid-by-card-too']]);
+      expect((await eventRows(world.database, oid)).map(({ event }) => event)).toEqual(['Scanned', 'Payed']);
+      expect(await callbackRows(world.database, oid)).toHaveLength(2);
+      if (steps.lostAt <= steps.seen) await world.stop();
+    }
+    expect(steps.lostAt).toBeGreaterThan(4);
   });
 
   it('sends its callback off at once', async () => {

@@ -76,7 +76,7 @@ describe('an unclear commit', () => {
     expect(await codeOf(shop.invoices.pay(qr, { ...payment, receiptId: 'r-2' }, anybody))).toBe(22);
   });
 
-  // The card payment is a row of the old core.
+  // The card payment is a row of the old core; paid-beside-card.test.ts has the same for both.
   it.runIf(!isNewCore)(
     'or any other loss in a Payd beside a card payment: one move, one callback and one entry on the orphan board',
     async () => {
