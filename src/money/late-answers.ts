@@ -5,7 +5,7 @@ import type { Database } from '../database/database.ts';
 import { keptStatement } from '../database/kept-statement.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/logger.ts';
-import { restrainLogger } from '../kernel/restrained-logger.ts';
+import { createAnswersInTurn } from '../ledger/answers-in-turn.ts';
 import type { UnmatchedReports } from '../ledger/unmatched.ts';
 import type { AnswerMessage } from '../link/wire-schemas.ts';
 import type { Id } from './case.ts';
@@ -13,11 +13,7 @@ import type { Notes } from './notes.ts';
 import type { Run } from './run.ts';
 import { reportEvent } from './send.ts';
 
-/** A device has one open command at a time; one that sends more answers at once is broken and must not load the database. */
-const maxAtOnce = 20;
-
 export interface LateAnswers {
-  /** While too many answers of this device are looked at, a further one is only logged. */
   take(deviceId: Id, answer: AnswerMessage): Promise<void>;
 }
 
@@ -35,8 +31,7 @@ const ownerOf = keptStatement((queries, { id }: { id: Id }) =>
 );
 
 export function createLateAnswers({ clock, logger, database, run, notes, unmatched }: Deps): LateAnswers {
-  const restrained = restrainLogger(logger, clock);
-  const underWay = new Map<Id, number>();
+  const inTurn = createAnswersInTurn({ clock, logger });
 
   async function look(deviceId: Id, answer: AnswerMessage): Promise<void> {
     const { id, outcome, report } = answer;
@@ -48,21 +43,5 @@ export function createLateAnswers({ clock, logger, database, run, notes, unmatch
     } else if (row.accepted_at === null) notes.accepted(id);
   }
 
-  return {
-    async take(deviceId, answer) {
-      const count = underWay.get(deviceId) ?? 0;
-      if (count >= maxAtOnce) {
-        const { id, outcome } = answer;
-        return restrained.error({ deviceId, commandId: id, outcome }, 'a device sent too many answers at once; one was not looked at');
-      }
-      underWay.set(deviceId, count + 1);
-      try {
-        await look(deviceId, answer);
-      } finally {
-        const left = (underWay.get(deviceId) ?? 1) - 1;
-        if (left === 0) underWay.delete(deviceId);
-        else underWay.set(deviceId, left);
-      }
-    },
-  };
+  return { take: (deviceId, answer) => inTurn(deviceId, answer, () => look(deviceId, answer)) };
 }

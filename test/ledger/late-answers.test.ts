@@ -4,9 +4,11 @@ import type { Command } from '../../src/ledger/command.ts';
 import type { Finding } from '../../src/ledger/rules.ts';
 import { createLateAnswers } from '../../src/ledger/settling/late-answers.ts';
 import type { Outcome } from '../../src/link/protocol.ts';
+import { createLateAnswers as createOnNewCore } from '../../src/money/late-answers.ts';
 import { memoryDatabase } from '../support/engines.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { quietLogger, recordingLogger } from '../support/quiet-logger.ts';
+import { until } from '../support/until.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 it('looks for twenty late answers of one device at once and for a hundred more in turn, and for another device’s all the same', async () => {
@@ -94,4 +96,34 @@ it('a late answer settles or is noted as accepted, unless that is known; about a
     { id, deviceId: 'another', outcome: 'refused', report: undefined },
     { id: 'nobody’s', deviceId: device, outcome: 'done', report: undefined },
   ]);
+});
+
+it.each(['old', 'new'])('keeps no more than twenty reports without a record at once, on the %s core', async (core) => {
+  const clock = createVirtualClock();
+  const waiting: (() => void)[] = [];
+  let kept = 0;
+  const unmatched = {
+    async keepAnswer() {
+      kept += 1;
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    },
+  };
+  const deps = { clock, logger: recordingLogger(), database: await memoryDatabase(clock), unmatched };
+  const unused = {} as never;
+  const take =
+    core === 'old'
+      ? createLateAnswers({ ...deps, settlements: unused }).settle
+      : createOnNewCore({ ...deps, run: unused, notes: unused }).take;
+  const answers = Array.from({ length: 50 }, (_, at) =>
+    take('device', { v: 1, id: `unknown ${at}`, device: 'device', clock: '', outcome: 'done' }),
+  );
+  await until(() => kept >= 20);
+  await clock.settle();
+  expect(kept).toBe(20);
+  for (let done = 0; done < 50; done += 1) {
+    await until(() => waiting.length > 0);
+    waiting.shift()?.();
+  }
+  await Promise.all(answers);
+  expect(kept).toBe(50);
 });
