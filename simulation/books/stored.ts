@@ -19,6 +19,10 @@ interface Row {
   attempt: number;
   is_ended_by_hand: number;
   is_unconfirmed: number;
+  card_bani: number | null;
+  paid: string | null;
+  attention: string | null;
+  removed_at: number | null;
 }
 
 type List = readonly Row[];
@@ -27,6 +31,7 @@ export function checkStored({ shop }: Books): void {
   const rows = shop.storage.peek('select * from commands', []) as unknown as List;
   const followers = Map.groupBy(rows, ({ target_id: id }) => id ?? '');
   for (const row of rows) checkStanding(shop, row, followers.get(row.id) ?? []);
+  checkAttention(shop, rows);
   checkDevices(shop, rows);
   checkNames(shop, rows);
   checkCorrections(shop, rows);
@@ -54,6 +59,41 @@ function standingOfPayment(payment: Row, followers: List, refundedBani: number):
   if (has('CancelTransaction')) return 'Voided';
   if (refundedBani > 0 && refundedBani >= (payment.amount_bani ?? 0)) return 'Refunded';
   return has('CloseDoc') || payment.is_ended_by_hand === 1 ? 'Closed' : 'Done';
+}
+
+/** What the operations under one number together mean for a person [D80, D146, D305]. */
+function checkAttention({ violated }: Pick<Shop, 'violated'>, rows: List): void {
+  const numbered = Map.groupBy(rows, (row) => `${row.merchant_id} ${numberOf(row) ?? ''}`);
+  for (const row of rows) {
+    const isListed = numberOf(row) !== null && row.removed_at === null;
+    const wanted = isListed ? attentionTo(rows, row, numbered.get(`${row.merchant_id} ${numberOf(row)}`) ?? []) : [];
+    const stored = JSON.parse(row.attention ?? '[]') as string[];
+    if (stored.toSorted().join() !== wanted.toSorted().join())
+      violated(`${row.name} ${row.id} is on Attention as ${stored.join() || 'nothing'} instead of ${wanted.join() || 'nothing'}`);
+  }
+}
+
+const numberOf = (row: Row) => (row.name === 'Pay' ? row.document_nr : row.name === 'PrintReceipt' ? row.receipt_uid : null);
+const isFailed = ({ state }: Row) => state === 'refused' || state === 'never';
+const mayHaveMoney = ({ standing }: Row) => ['Open', 'Disputed', 'Done', 'Closed'].includes(standing);
+const charges = (row: Row) => row.name === 'Pay' || (row.card_bani ?? 0) > 0;
+const names = (print: Row, payment: Row) => print.name === 'PrintReceipt' && (print.paid ?? '').includes(`"${payment.id}"`);
+
+function attentionTo(rows: List, row: Row, equal: List): string[] {
+  const isBeside = (one: Row) => equal.some((payment) => names(one, payment));
+  const standing = equal.filter((one) => charges(one) && mayHaveMoney(one) && isBeside(one) === isBeside(row));
+  const isNewest = charges(row) && standing.every((one) => one.attempt <= row.attempt);
+  const twice = standing.length > 1 && standing.includes(row) && isNewest ? ['chargedTwice'] : [];
+  if (row.name === 'PrintReceipt') {
+    const payments = equal.filter(({ name }) => name === 'Pay');
+    const isAlone = isDone(row) && !charges(row) && payments.length > 0 && payments.every(isFailed);
+    return isAlone ? [...twice, 'receiptWithoutPayment'] : twice;
+  }
+  const naming = rows.filter((one) => names(one, row));
+  if (row.standing === 'Voided') return naming.some(isDone) ? [...twice, 'voidedAfterReceipt'] : twice;
+  const prints = [...naming, ...equal.filter(({ name }) => name === 'PrintReceipt')];
+  const hasMoney = row.standing === 'Done' || row.standing === 'Closed';
+  return hasMoney && prints.length > 0 && prints.every(isFailed) ? [...twice, 'paymentWithoutReceipt'] : twice;
 }
 
 /** A device is locked by what is open on it, and lists the decisions that its journal has not confirmed. */
