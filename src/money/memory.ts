@@ -97,7 +97,8 @@ function committedCase(after: Case, { writes, inserts }: Unit, { assigned, now }
   return { ...after, ...(tables as unknown as Case), now, isAssumed: false, isRemembered: true, roots: [] };
 }
 
-const tableOf = (table: string): TableName | undefined => tableNames.find((name) => storedTable(name).table === table);
+const tablesByName = new Map(tableNames.map((name) => [storedTable(name).table, name]));
+const tableOf = (table: string): TableName | undefined => tablesByName.get(table);
 
 function raise(rows: Record<string, object>, name: TableName, key: string): void {
   const { version } = storedTable(name);
@@ -105,13 +106,27 @@ function raise(rows: Record<string, object>, name: TableName, key: string): void
   if (row && version !== undefined) rows[key] = { ...row, [version]: Number(row[version]) + 1 };
 }
 
+const keyColumns = new Map(
+  tableNames.map((name) => {
+    const { key, fields } = storedTable(name);
+    return [name, key.flatMap((field) => Object.keys(fields[field]?.columns ?? {}))];
+  }),
+);
+/** Those that the database may fill in. */
+const filledFields = new Map(
+  tableNames.map((name) => {
+    const { fields, assigned = {} } = storedTable(name);
+    return [name, Object.entries(fields).filter(([, { columns }]) => Object.keys(columns).some((column) => column in assigned))];
+  }),
+);
+
 function insert(rows: Record<string, object>, name: TableName, row: Values, assigned: Values): void {
-  const { version, key, fields } = storedTable(name);
-  const place = key.map((field) => String(row[Object.keys(fields[field]?.columns ?? {})[0] ?? ''])).join(' ');
-  const known = rows[place] as Record<string, unknown> | undefined;
+  const { version } = storedTable(name);
+  const place = keyColumns.get(name)?.map((column) => String(row[column])) ?? [];
+  const known = rows[place.join(' ')] as Record<string, unknown> | undefined;
   if (!known) return;
-  const filled = Object.entries(fields).flatMap(([field, { columns, read }]) =>
-    Object.keys(columns).some((column) => column in assigned) ? [[field, read(assigned)]] : [],
-  );
-  rows[place] = { ...known, ...(version === undefined ? {} : { [version]: 1 }), ...Object.fromEntries(filled) };
+  const next = { ...known, ...(version === undefined ? {} : { [version]: 1 }) };
+  for (const [field, { columns, read }] of filledFields.get(name) ?? [])
+    if (Object.keys(columns).some((column) => column in assigned)) next[field] = read(assigned);
+  rows[place.join(' ')] = next;
 }

@@ -16,7 +16,7 @@ interface Stored {
   isCompared?: true;
 }
 
-type Columns = [column: string, Value][];
+type Columns = Record<string, Value>;
 type Fields<Row> = { readonly [Field in keyof Row & string]: Stored };
 
 interface StoredTable<Row> {
@@ -42,7 +42,7 @@ const inColumn = (
 ): Stored => ({
   columns: { [column]: type },
   write: (to, value, now) => {
-    to.push([column, write(value, now)]);
+    to[column] = write(value, now);
   },
   read: (row) => read(row[column] ?? null),
 });
@@ -75,8 +75,9 @@ const review: Stored = {
   columns: { review_since: 'int8', review_reason: 'text', reviewed_at: 'int8' },
   write(to, value, now) {
     const found = value as Review | null;
-    to.push(['review_since', found && (found.since === now ? atCommit : found.since)]);
-    to.push(['review_reason', found?.reason ?? null], ['reviewed_at', found?.isClosed ? atCommit : null]);
+    to['review_since'] = found && (found.since === now ? atCommit : found.since);
+    to['review_reason'] = found?.reason ?? null;
+    to['reviewed_at'] = found?.isClosed ? atCommit : null;
   },
   read({ review_since: from = null, review_reason: reason = null, reviewed_at: closed = null }) {
     return from === null ? null : { since: from, reason, isClosed: closed !== null };
@@ -333,9 +334,9 @@ function commitTable({ key, version, fields, inserted = {}, written = {}, assign
 /** Columns of some fields. */
 export function toColumns(table: TableName, fields: Readonly<Record<string, unknown>>, now?: number): Values {
   const known = storedTable(table).fields;
-  const columns: Columns = [];
-  for (const [field, value] of Object.entries(fields)) known[field]?.write(columns, value, now);
-  return Object.fromEntries(columns);
+  const columns: Columns = {};
+  for (const field in fields) known[field]?.write(columns, fields[field], now);
+  return columns;
 }
 
 const fieldsOf = ofEach((table) => Object.entries(storedTable(table).fields));

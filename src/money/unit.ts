@@ -4,7 +4,7 @@ import type { Insert, Unit, Values, Write } from '../database/commit-data.ts';
 import type { Case, Device, Draft, Name, Notice, Op, Root, TableName } from './case.ts';
 import type { Decision } from './event.ts';
 import { isPayment } from './rules/facts.ts';
-import { differs, isLate } from './rules/roots.ts';
+import { differs, isLate, isSame } from './rules/roots.ts';
 import { storedTable, tableNames, toColumns } from './tables.ts';
 
 type Row = Record<string, unknown>;
@@ -160,7 +160,7 @@ function addedRows(facts: Case, next: Case, added: Decision['added'], { callback
 }
 
 function isNewsOfSettled(before: Op | undefined, op: Op): boolean {
-  return before !== undefined && op.settledAt !== null && (before.state !== op.state || differs(before, op).includes('report'));
+  return before !== undefined && op.settledAt !== null && (before.state !== op.state || !isSame(before.report, op.report));
 }
 
 /** The first settlement is the money entry of the operation [D303]. */

@@ -28,23 +28,27 @@ import { relyOn } from './ruled.ts';
 /** Written without the version, on a condition of their own: acceptance and delivery. */
 const lateFields: ReadonlySet<string> = new Set(['acceptedAt', 'missedAt', 'receivedAt']);
 
+/** The fields of a row that have changed. */
 export function differs(before: object, after: object): string[] {
   const fields: string[] = [];
   for (const field in after) if (!isSame((before as Fields)[field], (after as Fields)[field])) fields.push(field);
   return fields;
 }
 type Fields = Record<string, unknown>;
-const isSame = (one: unknown, other: unknown): boolean =>
+export const isSame = (one: unknown, other: unknown): boolean =>
   one === other || (typeof one === 'object' && one !== null && JSON.stringify(one) === JSON.stringify(other));
 
 /** The event only notes an acceptance or a delivery. */
 export function isLate(facts: Case, c: Draft): boolean {
   let isChanged = false;
-  for (const op of Object.values(c.ops))
-    for (const field of differs(facts.ops[op.id] ?? {}, op)) {
-      if (!lateFields.has(field)) return false;
-      isChanged = true;
-    }
+  for (const op of Object.values(c.ops)) {
+    const before = (facts.ops[op.id] ?? {}) as unknown as Fields;
+    for (const field in op)
+      if (!isSame(before[field], (op as unknown as Fields)[field])) {
+        if (!lateFields.has(field)) return false;
+        isChanged = true;
+      }
+  }
   return isChanged;
 }
 
