@@ -171,8 +171,8 @@ export const mutantBugs: readonly PlantedBug[] = [
   mutant(
     'roots: differs(before, op).length > 0  becomes  false',
     'double charge',
-    '    if (!before || differs(before, op).length > 0) relyOnRootsOf(c, before, op);',
-    '    if (!before || false) relyOnRootsOf(c, before, op);',
+    "    if (!fields || fields.some((field) => field !== 'attention')) relyOnRootsOf(c, before, op);",
+    '    if (!fields || false) relyOnRootsOf(c, before, op);',
   ),
   mutant(
     'roots: before.state !== op.state  becomes  before.state === op.state',
