@@ -1,6 +1,7 @@
 // npm run planted-bugs: runs the simulated days on the unchanged code, which must hold; then plants each bug in a copy of the project, runs
 // the simulation on it until it breaks a guarantee, and if it does not, the tests that should find it. Prints the table, the bugs that cost
-// money first; fails if one of those is not caught by the simulation, or any by nothing. The table is written bug by bug, so that the
+// money first; fails if one of those is not caught by the simulation, or any by nothing. Of a bug of the new core the tests come first, and
+// the simulation, on that core, if they do not find it. The table is written bug by bug, so that the
 // results of an interrupted run are kept.
 import { execFile, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -12,6 +13,7 @@ import { costsMoney, type PlantedBug, plant } from '../simulation/planted/plante
 import { plantedBugs } from '../simulation/planted/planted-bugs.ts';
 import { head, noteOf, rowOf, type Verdict, withRows } from '../simulation/planted/verdicts.ts';
 import { systemClock } from '../src/kernel/system.ts';
+import { coreVariables } from '../test/support/core.ts';
 
 const { values } = parseArgs({
   options: {
@@ -20,13 +22,15 @@ const { values } = parseArgs({
     'trading-minutes': { type: 'string', default: '20' },
     workers: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
+    core: { type: 'string' },
     write: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 if (values.help) {
-  console.log(`npm run planted-bugs -- [--only TEXT] [--days N] [--other-days N] [--trading-minutes N] [--workers N] [--write]
+  console.log(`npm run planted-bugs -- [--only TEXT] [--core old|new] [--days N] [--other-days N] [--trading-minutes N] [--workers N] [--write]
   --only TEXT          bugs whose name has this text in it (all)
+  --core old|new       bugs of that core (of both)
   --days N             shop-days to catch each in (100)
   --other-days N       the same for bugs without a double charge, lost money or a locked device (as --days)
   --trading-minutes N  how long the shop of such a day is open (20)
@@ -36,6 +40,7 @@ if (values.help) {
 }
 const root = fileURLToPath(new URL('..', import.meta.url));
 const copied = [
+  'exploration',
   'src',
   'simulation',
   'test',
@@ -68,17 +73,20 @@ interface Ended {
   stderr: string;
 }
 
-function runNode(args: string[], cwd: string): Promise<Ended> {
+const coreOf = ({ core }: Pick<PlantedBug, 'core' | 'name'>): 'old' | 'new' => core ?? 'old';
+
+function runNode(args: string[], cwd: string, core: 'old' | 'new'): Promise<Ended> {
+  const env = { ...process.env, ...coreVariables(core) };
   return new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd, maxBuffer: 2 ** 28 }, (error, stdout, stderr) =>
+    execFile(process.execPath, args, { cwd, env, maxBuffer: 2 ** 28 }, (error, stdout, stderr) =>
       resolve({ isSuccess: !error, stdout, stderr }),
     );
   });
 }
 
-async function simulate(copy: string, days: string): Promise<Pick<Verdict, 'day' | 'sentence'>> {
+async function simulate(copy: string, days: string, core: 'old' | 'new'): Promise<Pick<Verdict, 'day' | 'sentence'>> {
   const options = ['--days', days, '--trading-minutes', values['trading-minutes'], '--stop-at-first', '--no-shrink', '--short'];
-  const { stdout, stderr, isSuccess } = await runNode(['--max-semi-space-size=64', 'simulation/main.ts', ...options], copy);
+  const { stdout, stderr, isSuccess } = await runNode(['--max-semi-space-size=64', 'simulation/main.ts', ...options], copy, core);
   if (isSuccess) return {};
   // A crash before a day has ended is caught as well: such code would never reach a shop.
   const day = Number(/^(\d+) shop-days in/m.exec(stdout)?.[1] ?? 1);
@@ -87,21 +95,25 @@ async function simulate(copy: string, days: string): Promise<Pick<Verdict, 'day'
   return { day, sentence };
 }
 
-async function test(copy: string, tests: readonly string[]): Promise<string | undefined> {
+async function test(copy: string, tests: readonly string[], core: 'old' | 'new'): Promise<string | undefined> {
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
   // No server is provided here.
-  const { isSuccess } = await runNode([vitest, 'run', '--maxWorkers=1', '--exclude=test/**/*.server.test.ts', ...tests], copy);
+  const { isSuccess } = await runNode(
+    [vitest, 'run', '--maxWorkers=1', '--bail=1', '--exclude=test/**/*.server.test.ts', ...tests],
+    copy,
+    core,
+  );
   return isSuccess ? undefined : tests.join(', ');
 }
 
 /** A day that breaks without any bug would count every bug as caught. */
-async function checkDays(): Promise<void> {
+async function checkDays(core: 'old' | 'new'): Promise<void> {
   const copy = copyOf();
   try {
     const days = String(Math.max(Number(values.days), Number(otherDays)));
-    const { day, sentence } = await simulate(copy, days);
+    const { day, sentence } = await simulate(copy, days, core);
     if (day !== undefined) throw new Error(`Day ${day} breaks without any planted bug: ${sentence}`);
-    console.log(`${days} days hold without any planted bug.\n`);
+    console.log(`${days} days of the ${core} core hold without any planted bug.\n`);
   } finally {
     rmSync(copy, { recursive: true });
   }
@@ -110,17 +122,17 @@ async function checkDays(): Promise<void> {
 const sound = new Map<string, Promise<void>>();
 
 /** Tests that fail without any bug prove nothing. */
-function checkSound(tests: readonly string[]): Promise<void> {
-  const names = tests.join();
-  const checked = sound.get(names) ?? checkTests(tests);
+function checkSound(tests: readonly string[], core: 'old' | 'new'): Promise<void> {
+  const names = [core, ...tests].join();
+  const checked = sound.get(names) ?? checkTests(tests, core);
   sound.set(names, checked);
   return checked;
 }
 
-async function checkTests(tests: readonly string[]): Promise<void> {
+async function checkTests(tests: readonly string[], core: 'old' | 'new'): Promise<void> {
   const copy = copyOf();
   try {
-    if ((await test(copy, tests)) !== undefined) throw new Error(`${tests.join(', ')} fails without any planted bug.`);
+    if ((await test(copy, tests, core)) !== undefined) throw new Error(`${tests.join(', ')} fails without any planted bug.`);
   } finally {
     rmSync(copy, { recursive: true });
   }
@@ -129,15 +141,29 @@ async function checkTests(tests: readonly string[]): Promise<void> {
 async function judge(bug: PlantedBug): Promise<Verdict> {
   const copy = copyOf(bug);
   try {
-    const found = await simulate(copy, costsMoney(bug) ? values.days : otherDays);
-    if (found.day !== undefined || !bug.tests) return { bug, ...found };
-    const tests = await test(copy, bug.tests);
-    if (tests === undefined) return { bug };
-    await checkSound(bug.tests);
-    return { bug, tests };
+    return coreOf(bug) === 'new' ? ((await byTests(copy, bug)) ?? (await byDays(copy, bug))) : await byDaysFirst(copy, bug);
   } finally {
     rmSync(copy, { recursive: true });
   }
+}
+
+async function byDaysFirst(copy: string, bug: PlantedBug): Promise<Verdict> {
+  const found = await byDays(copy, bug);
+  return found.day === undefined ? ((await byTests(copy, bug)) ?? found) : found;
+}
+
+async function byDays(copy: string, bug: PlantedBug): Promise<Verdict> {
+  const core = coreOf(bug);
+  await (sound.get(core) ?? sound.set(core, checkDays(core)).get(core));
+  return { bug, ...(await simulate(copy, costsMoney(bug) ? values.days : otherDays, core)) };
+}
+
+async function byTests(copy: string, bug: PlantedBug): Promise<Verdict | undefined> {
+  if (!bug.tests) return undefined;
+  const tests = await test(copy, bug.tests, coreOf(bug));
+  if (tests === undefined) return undefined;
+  await checkSound(bug.tests, coreOf(bug));
+  return { bug, tests };
 }
 
 /** The commit of the copies. */
@@ -148,7 +174,7 @@ function commit(): string {
 }
 
 const chosen = plantedBugs
-  .filter(({ name }) => name.includes(values.only))
+  .filter((bug) => bug.name.includes(values.only) && (values.core ?? coreOf(bug)) === coreOf(bug))
   .sort((one, other) => Number(costsMoney(other)) - Number(costsMoney(one)));
 const run = {
   day: new Date(systemClock.now()).toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric' }),
@@ -156,7 +182,6 @@ const run = {
   days: { money: values.days, others: otherDays, minutes: values['trading-minutes'] },
 };
 const verdicts: Verdict[] = [];
-await checkDays();
 console.log(head);
 const waiting = [...chosen];
 async function judgeNext(): Promise<void> {
@@ -172,10 +197,12 @@ async function judgeNext(): Promise<void> {
 }
 await Promise.all(Array.from({ length: Number(values.workers) }, judgeNext));
 const bySimulation = verdicts.filter(({ day }) => day !== undefined).length;
-const byTests = verdicts.filter(({ tests }) => tests !== undefined).length;
+const byTheTests = verdicts.filter(({ tests }) => tests !== undefined).length;
 console.log(
-  `\n${chosen.length} bugs: ${bySimulation} caught by the simulation, ${byTests} by tests, ${chosen.length - bySimulation - byTests} by nothing`,
+  `\n${chosen.length} bugs: ${bySimulation} caught by the simulation, ${byTheTests} by tests, ${chosen.length - bySimulation - byTheTests} by nothing`,
 );
-const missed = verdicts.filter(({ bug, day, tests }) => day === undefined && (costsMoney(bug) || tests === undefined));
+const missed = verdicts.filter(
+  ({ bug, day, tests }) => day === undefined && ((costsMoney(bug) && coreOf(bug) === 'old') || tests === undefined),
+);
 for (const { bug } of missed) console.log(`not caught as it should be (${bug.harm}): ${bug.name}`);
 process.exitCode = missed.length === 0 ? 0 : 1;

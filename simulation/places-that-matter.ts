@@ -83,24 +83,18 @@ const ofNewCore: readonly string[] = [
   // A key that leads to an earlier operation, or is over.
   'unit idempotency_keys',
   'delete idempotency_keys',
-  // An invoice that its ERP withdraws.
+  // An invoice that is scanned, paid or withdrawn, or that expires.
   'unit callbacks + invoice_events + invoices',
   'unit callbacks + idempotency_keys + invoice_events + invoices',
   // Callbacks.
-  'insert callbacks',
   'update callbacks (leased_by, leased_until)',
   'update callbacks (state, attempts)',
   'insert callback_attempts',
   'commit callback_attempts + callbacks',
-  // Invoices.
-  'insert idempotency_keys',
-  'insert invoices',
-  'commit idempotency_keys + invoices',
-  'update invoices (state, callback_sequence)',
-  'insert invoice_events',
-  'commit callbacks + invoice_events + invoices',
-  'insert orphan_payments',
-  'commit invoice_events + orphan_payments',
+  // A new invoice, without a key and with one; money that its invoice did not accept. Its moves stand above.
+  'unit invoices',
+  'unit idempotency_keys + invoices',
+  'unit invoice_events + invoices + orphan_payments',
   // Live gateways, and the journals of devices.
   'insert instances',
   'update instances (stopped_at)',
@@ -141,8 +135,7 @@ const rareOfNewCore: readonly string[] = [
   'unit callbacks + invoice_events + invoices',
   'unit callbacks + idempotency_keys + invoice_events + invoices',
   'delete idempotency_keys',
-  'insert orphan_payments',
-  'commit invoice_events + orphan_payments',
+  'unit invoice_events + invoices + orphan_payments',
   'update instances (stopped_at)',
 ];
 

@@ -32,6 +32,8 @@ export interface Edit {
 }
 
 export interface PlantedBug {
+  /** It is a bug of the new core, on which its tests and its days run. Absent: the old one. */
+  core?: 'new';
   name: string;
   kind: Kind;
   /** The harm to a shop. */
@@ -41,7 +43,7 @@ export interface PlantedBug {
   tests?: readonly string[];
 }
 
-/** The simulation itself must catch these. */
+/** The simulation itself must catch these, unless they are bugs of the new core, whose tests are tried first. */
 export function costsMoney({ harm }: Pick<PlantedBug, 'harm'>): boolean {
   return harm === 'double charge' || harm === 'lost money' || harm === 'stuck';
 }

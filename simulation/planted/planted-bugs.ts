@@ -1,6 +1,10 @@
 // All planted bugs, which show that the simulation or the tests would find them.
 import { accessBugs } from './access-bugs.ts';
 import { batchBugs } from './batch-bugs.ts';
+import { coreCallBugs } from './core-call-bugs.ts';
+import { coreCaseBugs } from './core-case-bugs.ts';
+import { coreCommitBugs } from './core-commit-bugs.ts';
+import { coreDeviceBugs } from './core-device-bugs.ts';
 import { disputeBugs } from './dispute-bugs.ts';
 import { invoiceBatchBugs } from './invoice-batch-bugs.ts';
 import { ledgerBugs } from './ledger-bugs.ts';
@@ -18,4 +22,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...accessBugs,
   ...disputeBugs,
   ...wrongDoneBugs,
+  ...coreCaseBugs,
+  ...coreCommitBugs,
+  ...coreCallBugs,
+  ...coreDeviceBugs,
 ];

@@ -2,7 +2,7 @@
 import type { PlantedBug } from './planted-bug.ts';
 
 export interface Verdict {
-  bug: Pick<PlantedBug, 'name' | 'kind' | 'harm'>;
+  bug: Pick<PlantedBug, 'core' | 'name' | 'kind' | 'harm'>;
   /** The day on which the simulation found it, and the violation. */
   day?: number;
   sentence?: string;
