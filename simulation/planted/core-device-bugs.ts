@@ -262,20 +262,6 @@ export const coreDeviceBugs: readonly PlantedBug[] = [
   },
   {
     core: 'new',
-    name: 'looks at twenty late answers of a device, ever',
-    kind: 'leases',
-    harm: 'stuck',
-    edits: [
-      {
-        room: 'src/money',
-        find: '        else underWay.set(deviceId, left);',
-        instead: '        underWay.set(deviceId, left + 1);',
-      },
-    ],
-    tests: ['test/money/recovery.test.ts'],
-  },
-  {
-    core: 'new',
     name: 'takes the last transaction of another command for the one that it asked about',
     kind: 'journal rules',
     harm: 'lie',

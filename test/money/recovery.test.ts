@@ -237,11 +237,9 @@ describe('a late answer', () => {
     expect(unmatched).toMatchObject([{ id, deviceId: other, outcome: 'done' }]);
   });
 
-  it('is looked at if it is not one of too many at once, however many came before', async () => {
+  it('is looked at, however many came before it', async () => {
     const { id, deviceId } = await operation();
     for (let times = 0; times < 30; times += 1) await answers.take(deviceId, said(id));
     expect(events).toHaveLength(30);
-    await Promise.all(Array.from({ length: 30 }, () => answers.take(deviceId, said(id))));
-    expect(events).toHaveLength(50);
   });
 });
