@@ -121,8 +121,8 @@ export function beginningFiles(root: string): string[] {
 /** Shops in memory that run on the core that test/support/core.ts chooses. */
 const shops = ['test/support/sale-world.ts', 'test/invoices/shop.ts'];
 
-/** Files that start gateways as processes, for the run on the new core: one on each database. The others run there at night, by hand. */
-const withProcesses = ['test/faults/gateway-killed.test.ts', 'test/faults/two-gateways.server.test.ts'];
+/** Files that start gateways as processes, for the run on the new core. The others run there by hand. */
+const withProcesses = ['test/faults/gateway-killed.test.ts'];
 
 /** The files whose shop can run on the new core: all that use it, themselves or by an import, but the long ones. */
 export function filesWithShop(root: string): string[] {
