@@ -98,7 +98,8 @@ function attentionTo(ops: readonly Op[], op: Op, number: string): string[] {
   const names = (print: Op, payment: Op) => print.paid.some(({ paymentId }) => paymentId === payment.id);
   const isBeside = (one: Op) => one.kind === 'PrintReceipt' && equal.some((payment) => names(one, payment));
   const charges = equal.filter((one) => isCharge(one) && stands(one) && isBeside(one) === isBeside(op));
-  const newest = charges.reduce<Op | undefined>((last, one) => (last && last.attempt > one.attempt ? last : one), undefined);
+  const kept = charges.filter(({ removedAt }) => removedAt === null);
+  const newest = kept.reduce<Op | undefined>((last, one) => (last && last.attempt > one.attempt ? last : one), undefined);
   const twice = charges.length > 1 && newest === op ? ['chargedTwice'] : [];
   const prints = ops.filter((one) => one.kind === 'PrintReceipt' && (equal.includes(one) || names(one, op)));
   const payments = equal.filter(({ kind }) => kind === 'Pay');

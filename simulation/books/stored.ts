@@ -82,7 +82,7 @@ const names = (print: Row, payment: Row) => print.name === 'PrintReceipt' && (pr
 function attentionTo(rows: List, row: Row, equal: List): string[] {
   const isBeside = (one: Row) => equal.some((payment) => names(one, payment));
   const standing = equal.filter((one) => charges(one) && mayHaveMoney(one) && isBeside(one) === isBeside(row));
-  const isNewest = charges(row) && standing.every((one) => one.attempt <= row.attempt);
+  const isNewest = charges(row) && standing.every((one) => one.attempt <= row.attempt || one.removed_at !== null);
   const twice = standing.length > 1 && standing.includes(row) && isNewest ? ['chargedTwice'] : [];
   if (row.name === 'PrintReceipt') {
     const payments = equal.filter(({ name }) => name === 'Pay');

@@ -7,8 +7,8 @@ import { othersBeside } from './numbers.ts';
 export function deriveAttention(c: Draft, name: Name): void {
   if (isContentName(name.value)) return;
   const ops = name.ops.flatMap((id) => c.ops[id] ?? []);
-  // The newest of them; what a register charged on another card beside the payment is no second charge of it.
-  const twice = ops.findLast((op) => stands(op) && othersBeside(c, op).length > 0);
+  // The newest of which there is still a record; what a register charged on another card beside the payment is no second charge of it.
+  const twice = ops.findLast((op) => op.removedAt === null && stands(op) && othersBeside(c, op).length > 0);
   const [payments, prints] = [ops.filter(isPayment), ops.filter(isPrint)];
   for (const op of ops) {
     const own = op.removedAt !== null ? [] : isPayment(op) ? ofPayment(c, op, prints) : ofPrint(op, payments);

@@ -179,7 +179,7 @@ export function hardwareLost(c: Draft, event: Of<'HardwareLost'>): Ruled {
  */
 export function remove(c: Draft, { id }: RemovalEvent): Ruled {
   const op = c.ops[id];
-  if (!op || op.removedAt !== null || !isAtRest(op)) return nothing;
+  if (!op || op.removedAt !== null || !isAtRest(op) || op.attention?.includes('chargedTwice')) return nothing;
   if (op.document === 'open' || followersOf(c, id).some((one) => one.removedAt === null && (one.targetId === id || !isAtRest(one))))
     return nothing;
   if (paymentsOf(c, op).some((payment) => !isAtRest(payment))) return nothing;
