@@ -94,7 +94,7 @@ export async function startGatewayLife(options: LifeOptions) {
   const realLink = createLink({ clock, random, logger, gatewayId: instanceId, channels });
   const link = options.alterLink?.(realLink) ?? realLink;
   const callbacks = createCallbacks({ ...shared, delaysS: [60, 300, 1_800, 3_600, 21_600], allow: [], send: options.send });
-  const { ledger, cards, fiscal, invoices, dryRuns } = options.core === 'new' ? newRooms() : oldRooms();
+  const { ledger, cards, fiscal, invoices, dryRuns, removals } = options.core === 'new' ? newRooms() : oldRooms();
   const presenceKeeper = createPresenceKeeper({ ...shared, link });
 
   function newRooms() {
@@ -135,6 +135,7 @@ export async function startGatewayLife(options: LifeOptions) {
     fiscal,
     invoices,
     dryRuns,
+    removals,
     callbacks,
     isAlive: () => isAlive,
     /** The process is killed. The owner of the storage passes it to the next run. */

@@ -14,6 +14,8 @@ export interface CommitTable {
   /** Columns that a write may set, and those that it may compare instead of the version. */
   settable?: readonly string[];
   guardable?: readonly string[];
+  /** Rows are deleted together: all that have the same value in this column. */
+  deletedBy?: string;
   /** A row that is there already stays as it is. Absent: then the unit conflicts. */
   mayExist?: true;
   /** Columns that the database fills in when a row is inserted: an expression, in which "new" is the row as it was given. */
@@ -48,6 +50,8 @@ export interface Unit {
   inserts: readonly Insert[];
   /** Keys that must not exist; nothing is locked for this. */
   absent?: readonly { table: string; key: readonly string[] }[];
+  /** Texts of a row that keeps only its names [D66]: all rows of the table that belong to it. */
+  deletes?: readonly { table: string; of: string }[];
 }
 
 export const isUnguarded = ({ guard }: Write): boolean => typeof guard !== 'number' && Object.keys(guard).length === 0;

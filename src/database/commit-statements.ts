@@ -44,6 +44,7 @@ interface TableStatements {
   write: OfRows;
   insert: OfRows;
   absent: OfRows;
+  remove: OfRows;
   find: OfRows;
 }
 
@@ -90,8 +91,13 @@ export function createStatements(engine: Engine, tables: CommitTables) {
     }
   }
 
+  function addDeletes(queries: Queries, listed: Listed, { name, deletes }: Parts): void {
+    if (deletes.length === 0) return;
+    add(listed, of(name).remove(queries, deletes, keyShape), deletes, keyShape);
+  }
+
   return {
-    /** Locks first, in the order of the tables; then the rows that take values from them; then what must not be there. */
+    /** Locks first, in the order of the tables; then the rows that take values from them; then what goes, and what must not be there. */
     all(queries: Queries, units: readonly Unit[], lockWait: string): Listed {
       const any = begin(queries, { lockWait }, 'any plan');
       const listed: Listed = { list: [any], filled: [], isNarrow: true };
@@ -102,6 +108,7 @@ export function createStatements(engine: Engine, tables: CommitTables) {
         if (!of(part.name).table.assigned) addInserts(queries, listed, part);
       }
       for (const part of used) if (of(part.name).table.assigned) addInserts(queries, listed, part);
+      for (const part of used) addDeletes(queries, listed, part);
       for (const part of used) addAbsent(queries, listed, part);
       if (!listed.isNarrow) listed.list[0] = begin(queries, { lockWait }, 'index plan');
       return listed;
@@ -120,6 +127,7 @@ interface Parts {
   writes: Write[];
   inserts: Insert[];
   absent: { key: readonly string[] }[];
+  deletes: { of: string }[];
 }
 
 function partsOf(units: readonly Unit[]): Map<string, Parts> {
@@ -127,14 +135,15 @@ function partsOf(units: readonly Unit[]): Map<string, Parts> {
   const of = (name: string): Parts => {
     const known = parts.get(name);
     if (known) return known;
-    const fresh = { name, writes: [], inserts: [], absent: [] };
+    const fresh = { name, writes: [], inserts: [], absent: [], deletes: [] };
     parts.set(name, fresh);
     return fresh;
   };
-  for (const { writes, inserts, absent = [] } of units) {
+  for (const { writes, inserts, absent = [], deletes = [] } of units) {
     for (const write of writes) of(write.table).writes.push(write);
     for (const insert of inserts) of(insert.table).inserts.push(insert);
     for (const one of absent) of(one.table).absent.push(one);
+    for (const one of deletes) of(one.table).deletes.push({ of: one.of });
   }
   return parts;
 }
@@ -200,6 +209,10 @@ function statementsOf(engine: Engine, name: string, table: CommitTable): TableSt
     absent: ofRows(engine, keys, (from) => {
       const isNone = sql`not exists (select 1 from ${rowsOf(from)})`;
       return engine === 'sqlite' ? sql`select must(${isNone})` : sql`select 1 / (${isNone})::int`;
+    }),
+    remove: ofRows(engine, { columnsOf: () => ({ of: 'text' }) }, (from) => {
+      const column = sql.raw(`"${table.deletedBy ?? key[0] ?? ''}"`);
+      return sql`delete from ${target} where ${column} in (select "new"."of" from ${from})`;
     }),
     find: ofRows(engine, keys, (from) => sql`select ${found} from ${rowsOf(from)}`),
   };

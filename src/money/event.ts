@@ -110,7 +110,8 @@ export type PersonEvent =
 /** Late: written in the background, and never moved back. */
 export type DeliveryEvent = { type: 'Delivery'; id: Id; was: 'received' | 'missed' };
 
-export type RemovalEvent = { type: 'Remove'; id: Id };
+/** After the retention time [D66]. `isCallbackPending`: the outbox has not sent its last callback yet. */
+export type RemovalEvent = { type: 'Remove'; id: Id; isCallbackPending?: boolean | undefined };
 
 /** `merchantId` undefined: a holder of the QR without key or credential [D10]. */
 interface Asker {
@@ -137,7 +138,6 @@ export type InvoiceEvent =
   | { type: 'Expire'; oid: Id }
   /** By its merchant in the cabinet. */
   | { type: 'CancelInvoice'; merchantId: Id; oid: Id; by?: string | undefined; reason?: string | undefined }
-  /** After the retention time [D66]. `isCallbackPending`: the outbox has not sent its last callback yet. */
   | { type: 'RemoveInvoice'; oid: Id; isCallbackPending?: boolean | undefined };
 
 export type Event =

@@ -48,6 +48,9 @@ const maxSharedReceipt = 16_384;
 
 export class CaseTooLarge extends Error {}
 
+/** What a removal keeps of the receipt, it takes from there. */
+const showsReceipt = (event: Event) => event.type === 'Get' || event.type === 'RemoveInvoice';
+
 export function createLoad({ database, surroundings, scanGraceMs }: Deps): Load {
   // An event that writes such a note, or is guarded by it, sees what is stored.
   const { overlay, ...stored } = surroundings;
@@ -55,7 +58,7 @@ export function createLoad({ database, surroundings, scanGraceMs }: Deps): Load 
     what: event.type,
     // Whose callers may be waiting concerns requests that are known by their content.
     asksWhoLives: 'requestHash' in event && event.requestHash !== undefined,
-    showsReceipt: event.type === 'Get',
+    showsReceipt: showsReceipt(event),
     draft: () => createDraft('newId' in event && overlay ? surroundings : stored, scanGraceMs),
     wanted: (c, looked) => wanted(event, c, looked),
   });
@@ -65,7 +68,7 @@ export function createLoad({ database, surroundings, scanGraceMs }: Deps): Load 
   const group = createGroup<Event, Known>({ soon: database.soon, namesOf: () => [], maxRows: maxEvents, together, alone });
   return async (event) => {
     const known = await group.add(event);
-    return event.type === 'Get' && known.case.invoices[event.oid]?.receipt === null ? alone(event) : known;
+    return showsReceipt(event) && known.case.invoices[event.oid]?.receipt === null ? alone(event) : known;
   };
 }
 

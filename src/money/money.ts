@@ -97,8 +97,20 @@ export function createMoneyCore(deps: MoneyDeps) {
     }
   }
 
+  /** After the retention time [D66]: true if the record is a tombstone now. */
+  const removals = {
+    async operation(id: Id, given: { isCallbackPending: boolean }): Promise<boolean> {
+      const { case: c } = await run({ type: 'Remove', id, ...given });
+      return (c.ops[id]?.removedAt ?? null) !== null;
+    },
+    async invoice(oid: Id, given: { isCallbackPending: boolean }): Promise<boolean> {
+      const { case: c } = await run({ type: 'RemoveInvoice', oid, ...given });
+      return (c.invoices[oid]?.removedAt ?? null) !== null;
+    },
+  };
+
   return {
-    ...{ run, calls, steps, unmatched },
+    ...{ run, calls, steps, unmatched, removals },
     dry: { run: dryRun, steps: drySteps },
     start() {
       recovery.start();

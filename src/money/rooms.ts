@@ -17,6 +17,8 @@ export interface MoneyRooms {
   invoices: Invoices;
   /** The old core has none. */
   dryRuns?: DryRuns | undefined;
+  /** What its rules allow of the removal after the retention time; the old core has none. */
+  removals?: Removals | undefined;
 }
 
 /** Steps of people as they would be answered now: each throws the refusal of the real one, and nothing is written, sent or asked. */
@@ -26,6 +28,8 @@ export interface DryRuns {
   ledger: Pick<Ledger, 'find' | 'decide'>;
   cancelInvoice: Invoices['cancelInvoice'];
 }
+
+type Removals = ReturnType<typeof createMoneyCore>['removals'];
 
 export function createMoneyRooms(deps: MoneyDeps & Pick<InvoicesOptions, 'timeZone'>): MoneyRooms {
   const core = createMoneyCore(deps);
@@ -39,6 +43,7 @@ export function createMoneyRooms(deps: MoneyDeps & Pick<InvoicesOptions, 'timeZo
     fiscal,
     invoices,
     dryRuns: createDryRuns(deps, core),
+    removals: core.removals,
   };
 }
 

@@ -1,5 +1,6 @@
 // The tables of the core: which field of a row is stored in which columns, and how. One table of tables for every store: the commit, the load,
 // and the memory of the exploration.
+import { createHash } from 'node:crypto';
 import { atCommit, type CommitTable, type CommitTables, type Value, type Values } from '../database/commit-data.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import { kindOf } from '../kernel/operations.ts';
@@ -24,8 +25,8 @@ interface StoredTable<Row> {
   key: readonly (keyof Row & string)[];
   version?: keyof Row & string;
   fields: Fields<Row>;
-  /** Further columns of a write. */
-  alsoWritten?(fields: readonly string[]): Values;
+  /** Further columns of a write; `row`: as it will be. */
+  alsoWritten?(fields: readonly string[], row: Row): Values;
   written?: Readonly<Record<string, 'text' | 'int8'>>;
   /** Further columns of an insert, and those that the database fills in. */
   alsoInserted?(row: Row): Values;
@@ -150,9 +151,12 @@ const ops: StoredTable<Op> = {
     isToConfirm: yesNo('is_to_confirm'),
     attention: json('attention', 'null'),
   },
-  // In another state its device is asked at once.
-  alsoWritten: (fields) => (fields.includes('state') ? { next_recall_at: null } : {}),
-  written: { next_recall_at: 'int8' },
+  alsoWritten: (fields, op) => ({
+    // In another state its device is asked at once.
+    ...(fields.includes('state') ? { next_recall_at: null } : {}),
+    ...(fields.includes('removedAt') ? textsOfRemovedOp(op) : {}),
+  }),
+  written: { next_recall_at: 'int8', args: 'text', callback_uri: 'text', caller: 'text', request: 'text' },
   // What indexes and statements ask for, from the catalogue; which gateway has it; who called.
   inserted: { mode: 'text', is_payment: 'int8', closes_day: 'int8', recalls: 'int8', instance_id: 'text', caller: 'text', request: 'text' },
   alsoInserted: ({ kind }) => ({ ...columnsOf(kind), recalls: 0 }),
@@ -162,6 +166,23 @@ const ops: StoredTable<Op> = {
     sequence: 'coalesce("new"."sequence", (select "sequence" from "device_locks" where "device_locks"."device_id" = "new"."device_id"))',
   },
 };
+
+/** Of a close or report, the day of the next one begins there: whether it was a Z stays [D85]. */
+const textsOfRemovedOp = ({ kind }: Op): Values => ({
+  ...(columnsOf(kind)['closes_day'] === 1 ? {} : { args: '{}' }),
+  ...{ callback_uri: null, caller: null, request: null, receipt_id: null },
+});
+
+/** Number and Uid of the receipt stay; their length was checked when it was accepted. */
+function textsOfRemovedInvoice({ receipt }: Invoice): Values {
+  if (receipt === null) throw new Error('The receipt of an invoice that is removed was not loaded.');
+  const { Number: number, Uid: uid } = JSON.parse(receipt) as { Number?: unknown; Uid?: unknown };
+  return {
+    receipt: JSON.stringify({ Number: number ?? undefined, Uid: uid ?? undefined }),
+    content_hash: createHash('sha256').update(receipt).digest('hex'),
+    ...{ callback_uri: null, point_of_sales_code: null, preferred_device_id: null },
+  };
+}
 
 /** A request to stop is no command, so the indexes of the lists leave it apart. */
 const columnsOf = (kind: Kind): Values => (kind === 'Abort' ? { mode: 'Abort', is_payment: 0, closes_day: 0 } : kindOf(kind));
@@ -236,6 +257,10 @@ const invoices: StoredTable<Invoice> = {
     removedAt: time('removed_at'),
     isPaidByCard: yesNo('is_paid_by_card'),
   },
+  alsoWritten: (fields, invoice) => (fields.includes('removedAt') ? textsOfRemovedInvoice(invoice) : {}),
+  written: {
+    ...{ receipt: 'text', content_hash: 'text', callback_uri: 'text', point_of_sales_code: 'text', preferred_device_id: 'text' },
+  },
   assigned: { created_at: 'now_ms()' },
 };
 
@@ -264,7 +289,7 @@ export const tableNames = Object.keys(stored) as TableName[];
 export const storedTable = (table: TableName): StoredTable<Record<string, unknown>> =>
   stored[table] as unknown as StoredTable<Record<string, unknown>>;
 
-/** Rows that are only added. */
+/** Rows that are only added, and deleted with what they are about. */
 export const addedTables: CommitTables = {
   bank_operations: {
     key: ['device_id', 'operation_id', 'payment_id'],
@@ -285,6 +310,7 @@ export const addedTables: CommitTables = {
     key: ['oid'],
     columns: { oid: 'text', event: 'text', detail: 'text', at: 'int8' },
     assigned: { at: 'now_ms()' },
+    deletedBy: 'oid',
   },
   callbacks: {
     key: ['id'],
@@ -298,6 +324,14 @@ export const addedTables: CommitTables = {
     key: ['command_id'],
     columns: { command_id: 'text', step: 'text', detail: 'text', at: 'int8' },
     assigned: { at: 'now_ms()' },
+    deletedBy: 'command_id',
+  },
+  // Written in the background.
+  command_step_counts: { key: ['command_id', 'step'], columns: { command_id: 'text', step: 'text' }, deletedBy: 'command_id' },
+  search_terms: {
+    key: ['merchant_id', 'term', 'subject_id'],
+    columns: { merchant_id: 'text', term: 'text', subject_id: 'text' },
+    deletedBy: 'subject_id',
   },
   audit_log: {
     key: ['subject'],

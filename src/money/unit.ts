@@ -36,6 +36,7 @@ export function unitOf(facts: Case, { next, added }: Pick<Decision, 'next' | 'ad
     writes: parts.flatMap(({ writes }) => writes),
     inserts: [...parts.flatMap(({ inserts }) => inserts), ...addedRows(facts, next, added, additions)],
     // An OID is unknown until its invoice is stored, and invoices are never deleted: so nothing is locked for this.
+    deletes: textsOfRemoved(facts, next),
     absent: facts.isAssumed ? assumedNumbers(facts).map((value) => ({ table: 'invoices', key: [value] })) : [],
   };
 }
@@ -58,6 +59,20 @@ function partOf(facts: Case, next: Case, table: TableName, further: Values = {})
   return { writes, inserts };
 }
 
+/** What is removed after the retention time keeps its row [D66]. */
+function textsOfRemoved(facts: Case, next: Case): NonNullable<Unit['deletes']> {
+  const isNew = (before: { removedAt: number | null } | undefined, { removedAt }: { removedAt: number | null }) =>
+    before?.removedAt === null && removedAt !== null;
+  const of = (id: string, tables: readonly string[]) => tables.map((table) => ({ table, of: id }));
+  return [
+    ...Object.values(next.ops).flatMap((op) => (isNew(facts.ops[op.id], op) ? of(op.id, textsOfOps) : [])),
+    ...Object.values(next.invoices).flatMap((one) => (isNew(facts.invoices[one.oid], one) ? of(one.oid, textsOfInvoices) : [])),
+  ];
+}
+
+const textsOfOps = ['command_events', 'command_step_counts', 'search_terms'];
+const textsOfInvoices = ['invoice_events', 'search_terms'];
+
 const rootsOf = (roots: readonly Root[], table: TableName) => new Set(roots.filter(([name]) => name === table).map(([, key]) => key));
 
 /** A name that no operation has used: the insert itself is the guard. */
@@ -72,7 +87,10 @@ function insertOf(name: TableName, row: Row, further: Values): Insert {
 function writeOf(facts: Case, name: TableName, before: Row, row: Row, fields: readonly string[]): Write {
   const { table, key, version, fields: known, alsoWritten } = storedTable(name);
   const changed = fields.filter((field) => field !== version && !known[field]?.isFixed);
-  const set = { ...toColumns(name, Object.fromEntries(changed.map((field) => [field, row[field]])), facts.now), ...alsoWritten?.(changed) };
+  const set = {
+    ...toColumns(name, Object.fromEntries(changed.map((field) => [field, row[field]])), facts.now),
+    ...alsoWritten?.(changed, row),
+  };
   const place = { table, key: key.map((field) => String(row[field])), set };
   if (version === undefined) return { ...place, guard: toColumns(name, { subjectId: before['subjectId'] }) };
   if (name === 'devices' && (facts.isAssumed || facts.isRemembered))
@@ -160,6 +178,7 @@ function addedRows(facts: Case, next: Case, added: Decision['added'], { callback
 }
 
 function isNewsOfSettled(before: Op | undefined, op: Op): boolean {
+  if (op.removedAt !== null) return false;
   return before !== undefined && op.settledAt !== null && (before.state !== op.state || !isSame(before.report, op.report));
 }
 

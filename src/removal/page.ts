@@ -15,9 +15,9 @@ export interface Removable {
   /** The next records that are old enough, after the cursor. Fast, however many earlier ones must be kept. */
   page(queries: Queries, keepDays: number, after: Aged | undefined, limit: number): Promise<Aged[]>;
   /** Those that no kept record needs. */
-  filter(queries: Queries, ids: readonly string[]): Promise<string[]>;
-  /** In one transaction that checks again; false: it must stay, or was removed already. */
-  remove(database: Database, id: string): Promise<boolean>;
+  filter(queries: Queries, ids: readonly string[], keepDays?: number): Promise<string[]>;
+  /** In one transaction that checks again; false: it must stay, or was removed already. `atMs`: of its page. */
+  remove(database: Database, id: string, atMs?: number): Promise<boolean>;
 }
 
 /** Pages of rows by a time column and the id; `isCandidate`: a further condition of an index. */
@@ -39,6 +39,6 @@ export function pagesBy(table: string, time: string, id: string, { isNumber = fa
 }
 
 /** By the database's clock, evaluated once per statement so that an index on times can be used. */
-function oldestAllowed(keepDays: number): RawBuilder<number> {
+export function oldestAllowed(keepDays: number): RawBuilder<number> {
   return sql<number>`(select now_ms() - ${sql.lit(keepDays * dayMs)})`;
 }

@@ -13,6 +13,7 @@ import { keepTurn, takeTurn } from '../database/turn.ts';
 import { createRounds } from '../kernel/rounds.ts';
 import { removableAuditEntries } from './audit.ts';
 import { removableCommands } from './commands.ts';
+import { type DecidedRemovals, removableEndedInvoices, removableOperations } from './decided.ts';
 import { removableInvoices } from './invoices.ts';
 import type { Aged, Removable } from './page.ts';
 
@@ -31,6 +32,8 @@ export interface Removal {
 
 interface Deps extends Pick<Shared, 'database' | 'clock' | 'logger' | 'instanceId'> {
   keeping: Keeping;
+  /** Of the new core [D300]; undefined: of the old one. */
+  decided?: DecidedRemovals | undefined;
 }
 
 const lookEveryMs = 60_000;
@@ -44,12 +47,12 @@ const pageSize = 50;
 /** The first round over years of sales must not slow down the tills. */
 const pauseMs = 250;
 
-export function createRemoval({ database, clock, logger, instanceId, keeping }: Deps): Removal {
+export function createRemoval({ database, clock, logger, instanceId, keeping, decided }: Deps): Removal {
   const turn = { work: 'removal', instanceId };
   // Commands before invoices: an invoice stays while a payment of it is kept.
   const kinds: readonly [Removable, number | undefined][] = [
-    [removableCommands, keeping.commandsDays],
-    [removableInvoices, keeping.invoicesDays],
+    [decided ? removableOperations(decided.operation) : removableCommands, keeping.commandsDays],
+    [decided ? removableEndedInvoices(decided.invoice) : removableInvoices, keeping.invoicesDays],
     [removableAuditEntries, keeping.auditDays],
   ];
   const isNeeded = kinds.some(([, keepDays]) => keepDays !== undefined);
@@ -79,16 +82,18 @@ export function createRemoval({ database, clock, logger, instanceId, keeping }: 
     for (let last: Aged | undefined; ; ) {
       if (isStopped || !(await keepTurn(database.queries, turn, turnMs))) return false;
       const page = await kind.page(database.queries, keepDays, last, pageSize);
-      const ids =
+      const ids = new Set(
         page.length === 0
           ? []
           : await kind.filter(
               database.queries,
               page.map(({ id }) => id),
-            );
-      for (const id of ids) {
+              keepDays,
+            ),
+      );
+      for (const record of page) {
         if (isStopped) return false;
-        if (await removeOne(kind, id)) count += 1;
+        if (ids.has(record.id) && (await removeOne(kind, record))) count += 1;
       }
       last = page.at(-1);
       if (page.length < pageSize) break;
@@ -98,9 +103,9 @@ export function createRemoval({ database, clock, logger, instanceId, keeping }: 
     return true;
   }
 
-  async function removeOne(kind: Removable, id: string): Promise<boolean> {
+  async function removeOne(kind: Removable, { id, atMs }: Aged): Promise<boolean> {
     try {
-      return await kind.remove(database, id);
+      return await kind.remove(database, id, atMs);
     } catch (error) {
       if (isDatabaseDown(error)) throw error;
       // A record that cannot be removed must not block those after it.

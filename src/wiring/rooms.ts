@@ -85,7 +85,7 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
   const { scanGraceS, timeZone, joiners: joinersPerCommand } = config;
   const given = { ...shared, link, callbacks, scanGraceS, timeZone, joinersPerCommand };
   readMoneyOf(choice.core);
-  const { invoices, ledger, cards, fiscal, dryRuns } = choice.core === 'new' ? createMoneyRooms(given) : createOldRooms(given);
+  const { invoices, ledger, cards, fiscal, dryRuns, removals } = choice.core === 'new' ? createMoneyRooms(given) : createOldRooms(given);
   const presenceKeeper = createPresenceKeeper({ ...shared, link });
   const events = createEventHub({
     ...shared,
@@ -96,6 +96,7 @@ export function createRooms({ config, shared, certificate, traces, addresses }: 
   const searchKeeper = createSearchKeeper(shared);
   const removal = createRemoval({
     ...shared,
+    decided: removals,
     keeping: { commandsDays: config.keepCommandsDays, invoicesDays: config.keepInvoicesDays, auditDays: config.keepAuditDays },
   });
   return {

@@ -1,6 +1,7 @@
 // Things of long ago for the tests of removal, and a removal that begins at once.
 import type { Database } from '../../src/database/database.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
+import type { DecidedRemovals } from '../../src/removal/decided.ts';
 import { createRemoval, type Keeping } from '../../src/removal/removal.ts';
 import { seedCommand, seedInvoice } from '../support/fixtures.ts';
 import { recordingLogger } from '../support/quiet-logger.ts';
@@ -48,9 +49,15 @@ export async function seedOldInvoice(
 }
 
 /** One whole round, in virtual time. */
-export async function removeNow(database: Database, clock: VirtualClock, keeping: Keeping = everything, instanceId = 'one') {
+export async function removeNow(
+  database: Database,
+  clock: VirtualClock,
+  keeping: Keeping = everything,
+  instanceId = 'one',
+  decided?: DecidedRemovals,
+) {
   const logger = recordingLogger();
-  const removal = createRemoval({ database, clock, logger, instanceId, keeping });
+  const removal = createRemoval({ database, clock, logger, instanceId, keeping, decided });
   removal.start();
   await clock.advance(61_000);
   await removal.stop();

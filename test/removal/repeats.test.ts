@@ -12,7 +12,7 @@ import { recordSeeded, seedDevice, seedMerchant } from '../support/fixtures.ts';
 import { insertSent } from '../support/ledger-statements.ts';
 import { createSaleWorld, type SaleWorld } from '../support/sale-world.ts';
 import { until } from '../support/until.ts';
-import { dayMs, removeNow, seedOldCommand, smallOnes } from './old-things.ts';
+import { dayMs, everything, removeNow, seedOldCommand, smallOnes } from './old-things.ts';
 
 let world: SaleWorld;
 
@@ -20,8 +20,10 @@ beforeEach(async () => {
   world = await createSaleWorld();
 });
 
-/** All commands happened 401 days earlier, and are removed; what followed them goes with them. */
-async function yearsLater(): Promise<void> {
+const removeOld = () => removeNow(world.database, world.clock, everything, 'one', world.life.removals);
+
+/** All commands so far happened 401 days earlier. */
+async function yearsBefore(): Promise<void> {
   await world.clock.advance(1_000);
   const earlier = (column: 'issued_at' | 'settled_at') => world.database.queries.dynamic.ref(column);
   await world.database.queries
@@ -32,8 +34,13 @@ async function yearsLater(): Promise<void> {
     }))
     .execute();
   await recordSeeded(world.database.queries);
+}
+
+/** And they are removed; what followed them goes with them. */
+async function yearsLater(): Promise<void> {
+  await yearsBefore();
   // Once for what refers to others, once for those.
-  for (let round = 0; round < 2; round += 1) await removeNow(world.database, world.clock);
+  for (let round = 0; round < 2; round += 1) await removeOld();
   expect(await smallOnes(world.database)).toHaveLength((await world.commands()).length);
 }
 
@@ -77,10 +84,12 @@ describe('after the removal', () => {
   it('a number that was retried lately is not old: what was refused then is a new attempt', async () => {
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
-    const shop = { merchantId: world.merchantId, deviceId: terminal.id, nowMs: world.clock.now() };
-    await seedOldCommand(world.database, shop, { state: 'refused', document_nr: documentNr });
-    await seedOldCommand(world.database, { ...shop, daysOld: 2 }, { state: 'refused', document_nr: documentNr });
-    await removeNow(world.database, world.clock);
+    const other = await world.terminal();
+    // .61: the bank of each declines it once.
+    expect((await world.run(world.pay(terminal.id, 10.61, documentNr))).code).toBe(50);
+    await yearsBefore();
+    expect((await world.run(world.pay(other.id, 10.61, documentNr))).code).toBe(50);
+    await removeOld();
     expect(await smallOnes(world.database)).toHaveLength(1);
     expect((await world.run(world.pay(terminal.id, 10, documentNr))).code).toBe(0);
   });
@@ -122,12 +131,18 @@ describe('after the removal', () => {
   it('a payment that is removed still keeps its operationId from a newer one without a documentNr', async () => {
     const terminal = await world.terminal();
     const documentNr = world.random.uuid();
-    const shop = { merchantId: world.merchantId, deviceId: terminal.id, nowMs: world.clock.now() };
-    await seedOldCommand(world.database, shop, { document_nr: documentNr, operation_id: '000001', rrn: 'old' });
-    await removeNow(world.database, world.clock);
+    world.onAnswer = (answer) =>
+      answer.report?.['rrn'] === undefined ? answer : { ...answer, report: { ...answer.report, operationId: '000001' } };
+    const paid = await world.run(world.pay(terminal.id, 10, documentNr));
+    const closing = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: '000001' };
+    expect((await world.run(world.cards.closeDoc(closing))).code).toBe(0);
+    await yearsLater();
+    const unnamed = { merchantId: world.merchantId, deviceId: terminal.id, amountBani: 500, documentNr: undefined };
+    expect((await world.run(world.cards.pay(unnamed))).code).toBe(0);
+    const old = String(paid.report?.['rrn']);
     // Bank numbers restarted: the old name, with the old documentNr, means the old payment and never the new one.
     const named = { merchantId: world.merchantId, deviceId: terminal.id, documentNr, operationId: '000001' };
-    const refund = world.cards.refund({ ...named, rrn: 'old', amountBani: 100, currency: 'MDL' });
+    const refund = world.cards.refund({ ...named, rrn: old, amountBani: 100, currency: 'MDL' });
     expect((await world.run(refund)).code).toBe(22);
   });
 

@@ -177,15 +177,18 @@ export function hardwareLost(c: Draft, event: Of<'HardwareLost'>): Ruled {
  * something about, and what a kept row refers to, is kept; so is an attempt under the OID of an invoice that can still be paid, whose
  * number must stay free.
  */
-export function remove(c: Draft, { id }: RemovalEvent): Ruled {
+export function remove(c: Draft, { id, isCallbackPending }: RemovalEvent): Ruled {
   const op = c.ops[id];
-  if (!op || op.removedAt !== null || !isAtRest(op) || op.attention?.includes('chargedTwice')) return nothing;
+  if (!op || op.removedAt !== null || !isAtRest(op) || isCallbackPending === true) return nothing;
+  if (op.attention?.includes('chargedTwice')) return nothing;
   if (op.document === 'open' || followersOf(c, id).some((one) => one.removedAt === null && (one.targetId === id || !isAtRest(one))))
     return nothing;
   if (paymentsOf(c, op).some((payment) => !isAtRest(payment))) return nothing;
   const invoice = invoiceOf(c, op.merchantId, op.documentNr);
   if (invoice && isUnpaid(invoice)) return nothing;
   op.removedAt = c.now;
+  // What later answers of devices are compared with stays: the outcome, the bank's numbers, the journal [D304].
+  for (const text of ['report', 'reason', 'review', 'contradiction'] as const) op[text] = null;
   return changed(id);
 }
 
