@@ -111,12 +111,16 @@ const nothingAfterTheDay: Invariant = ({ before, after }) => {
   return close ? `Refund ${op.id} of ${op.targetId} is sent although CloseDay ${close.id} has closed its day` : true;
 };
 
+/** A tombstone keeps that it was disputed, and not with what words. */
+const wasContradicted = ({ contradiction, removedAt, disputedFrom }: Op) =>
+  contradiction !== null || (removedAt !== null && disputedFrom !== null);
+
 const notDone: Invariant = ({ after, world }) => {
   if (world.hasLapses) return undefined;
   const found = opsOf(after).filter((op) => op.kind !== 'Abort' && isUnexecuted(op) && op.settledBy !== 'person');
   // What comes after the removal is for a person.
   for (const op of found)
-    if (isReal(after, op.id) && !(op.removedAt !== null && op.contradiction !== null))
+    if (isReal(after, op.id) && !(op.removedAt !== null && wasContradicted(op)))
       return `${kindOf(op)} ${op.id} is ${op.standing}, but its device has ${after.truth[op.id]?.did}`;
   return found.length > 0 ? true : undefined;
 };
@@ -155,7 +159,7 @@ const confirmed: Invariant = ({ after, world }) => {
   if (world.hasLapses) return undefined;
   for (const op of found) {
     // A device that cannot tell has finished the command, and the decision stays the person's [D63].
-    if (op.state === 'disputed' || op.contradiction !== null || op.outcome === 'unknown') continue;
+    if (op.state === 'disputed' || wasContradicted(op) || op.outcome === 'unknown') continue;
     if (isUnexecuted(op) && isReal(after, op.id))
       return `${kindOf(op)} ${op.id} counts as confirmed, but its device has ${after.truth[op.id]?.did}`;
   }

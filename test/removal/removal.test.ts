@@ -119,6 +119,7 @@ describe.each(engines)('removal on %s', (engine) => {
       'reissued_as',
       // Ids and the standing, which answers about a tombstone need on the new core [D300].
       'after_id',
+      'attention',
       'paid',
       'print_id',
       'standing',
