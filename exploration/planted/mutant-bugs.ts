@@ -122,7 +122,7 @@ export const mutantBugs: readonly PlantedBug[] = [
   mutant(
     'people: !op || op.removedAt !== null || !isAtRest(op)  becomes  false',
     'lost money',
-    '  if (!op || op.removedAt !== null || !isAtRest(op)) return nothing;',
+    '  if (!op || op.removedAt !== null || !isAtRest(op) || isCallbackPending === true) return nothing;',
     '  if (false) return nothing;',
   ),
   mutant(

@@ -245,7 +245,7 @@ export interface Schema {
     print_id: string | null;
     is_unconfirmed: Generated<number>;
     is_to_confirm: Generated<number>;
-    attention: Generated<string | null>;
+    attention: string | null;
   };
   settlements: {
     settled_at: number;
@@ -253,7 +253,7 @@ export interface Schema {
     failed_merchant_id: string | null;
     failed_issued_at: number | null;
     changes_past: number | null;
-    entered_as: Generated<string | null>;
+    entered_as: string | null;
   };
   device_locks: {
     device_id: string;

@@ -41,6 +41,7 @@ export async function recompute({ database, clock, onProgress }: Deps): Promise<
   const parts = [
     ['operations', 'ops', operations(span, 'POS')],
     ['operations', 'ops', operations(span, 'Fiscal')],
+    ['operations', 'ops', operations(span, 'Abort')],
     ['devices', 'devices', devices(span)],
     ['invoices', 'invoices', invoices(span, 'created_at', sql`1 = 1`)],
     ['invoices', 'invoices', invoices(span, 'ended_at', sql`removed_at is null and created_at < cast(${span.from} as bigint)`)],
@@ -110,7 +111,7 @@ const within = ({ to }: Span, column: string, { at, id }: Place, key: string) =>
   sql`(${sql.ref(column)}, ${sql.ref(key)}) > (cast(${at} as bigint), ${id}) and ${sql.ref(column)} <= cast(${to} as bigint)
     order by ${sql.ref(column)}, ${sql.ref(key)} limit ${sql.lit(perBatch)}`;
 
-const operations = (span: Span, mode: 'POS' | 'Fiscal'): Pages =>
+const operations = (span: Span, mode: 'POS' | 'Fiscal' | 'Abort'): Pages =>
   pages(
     { at: span.from, id: '' },
     (after) => sql<Place>`select id, issued_at as at from commands where mode = ${mode} and ${within(span, 'issued_at', after, 'id')}`,

@@ -66,8 +66,8 @@ async function afterwards(payment: Row): Promise<void> {
   const amountBani = payment.amount_bani ?? 0;
   if (payment.document_state === 'open') await closeDoc(payment);
   const refund = { ...named, rrn: payment.rrn ?? '', amountBani: isLikely(0.5) ? amountBani : 300, currency: undefined };
-  if (isLikely(0.6)) await world.run(world.cards.refund(refund));
-  else if (isLikely(0.6)) await world.run(world.cards.cancelTransaction({ ...named, token, amountBani }));
+  if (isLikely(0.6)) return void (await world.run(world.cards.refund(refund)));
+  if (isLikely(0.6)) await world.run(world.cards.cancelTransaction({ ...named, token, amountBani }));
 }
 
 async function print(documentNr: string): Promise<void> {
