@@ -11,6 +11,7 @@ export interface Series {
   seeds: readonly number[];
   workers: number;
   tradingMs: number | undefined;
+  isCompared?: boolean | undefined;
   /** The real one. */
   clock: Clock;
   /** What the threads run. */
@@ -21,7 +22,7 @@ const realDays = new URL('./real-days.ts', import.meta.url);
 const unknownTime = '--:--';
 
 /** `ended` returns whether that is enough. */
-export async function runDays({ seeds, workers, tradingMs, clock, script }: Series, ended: (day: DayResult) => boolean) {
+export async function runDays({ seeds, workers, tradingMs, isCompared, clock, script }: Series, ended: (day: DayResult) => boolean) {
   const waiting = [...seeds];
   let isEnough = false;
   const next = () => (isEnough ? undefined : waiting.shift());
@@ -30,7 +31,7 @@ export async function runDays({ seeds, workers, tradingMs, clock, script }: Seri
   async function keepBusy(): Promise<void> {
     const workplace = openWorkplace({ clock, script });
     for (let seed = next(); seed !== undefined; seed = next()) {
-      const day = await workplace.run({ seed, tradingMs });
+      const day = await workplace.run({ seed, tradingMs, isCompared });
       isEnough ||= ended(day);
     }
     await workplace.close();

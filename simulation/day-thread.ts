@@ -11,6 +11,8 @@ export interface Order {
   calmAtMostMs?: number | undefined;
   /** How it is reduced (smaller-plan.ts), by name, because functions cannot be sent to a thread. */
   ways?: readonly string[] | undefined;
+  /** As in DayOptions. */
+  isCompared?: boolean | undefined;
 }
 
 export type Report = { kind: 'reached'; nowMs: number } | { kind: 'ended'; day: DayResult } | { kind: 'fell over'; error: string };
@@ -18,9 +20,9 @@ export type Report = { kind: 'reached'; nowMs: number } | { kind: 'ended'; day: 
 export function serveDays(run: (seed: number, options: DayOptions) => Promise<DayResult>): void {
   const report = (message: Report) => parentPort?.postMessage(message);
   process.on('uncaughtException', (error) => report({ kind: 'fell over', error: tellError(error) }));
-  parentPort?.on('message', ({ seed, tradingMs, calmAtMostMs, ways = [] }: Order) => {
+  parentPort?.on('message', ({ seed, tradingMs, calmAtMostMs, ways = [], isCompared }: Order) => {
     const onMinute = (nowMs: number) => report({ kind: 'reached', nowMs });
-    run(seed, { tradingMs, calmAtMostMs, ways, onMinute }).then(
+    run(seed, { tradingMs, calmAtMostMs, ways, isCompared, onMinute }).then(
       (day) => report({ kind: 'ended', day }),
       (error: unknown) => report({ kind: 'fell over', error: tellError(error) }),
     );

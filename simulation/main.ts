@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../src/kernel/system.ts';
 import { core } from '../test/support/core.ts';
+import { addDay, nothingCompared, tellCompared } from './compare/reasons.ts';
 import { runDays } from './day-pool.ts';
 import { shrink } from './shrink.ts';
 import { createSummary } from './summary.ts';
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     'no-shrink': { type: 'boolean', default: false },
     json: { type: 'string' },
     shapes: { type: 'string' },
+    compare: { type: 'boolean', default: false },
     short: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -39,6 +41,7 @@ if (values.help) {
   --no-shrink          tells the broken day as it was
   --json FILE          writes the sums there, for who adds up several series
   --shapes FILE        adds the shapes of events that it lacks, for the exploration of the new core
+  --compare            the events of each day also go through the new core, and every different answer is listed with its reason
   --short              does not ask that every place was hit in every way (asked of ${daysThatHitAll} days and more), nor that every place has a name in the table`);
   process.exit(0);
 }
@@ -59,8 +62,11 @@ const startedAtMs = systemClock.elapsed();
 let outcomeReceivedAtMs = startedAtMs;
 
 const seeds = Array.from({ length: days }, (_, day) => firstSeed + day);
-await runDays({ seeds, workers, tradingMs, clock: systemClock }, (day) => {
+if (values.compare && core === 'new') throw new Error('--compare records the old core.');
+const compared = nothingCompared();
+await runDays({ seeds, workers, tradingMs, isCompared: values.compare, clock: systemClock }, (day) => {
   summary.add(day);
+  if (day.compared) addDay(compared, day.seed, day.compared);
   const nowMs = systemClock.elapsed();
   if (days <= 20) console.log(`seed ${day.seed} ${day.violations.length === 0 ? 'held' : 'BROKE'}, trace ${day.traceHash.slice(0, 16)}`);
   else if (day.violations.length > 0) console.log(`seed ${day.seed} BROKE: ${day.violations[0]}`);
@@ -78,6 +84,7 @@ if (values.json !== undefined) {
 }
 if (values.shapes !== undefined) addShapes(values.shapes, summary.shapes);
 console.log(summary.tell((systemClock.elapsed() - startedAtMs) / 1000));
+if (values.compare) console.log(tellCompared(compared));
 for (const { seed, violations } of summary.broken.slice(0, 5)) {
   console.log(`\nseed ${seed} broke ${violations.length} promises:`);
   for (const violation of violations) console.log(`  ${violation}`);
@@ -96,7 +103,7 @@ const missed = values.short || days < daysThatHitAll ? [] : summary.missed();
 if (missed.length > 0) console.log(`\nnever hit (${missed.length}):\n  ${missed.join('\n  ')}`);
 const unnamed = values.short ? [] : summary.unnamedPlaces();
 if (unnamed.length > 0) console.log(`\nplaces that no table names: ${unnamed.join(', ')}`);
-process.exitCode = first || missed.length > 0 || unnamed.length > 0 ? 1 : 0;
+process.exitCode = first || compared.unexplained.length > 0 || missed.length > 0 || unnamed.length > 0 ? 1 : 0;
 
 function addShapes(file: string, met: ReadonlySet<string>): void {
   const known = existsSync(file)

@@ -5,6 +5,7 @@
 import { seededRandom } from '../test/support/seeded-random.ts';
 import { checkBooks } from './books/books.ts';
 import { dueInMs, tellWhatIsOpen } from './books/settled.ts';
+import { type Compared, replay } from './compare/replay.ts';
 import { type Erp, startErp } from './erp/erp.ts';
 import { createEventClock } from './event-clock.ts';
 import { startMishaps } from './mishap-maker.ts';
@@ -30,6 +31,7 @@ export interface DayResult {
   passed: Record<string, number>;
   /** Of the events that it met (exploration/shapes.ts). */
   shapes: readonly string[];
+  compared?: Compared;
 }
 
 export interface DayOptions {
@@ -40,6 +42,8 @@ export interface DayOptions {
   /** How the drawn day is reduced (smaller-plan.ts). */
   ways?: readonly string[] | undefined;
   maxSales?: number | undefined;
+  /** Its events also go through the new core (compare/replay.ts). */
+  isCompared?: boolean | undefined;
   /** Its virtual time has advanced by a minute or more. */
   onMinute?: ((nowMs: number) => void) | undefined;
 }
@@ -69,7 +73,7 @@ export async function runDay(seed: number, options: DayOptions = {}): Promise<Da
   const { tradingMs, calmAtMostMs = maxCalmMs, ways = [] } = options;
   const plan = smallerPlan(drawPlan(seededRandom(seed), tradingMs), ways);
   const clock = createEventClock(options.onMinute);
-  const shop = await openShop({ clock, seed, plan });
+  const shop = await openShop({ clock, seed, plan, isCompared: options.isCompared === true });
   shop.state.isCalm = false;
   const mishaps = startMishaps(shop, seed);
   const erp = startErp(shop, seededRandom(seed + 4), options.maxSales);
@@ -113,6 +117,7 @@ export async function runDay(seed: number, options: DayOptions = {}): Promise<Da
     passed: Object.fromEntries(shop.interruptions.passed),
     shapes: [...shop.shapes.shapes],
   };
+  if (shop.recorder) result.compared = replay(shop.recorder.recording(shop.merchantId));
   await shop.close();
   return result;
 }

@@ -8,10 +8,12 @@ import { seededRandom } from '../test/support/seeded-random.ts';
 import { createAnswerWatch } from './answer-watch.ts';
 import { createCallbackReceiver } from './callback-receiver.ts';
 import { createChronicle } from './chronicle.ts';
+import { createRecorder, watchRows } from './compare/recorder.ts';
 import { createDeviceLapses } from './device-lapses.ts';
 import { createEarlyOperator } from './early-operator.ts';
 import type { EventClock } from './event-clock.ts';
 import { Fleet } from './fleet.ts';
+import type { GatewayLife } from './gateway-life.ts';
 import { createInterruptions } from './interruptions.ts';
 import { migratedImage } from './migrated-image.ts';
 import { placesThatMatter } from './places-that-matter.ts';
@@ -26,8 +28,8 @@ const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 export type Shop = Awaited<ReturnType<typeof openShop>>;
 
-export async function openShop(deps: { clock: EventClock; seed: number; plan: Plan }) {
-  const { clock, seed, plan } = deps;
+export async function openShop(deps: { clock: EventClock; seed: number; plan: Plan; isCompared?: boolean }) {
+  const { clock, seed, plan, isCompared = false } = deps;
   const { violations, trace, violated, digest, historyOf } = createChronicle(clock);
   const state = { isCalm: true, isDatabaseDown: false };
   const storage = createSharedStorage(clock, await migratedImage());
@@ -35,6 +37,7 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
   const receiver = createCallbackReceiver({ clock, random: seededRandom(seed + 5), plan, state, trace, violated });
   const devices: ShopDevice[] = [];
   const shapes = createShapeRecorder({ storage, devices });
+  const recorder = isCompared ? createRecorder({ storage, devices, now: () => clock.now() }) : undefined;
   const watch = watchWire({
     ...{ clock, storage, devices, trace, violated },
     hasGuessed: (id) => earlyOperator.hasGuessed(id),
@@ -49,6 +52,7 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
     mayDouble: (deviceId: string) => devices.find(({ id }) => id === deviceId)?.hasJournal ?? true,
     onPassing(passing: Passing) {
       shapes.passing(passing);
+      recorder?.passing(passing);
       watch(passing);
       lapses.passing(passing);
       earlyOperator.passing(passing);
@@ -58,7 +62,21 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
   const lapses = createDeviceLapses({ clock, storage, devices, wires, trace });
   const earlyOperator = createEarlyOperator({ clock, storage, devices, wires, fleet: () => fleet, trace });
   const answerWatch = createAnswerWatch({ clock, storage, violated });
-  const fleet = new Fleet({ clock, seed, plan, logger: quiet, storage, wires, interruptions, receiver, answerWatch, shapes, state, trace });
+  const recorded = { noting: (life: GatewayLife) => shapes.noting(recorder?.noting(life) ?? life) };
+  const fleet = new Fleet({
+    clock,
+    seed,
+    plan,
+    logger: quiet,
+    storage,
+    wires,
+    interruptions,
+    receiver,
+    answerWatch,
+    shapes: recorded,
+    state,
+    trace,
+  });
 
   await fleet.startAll();
   const life = fleet.anyLife();
@@ -68,6 +86,7 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
     callback_secret: 'c2VjcmV0',
   });
   await watchSettlements(life.database);
+  if (recorder) await watchRows(life.database.queries);
   const counted = { terminal: 0, register: 0 };
   for (const [at, devicePlan] of plan.devices.entries()) {
     counted[devicePlan.kind] += 1;
@@ -99,6 +118,7 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
     earlyOperator,
     answerWatch,
     shapes,
+    recorder,
     interruptions,
     receiver,
     violations,
