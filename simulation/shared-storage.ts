@@ -36,6 +36,8 @@ export interface SharedStorage {
   session(options: SessionOptions): Session;
   /** The current content, for the checks: no session, no faults, no time. */
   peek(sql: string, parameters: readonly unknown[]): Record<string, string | number | null>[];
+  /** `peek` shows changes that may be rolled back. */
+  isInTransaction(): boolean;
   close(): void;
 }
 
@@ -57,6 +59,7 @@ export function createSharedStorage(clock: Clock, image?: Uint8Array): SharedSto
   return {
     session: (options) => openSession(server, options),
     peek: (sql, parameters) => connection.run(sql, parameters).rows as ReturnType<SharedStorage['peek']>,
+    isInTransaction: () => connection.isTransaction,
     close: () => connection.close(),
   };
 }

@@ -26,6 +26,33 @@ export const reasons: readonly Reason[] = [
       /^NoError OID (Refused|Never)$/.test(withoutIds(neu)),
   },
   {
+    decision: 'D302, D315',
+    situation: 'The key of an abort whose payment was not made, after the number was tried again',
+    explains({ what, old, new: neu }) {
+      const [code, later] = old.split(' ');
+      const isNotMade = /^NoError OID (Refused|Never) also OID$/.test(withoutIds(neu));
+      return (
+        what === 'answer of CancelTransaction' && code === 'The_status_cannot_be_applied' && isNotMade && neu.endsWith(`also ${later}`)
+      );
+    },
+  },
+  {
+    decision: 'D315',
+    situation: 'The terminal refuses to stop a payment that the bank declines a moment later',
+    explains: ({ what, old, new: neu }) =>
+      what === 'answer of CancelTransaction' &&
+      old.replace('NoError', 'The_status_cannot_be_applied') === neu &&
+      /^NoError \S+ Refused/.test(old),
+  },
+  {
+    decision: 'D17, D18',
+    situation: 'A Refund or a void that can never be accepted, while its terminal is busy or offline',
+    explains: ({ what, old, new: neu }) =>
+      /^answer of (Refund|CancelTransaction)$/.test(what) &&
+      /^(Device_Busy|Device_Offline)$/.test(old.trim()) &&
+      /^(Invalid_Request$|The_status_cannot_be_applied OID (Closed|Voided|Refunded)$)/.test(withoutIds(neu)),
+  },
+  {
     decision: 'D302',
     situation: 'The same request to stop, without a key',
     explains: ({ what, old, new: neu }) => what === 'answer of CancelTransaction' && old === `${neu} Repeated`,

@@ -29,6 +29,8 @@ export interface Change {
 export interface Called {
   event: Event;
   name: string;
+  /** The gateway that was called. */
+  instanceId: string;
   from: number;
   to: number | undefined;
   at: number;
@@ -83,7 +85,7 @@ export async function watchRows(queries: Queries): Promise<void> {
 }
 
 interface Deps {
-  storage: Pick<SharedStorage, 'peek'>;
+  storage: Pick<SharedStorage, 'peek' | 'isInTransaction'>;
   devices: readonly ShopDevice[];
   now(): number;
 }
@@ -92,6 +94,12 @@ export function createRecorder({ storage, devices, now }: Deps) {
   const calls: Called[] = [];
   const reports = new Map<string, Reported[]>();
   const place = () => Number(storage.peek('select coalesce(max(seq), 0) as seq from compare_log', [])[0]?.['seq']);
+  let committed = 0;
+  /** What a transaction has written that is open now may be rolled back; other changes then take its numbers. */
+  const committedPlace = () => {
+    if (!storage.isInTransaction()) committed = place();
+    return committed;
+  };
   let captured: CallEvent | undefined;
   const eventOf = createDeviceCalls({
     calls: {
@@ -115,13 +123,16 @@ export function createRecorder({ storage, devices, now }: Deps) {
           isOnline: life.link.presence.isLiveAnywhere(id),
           journalId: life.link.presence.journalOf(id, undefined) ?? null,
           features: life.link.presence.of(id)?.features,
-        } as Presence,
+        },
       ]),
     );
   }
 
   async function note(life: GatewayLife, name: string, event: Event, work: Promise<unknown>): Promise<void> {
-    const called: Called = { event, name, from: place(), to: undefined, at: now(), presence: [presenceAt(life)], answer: undefined };
+    const called: Called = {
+      ...{ event, name, instanceId: life.instanceId, at: now(), presence: [presenceAt(life)] },
+      ...{ from: committedPlace(), to: undefined, answer: undefined },
+    };
     calls.push(called);
     const end = (answer: Called['answer']) => {
       called.to = place();
@@ -166,6 +177,7 @@ export function createRecorder({ storage, devices, now }: Deps) {
 
   return {
     passing({ kind, deviceId, message }: Passing): void {
+      committedPlace();
       if (kind !== 'answer') return;
       const { id, outcome, report } = message as { id: string; outcome: string; report?: Record<string, unknown> };
       const device = devices.find((one) => one.id === deviceId);

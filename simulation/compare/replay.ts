@@ -84,13 +84,14 @@ export function replay({ merchantId, devices, changes, calls, reports }: Recordi
   const isOf = (call: Called, { id, after }: Change): boolean => {
     const { event } = call;
     if (!('newId' in event) || !('deviceId' in event) || claimed.get(id) || begins.has(call)) return false;
-    if (event.deviceId !== after['device_id'] || kindOf(event) !== after['name']) return false;
+    if (event.deviceId !== after['device_id'] || kindOf(event) !== after['name'] || call.instanceId !== after['instance_id']) return false;
     if ('documentNr' in event && event.type !== 'Pay') return (event.operationId || null) === after['operation_id'];
     if (event.type === 'Pay') return (event.documentNr ?? null) === after['document_nr'] && event.amountBani === after['amount_bani'];
-    const uid = event.type === 'Print' ? event.receipt['Uid'] : undefined;
-    return typeof uid === 'string'
-      ? uid.toLowerCase() === after['receipt_uid']
-      : after['request_hash'] === null || event.requestHash === after['request_hash'];
+    if (event.type !== 'Print') return after['request_hash'] === null || event.requestHash === after['request_hash'];
+    const uid = event.receipt['Uid'];
+    return (
+      (typeof uid === 'string' ? uid.toLowerCase() : null) === after['receipt_uid'] && event.contentHashes[0] === after['content_hash']
+    );
   };
   const during = (seq: number) => (call: Called) => call.from < seq && (call.to === undefined || call.to >= seq);
 
@@ -121,7 +122,7 @@ export function replay({ merchantId, devices, changes, calls, reports }: Recordi
       hasWaited: true,
       answered: Object.values(ledger['commands'] ?? {}).map((row) => String(row['id'])),
     };
-    const answer = commit(event as Event, seq, Number(after['issued_at']), presence);
+    const answer = commit(event, seq, Number(after['issued_at']), presence);
     const op = opOf(id);
     const what = `begin of ${after['name']}`;
     if (!op) return differ(what, id, 'begun', `${answer?.code} ${answer?.fields.State ?? ''}`);
@@ -202,7 +203,7 @@ export function replay({ merchantId, devices, changes, calls, reports }: Recordi
     if (old === neu) return equal(what);
     differ(what, id, old, neu);
     // The new core goes on with the end that the old one saw, so that what follows can be compared.
-    if (op && isOpen(after) === false && (op.state === 'sent' || op.state === 'unknown')) {
+    if (op && !isOpen(after) && (op.state === 'sent' || op.state === 'unknown')) {
       const { journalId } = op;
       commit({ type: 'Report', id, outcome: after['state'] as Ending, source: 'recall', journalId: journalId ?? undefined }, seq, at);
       if (opOf(id)?.state === after['state']) strayed.delete(id);
@@ -210,8 +211,13 @@ export function replay({ merchantId, devices, changes, calls, reports }: Recordi
   }
 
   function abort({ seq, at, id, after }: Change): void {
-    const call = calls.find(
-      (one) => during(seq)(one) && one.event.type === 'CancelTransaction' && one.event.deviceId === after['device_id'] && !begins.has(one),
+    const call = calls.findLast(
+      (one) =>
+        during(seq)(one) &&
+        one.event.type === 'CancelTransaction' &&
+        one.event.deviceId === after['device_id'] &&
+        one.event.documentNr === after['document_nr'] &&
+        !begins.has(one),
     );
     if (!call) return skip('a request to stop of no call that is known');
     const newId = `abort ${seq}`;
@@ -243,7 +249,8 @@ export function replay({ merchantId, devices, changes, calls, reports }: Recordi
         seq,
         at,
       );
-    else if (after['state'] === 1) commit({ type: 'Get', ...owner }, seq, at);
+    // Who asked is not recorded; the old core has shown it to that caller.
+    else if (after['state'] === 1) commit({ type: 'Get', ...owner, hasKey: true }, seq, at);
     else if (after['state'] === 2)
       commit(
         { type: 'Payd', ...owner, receiptId: String(after['receipt_id']), deviceId: String(after['paid_device_id']), hasKey: true },
@@ -257,10 +264,13 @@ export function replay({ merchantId, devices, changes, calls, reports }: Recordi
     // Otherwise it follows from the end of a payment, whose change comes next.
   }
 
-  const told = ({ code, fields }: { code: string; fields: object }, hasRepeated: boolean): string => {
+  const inShort = ({ code, fields }: { code: string; fields: object }, hasRepeated: boolean): string => {
     const { OID, State, Repeated } = fields as Record<string, unknown>;
     return [code, OID, State, ...(hasRepeated && Repeated ? ['Repeated'] : [])].join(' ');
   };
+
+  /** Other operations that the answer names. */
+  const alsoIn = (answer: Answer | undefined): string[] => (answer?.fields.AlsoUnderThisNumber ?? []).map(({ OID }) => `also ${OID}`);
 
   /** What the person saw of a dispute is what was stored then. */
   const asSeen = (event: Event, from: Ledger): Event =>
@@ -279,10 +289,14 @@ export function replay({ merchantId, devices, changes, calls, reports }: Recordi
     const id = begins.get(call);
     if (strayed.has(oid) || ('id' in event && strayed.has(event.id)) || (id !== undefined && strayed.has(id)))
       return skip('follows an earlier difference');
+    // A refusal to stop leaves no row if another request to stop came meanwhile: only this answer shows it.
+    const isLeftToRun = answer.code === 'The_status_cannot_be_applied' && answer.fields['State'] === 'Open';
+    if (id !== undefined && isLeftToRun && opOf(id)?.kind === 'Abort' && opOf(id)?.state === 'sent')
+      commit({ type: 'AbortRefused', id }, to, call.at);
     const isDeviceCall = 'newId' in event;
     const seen = moments.filter(({ seq }, at) => seq <= to && (moments[at + 1]?.seq ?? to) >= from).reverse();
     const news: string[] = [];
-    const old = isDeviceCall ? told(answer, id === undefined) : answer.code;
+    const old = isDeviceCall ? inShort(answer, id === undefined) : answer.code;
     for (const moment of seen)
       for (const presence of call.presence.toReversed()) {
         const surroundings = around(call.at, presence);
@@ -302,9 +316,9 @@ export function replay({ merchantId, devices, changes, calls, reports }: Recordi
           if (end && answer.code !== 'Timeout_or_no_response')
             said = { ...end, fields: { ...end.fields, ...(said.fields.Repeated ? { Repeated: true } : {}) } };
         }
-        const neu = isBegun ? 'begins' : said ? (isDeviceCall ? told(said, id === undefined) : said.code) : 'nothing';
+        const neu = isBegun ? 'begins' : said ? (isDeviceCall ? inShort(said, id === undefined) : said.code) : 'nothing';
         if (neu === old) return equal(what);
-        news.push(neu);
+        news.push([neu, ...alsoIn(said)].join(' '));
       }
     differ(what, oid || `call ${from}`, old, news[0]);
   }
