@@ -64,18 +64,8 @@ export async function openShop(deps: { clock: EventClock; seed: number; plan: Pl
   const answerWatch = createAnswerWatch({ clock, storage, violated });
   const recorded = { noting: (life: GatewayLife) => shapes.noting(recorder?.noting(life) ?? life) };
   const fleet = new Fleet({
-    clock,
-    seed,
-    plan,
-    logger: quiet,
-    storage,
-    wires,
-    interruptions,
-    receiver,
-    answerWatch,
-    shapes: recorded,
-    state,
-    trace,
+    ...{ clock, seed, plan, logger: quiet, storage, wires, interruptions, receiver, answerWatch },
+    ...{ shapes: recorded, state, trace },
   });
 
   await fleet.startAll();

@@ -249,7 +249,8 @@ describe.each(engines)('an invoice and card payments on %s', (engine) => {
     it('does not end one that was paid by card: it is completed later, and listed until then', async () => {
       const { oid, qr } = await create(inAMinute());
       await approved(oid);
-      database.shiftClock(2 * minuteMs);
+      // The new core lists it five minutes after the payment: its ERP may just be completing it.
+      database.shiftClock((isNewCore ? 6 : 2) * minuteMs);
       expect(await world.life.invoices.expireOverdue()).toBe(0);
       expect(await stateOf(qr)).toBe(newItem);
       const listed = async () => ((await inCabinet('GET', '/attention')) as unknown as { items: { kind: string; oid?: string }[] }).items;

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimKey } from '../../src/access/idempotency.ts';
 import { ConstraintViolation, databaseDown } from '../../src/database/errors.ts';
 import { createInsertGroup, type InsertedCommand, type InsertGroup } from '../../src/ledger/insert-batch.ts';
+import { isNewCore } from '../support/core.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/engines.ts';
 import { withFailingInsert } from '../support/failing-insert.ts';
 import { seedCommand, seedDevice, seedMerchant } from '../support/fixtures.ts';
@@ -204,7 +205,10 @@ describe('calls with keys', () => {
     };
     expect((await payAll()).map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
     expect(charges()).toEqual([1, 1, 1, 1, 1, 1]);
-    expect(before.filter((text) => text.includes('insert into "commands"'))).toHaveLength(3);
+    const inserts = before.filter((text) => text.includes('insert into "commands"'));
+    // The new core writes few rows one by one [D329].
+    if (isNewCore) expect(inserts.length).toBeLessThan(6);
+    else expect(inserts).toHaveLength(3);
     expect(before.filter((text) => /^select .* from "(?:commands|idempotency_keys)"/.test(text))).toEqual([]);
     await world.stop();
   });

@@ -35,16 +35,28 @@ export function loseConnection(world: SaleWorld, { when, at, isStep }: { when: '
   };
 }
 
-/** The third of these steps, which carries four of the six, breaks: nothing is sent, and repeating charges each once. */
+/**
+ * The third of these steps, which carries four of the six, breaks: nothing is sent, and repeating charges each once. The new core writes few
+ * rows one by one, so there the third step may carry fewer [D329].
+ */
 export async function breakAndRepeat(when: 'before' | 'after', isStep: IsStep, more?: More): Promise<void> {
   const { world, payAll, charges } = await rush(more);
   loseConnection(world, { when, at: 3, isStep });
   const codes = (await payAll()).map(({ code }) => code);
-  expect(codes.sort((a, b) => a - b)).toEqual([0, 0, 2, 2, 2, 2]);
-  expect(world.ledgerSends()).toHaveLength(2);
+  const made = codes.filter((code) => code === 0).length;
+  expect(codes.every((code) => code === 0 || code === 2)).toBe(true);
+  if (isNewCore) expect([2, 3, 4, 5]).toContain(made);
+  else expect(made).toBe(2);
+  expect(world.ledgerSends()).toHaveLength(made);
   await world.clock.advance(120_000);
   const states = (await world.commands()).map(({ state }) => state).sort();
-  expect(states).toEqual(when === 'before' ? ['done', 'done'] : ['done', 'done', 'never', 'never', 'never', 'never']);
+  const broken = states.slice(made);
+  expect(states.slice(0, made).every((state) => state === 'done')).toBe(true);
+  expect(broken.every((state) => state === 'never')).toBe(true);
+  // What shared the broken step is there only if that was executed.
+  if (when === 'before') expect(broken).toEqual([]);
+  else if (isNewCore) expect(broken.length).toBeGreaterThan(0);
+  else expect(broken).toHaveLength(4);
   expect((await payAll()).map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
   expect(charges()).toEqual([1, 1, 1, 1, 1, 1]);
   await world.stop();

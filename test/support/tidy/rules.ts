@@ -134,11 +134,14 @@ export function findLongFiles(files: Files): string[] {
   });
 }
 
+/** One closure around the ledger of a day: they compare the old core with the new one, and go with the old one [D300]. */
+const goWithOldCore = 'simulation/compare/';
+
 /** What registers routes is a table, one entry a call, and may be as long as its table. */
 export function findLongFunctions(files: Files): string[] {
   return [...files].flatMap(([path, text]) =>
     readFacts(path, text)
-      .functions.filter(({ name, lines }) => lines > maxFunctionLines && !name.startsWith('register'))
+      .functions.filter(({ name, lines }) => lines > maxFunctionLines && !name.startsWith('register') && !path.startsWith(goWithOldCore))
       .map(({ name, lines }) => `${path}: ${name} has ${lines} lines, more than ${maxFunctionLines}`),
   );
 }
